@@ -119,6 +119,13 @@ impl Accounts {
         }
         outcome
     }
+    /// The level that has the least room, for who is alone, and its limit.
+    pub(crate) fn bytes_max(&self) -> (Level, u64) {
+        let levels = [Level::User, Level::Tenant, Level::Machine];
+        let limits =
+            self.0.iter().zip(levels).map(|(account, level)| (level, account.bytes_max.load(Relaxed)));
+        limits.min_by_key(|(_, limit)| *limit).unwrap_or((Level::Machine, u64::MAX))
+    }
     pub(crate) fn release(&self, bytes: u64) {
         self.0.iter().for_each(|account| {
             account.bytes.fetch_sub(bytes, Relaxed);

@@ -1,11 +1,13 @@
 //! Service: work that goes on for as long as something is kept, a turn at a time, and belongs to no query.
 //!
 //! Question: how is the upkeep of a kept answer listed, charged and ended as a query is? Idea: each of its turns works under a watch of
-//! its own. A turn that comes to its first look enters the list of queries there, with a number of its own, and leaves it when it ends.
-//! A kill, the time that its tenant allows for one query, and the tenant's memory end it at its next look.
+//! its own. A turn that comes to its first look, or to its first charge, enters the list of queries there, with a number of its own, and
+//! leaves it when it ends. A kill, and the time that its tenant allows for one query, end it at its next look; bytes end it where what it
+//! holds by itself, in this turn and between turns, is more than an account allows. Where there is no room only for what others hold at this
+//! moment, its bytes are counted and it goes on, since an end would be for good.
 //!
 //! Invariant: once a service was ended, each turn of it ends at its first look. It takes no place among the queries that its tenant may
-//! run at once: what is kept must follow the commits. Cost of a turn that never looks: one allocation.
+//! run at once: what is kept must follow the commits. Cost of a turn that neither looks nor charges: one allocation.
 
 use crate::accounts::{Accounts, Level};
 use crate::watch::{self, Entered, Stopped, Watch};
@@ -66,6 +68,8 @@ struct Work {
     accounts: Box<dyn Fn() -> Accounts + Send + Sync>,
     tenant: TenantNo,
     label: String,
+    /// Bytes that it holds between its turns; they are charged elsewhere.
+    kept_bytes: AtomicU64,
     has_ended: AtomicBool,
     ending: Mutex<Option<Ending>>,
 }
@@ -88,8 +92,17 @@ impl Service {
         tenant: TenantNo,
         label: String,
     ) -> Service {
-        let (accounts, has_ended, ending) = (Box::new(accounts), AtomicBool::new(false), Mutex::new(None));
-        Service { work: Arc::new(Work { services, numbers, accounts, tenant, label, has_ended, ending }) }
+        let work = Work {
+            services,
+            numbers,
+            accounts: Box::new(accounts),
+            tenant,
+            label,
+            kept_bytes: AtomicU64::new(0),
+            has_ended: AtomicBool::new(false),
+            ending: Mutex::new(None),
+        };
+        Service { work: Arc::new(work) }
     }
     /// The thread works for this service until what comes back is dropped.
     pub fn begin(&self) -> ServiceTurn {
@@ -102,6 +115,10 @@ impl Service {
             listed: OnceLock::new(),
         });
         ServiceTurn { watched: Some(watch::enter(Arc::new(Watched(turn.clone())))), turn }
+    }
+    /// Between its turns it holds so many bytes from now on; they are on an account already.
+    pub fn keeps(&self, bytes: u64) {
+        self.work.kept_bytes.store(bytes, Relaxed);
     }
     /// Ends it: the turn under way, and each that begins later.
     pub fn end(&self, reason: &str) {
@@ -170,11 +187,17 @@ impl Watch for Watched {
         if turn.work.has_ended.load(Relaxed) { Err(Stopped::Time) } else { Ok(()) }
     }
     fn charge(&self, bytes: u64) -> Result<(), Stopped> {
-        self.0.bytes.fetch_add(bytes, Relaxed);
-        self.listed().accounts.charge(bytes).map_err(|(level, limit)| {
-            self.0.work.end(Ending::Bytes(level, limit));
-            Stopped::Bytes
-        })
+        let (turn, accounts) = (&self.0, &self.listed().accounts);
+        let in_turn = turn.bytes.fetch_add(bytes, Relaxed).saturating_add(bytes);
+        if accounts.charge(bytes).is_ok() {
+            return Ok(());
+        }
+        let (level, limit) = accounts.bytes_max();
+        if in_turn.saturating_add(turn.work.kept_bytes.load(Relaxed)) <= limit {
+            return Ok(());
+        }
+        turn.work.end(Ending::Bytes(level, limit));
+        Err(Stopped::Bytes)
     }
     fn release(&self, bytes: u64) {
         self.0.bytes.fetch_sub(bytes, Relaxed);

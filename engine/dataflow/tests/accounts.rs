@@ -5,9 +5,10 @@ extern crate tanglewood_dataflow as dataflow;
 
 mod common;
 use common::*;
+use dataflow::watch::{Hold, Stopped};
 use dataflow::{
-    AccountOptions, Action, Context, Fault, Flow, Graph, GraphBuilder, Level, Operator, Outcome, QueryHandle,
-    QueryOptions, Rule, Runtime, RuntimeOptions, Threshold, VertexOptions,
+    AccountOptions, Action, Context, Ending, Fault, Flow, Graph, GraphBuilder, Level, Operator, Outcome,
+    QueryHandle, QueryOptions, Rule, Runtime, RuntimeOptions, Threshold, VertexOptions,
 };
 use std::time::{Duration, Instant};
 
@@ -199,4 +200,42 @@ fn ten_thousand_queries_are_accepted_at_once() {
         })
         .collect();
     handles.iter_mut().for_each(|handle| assert!(end(handle).is_none()));
+}
+
+/// What a service keeps is lost when it ends, so only its own bytes end it.
+#[test]
+fn bytes_of_others_end_no_service() {
+    const LIMIT: u64 = 20 << 20;
+    let runtime = runtime_of(AccountOptions::default());
+    runtime.set_tenant(7, &AccountOptions { bytes_max: Some(LIMIT), ..AccountOptions::default() });
+    let service = runtime.services()(7, "one".into());
+    let mut other = runtime.ledger()(7);
+    assert_eq!(other.set(2 * LIMIT), Err((Level::Tenant, LIMIT)));
+    let hold = |bytes: u64| {
+        let _turn = service.begin();
+        let mut hold = Hold::default();
+        hold.grow(bytes)
+    };
+    // Charges come in grains.
+    let grain = 4 << 20;
+    assert_eq!((hold(1), hold(LIMIT - grain), service.ending()), (Ok(()), Ok(()), None));
+    service.keeps(LIMIT / 2);
+    assert_eq!((hold(LIMIT / 2 - grain), service.ending()), (Ok(()), None));
+    assert_eq!(hold(LIMIT / 2 + 1), Err(Stopped::Bytes));
+    assert_eq!(service.ending(), Some(Ending::Bytes(Level::Tenant, LIMIT)));
+    // What a turn held is given back, whatever became of it.
+    drop(other);
+    let mut other = runtime.ledger()(7);
+    assert_eq!(other.set(LIMIT), Ok(()));
+    assert_eq!(other.set(LIMIT + 1), Err((Level::Tenant, LIMIT)));
+
+    // The least of the limits is meant, whichever is met first.
+    let machine = AccountOptions { bytes_max: Some(LIMIT / 2), ..AccountOptions::default() };
+    let runtime = runtime_of(machine);
+    runtime.set_tenant(7, &AccountOptions { bytes_max: Some(LIMIT), ..AccountOptions::default() });
+    let (service, mut other) = (runtime.services()(7, "one".into()), runtime.ledger()(7));
+    assert!(other.set(2 * LIMIT).is_err());
+    let _turn = service.begin();
+    assert_eq!(Hold::default().grow(LIMIT / 2 + 1), Err(Stopped::Bytes));
+    assert_eq!(service.ending(), Some(Ending::Bytes(Level::Machine, LIMIT / 2)));
 }

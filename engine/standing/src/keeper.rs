@@ -18,16 +18,21 @@ use model::Value;
 use parking_lot::{Mutex, MutexGuard};
 use plan::expr::Name;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use transact::{Engine, Waker};
 use world::clock::{after_ns, monotonic_ns};
 use world::failpoint;
 use world::fiber;
 use world::panics::caught;
+use world::threads;
 
-/// How long a list waits for a place that is at work.
+/// How long a list waits for places that are at work, all together.
 const LIST_WAIT: Duration = Duration::from_millis(20);
+/// How long whoever drops a query waits for others of its place; later its readers are told by the place's next turn.
+const DROP_WAIT: Duration = Duration::from_secs(1);
+/// How long a thread that cannot do anything else meanwhile waits for a place to catch up before it looks again.
+const CATCH_UP_LOOK: Duration = Duration::from_micros(200);
 /// How long an executor waits for a place before it lets others go on.
 const PLACE_WAIT: Duration = Duration::from_micros(50);
 
@@ -116,7 +121,8 @@ struct Inner {
 pub struct Keeper {
     engine: Engine,
     places: Arc<[Mutex<Inner>]>,
-    /// The queries that there are. Never locked for longer than a look; whoever holds a place may lock it.
+    /// The queries that there are. Locked for as long as it takes to go through them, never while anything is done to one; whoever holds a
+    /// place may lock it.
     names: Arc<Mutex<BTreeMap<String, Kept>>>,
     /// Makes an account of bytes for who pays, and a service of each query's upkeep.
     ledger: Option<Ledger>,
@@ -130,6 +136,18 @@ struct Kept {
     at: usize,
     upkeep: Option<Service>,
     shown: Arc<Mutex<Standing>>,
+    leaves: Arc<OnceLock<SubscriptionEnd>>,
+    /// Wakes its place.
+    wake: Waker,
+}
+
+impl Kept {
+    /// It is to leave, and its upkeep ends; its readers are told this.
+    fn leave(&self, end: SubscriptionEnd, why: &str) {
+        // Who said so first was heard.
+        let _ = self.leaves.set(end);
+        self.upkeep.iter().for_each(|upkeep| upkeep.end(why));
+    }
 }
 
 /// Makes an account of the bytes that somebody's query keeps.
@@ -168,7 +186,8 @@ impl Keeper {
     pub fn charging(self, ledger: Ledger) -> Keeper {
         Keeper { ledger: Some(ledger), ..self }
     }
-    /// The upkeep of queries made from now on is listed, limited and ended as these services are.
+    /// The upkeep of queries made from now on is listed, limited and ended as these services are. Turns are made by whoever is woken for them, and
+    /// never by who reads.
     pub fn serving(self, upkeep: Upkeep) -> Keeper {
         Keeper { upkeep: Some(upkeep), ..self }
     }
@@ -226,9 +245,14 @@ impl Keeper {
                 let mut names = self.names.lock();
                 self.check_room(name, &names)?;
                 query.show();
-                let (upkeep, shown) = (query.upkeep.clone(), query.shown.clone());
-                names.insert(name.to_string(), Kept { at, upkeep, shown });
-                inner.queries.insert(name.to_string(), query);
+                let (upkeep, shown, leaves) =
+                    (query.upkeep.clone(), query.shown.clone(), query.leaves.clone());
+                names.insert(name.to_string(), Kept { at, upkeep, shown, leaves, wake });
+                drop(names);
+                // One of the same name may be about to leave.
+                if let Some(mut before) = inner.queries.insert(name.to_string(), query) {
+                    before.end_all(&SubscriptionEnd::Dropped);
+                }
                 return Ok(());
             }
         }
@@ -244,28 +268,20 @@ impl Keeper {
         let load = |at: &usize| names.values().filter(|kept| kept.at == *at).count();
         Ok((0..self.places.len()).min_by_key(load).unwrap_or(0))
     }
-    /// Ends a query and its subscriptions, and its upkeep if that is at work.
+    /// Ends a query and its subscriptions, and its upkeep if that is at work. Its name is free at once; where others of its place are at work
+    /// for long, what it kept and its readers go with the next turn there.
     ///
     /// # Errors
     /// There is none of this name.
     pub fn drop_query(&self, name: &str) -> Result<(), StandingError> {
-        let at = self.end_upkeep(name, "it was dropped").ok_or_else(|| no_such(name))?;
-        let mut inner = lock_pausing(&self.places[at]);
-        // The name is free once nothing of the query is left.
-        let query = inner.queries.remove(name);
-        self.names.lock().remove(name);
-        query.ok_or_else(|| no_such(name))?.end_all(&SubscriptionEnd::Dropped);
-        if inner.queries.is_empty() {
-            inner.follower = None;
+        let kept = self.names.lock().remove(name).ok_or_else(|| no_such(name))?;
+        kept.leave(SubscriptionEnd::Dropped, "it was dropped");
+        let until_ns = monotonic_ns() + DROP_WAIT.as_nanos() as u64;
+        match lock_until(&self.places[kept.at], until_ns) {
+            Ok(Some(mut inner)) => inner.part(),
+            _ => (kept.wake)(),
         }
         Ok(())
-    }
-    /// Ends the upkeep of a query; where the query is, if there is one.
-    fn end_upkeep(&self, name: &str, why: &str) -> Option<usize> {
-        let names = self.names.lock();
-        let kept = names.get(name)?;
-        kept.upkeep.iter().for_each(|upkeep| upkeep.end(why));
-        Some(kept.at)
     }
     /// Is there a query of this name?
     pub fn has(&self, name: &str) -> bool {
@@ -273,8 +289,10 @@ impl Keeper {
     }
     /// All queries, in order of their names. Those of a place that is at work, and for longer than a moment, are told as they were before.
     pub fn list(&self) -> Vec<Standing> {
+        let until_ns = monotonic_ns() + LIST_WAIT.as_nanos() as u64;
         for place in self.places.iter() {
-            if let Some(inner) = place.try_lock_for(LIST_WAIT) {
+            let left = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
+            if let Some(inner) = place.try_lock_for(left) {
                 inner.queries.values().for_each(Query::show_readers);
             }
         }
@@ -283,10 +301,11 @@ impl Keeper {
     /// Ends all subscriptions, and all upkeep: the database is closing.
     pub fn close(&self) {
         for (_, kept) in std::mem::take(&mut *self.names.lock()) {
-            kept.upkeep.iter().for_each(|upkeep| upkeep.end("the database is closing"));
+            kept.leave(SubscriptionEnd::Closed, "the database is closing");
         }
         for place in self.places.iter() {
             let mut inner = lock_pausing(place);
+            inner.part();
             inner.queries.values_mut().for_each(|query| query.end_all(&SubscriptionEnd::Closed));
             *inner = Inner::default();
         }
@@ -348,8 +367,27 @@ impl Keeper {
             }
         }
     }
-    fn place_of(&self, name: &str) -> Option<usize> {
-        self.names.lock().get(name).map(|kept| kept.at)
+    /// Locks the place of a query, once it has taken up all that is committed by now. Upkeep takes its time: whoever waits for it can be ended.
+    fn lock_caught_up(&self, name: &str) -> Result<MutexGuard<'_, Inner>, StandingError> {
+        let place_of = |kept: &Kept| (kept.at, kept.wake.clone());
+        let (at, wake) = self.names.lock().get(name).map(place_of).ok_or_else(|| no_such(name))?;
+        let newest = self.engine.snapshot().place();
+        loop {
+            let mut inner = lock_watched(&self.places[at])?;
+            if self.upkeep.is_none() {
+                inner.turn(&self.engine);
+            }
+            if !inner.is_behind(newest) {
+                return Ok(inner);
+            }
+            drop(inner);
+            wake();
+            watch::spend(watch::UNITS_PER_LOOK)?;
+            match fiber::is_running() {
+                true => watch::give_way(),
+                false => threads::sleep(CATCH_UP_LOOK),
+            }
+        }
     }
     /// Does something with a query and its arguments, when all that was committed is taken up.
     fn with_query<T>(
@@ -358,18 +396,16 @@ impl Keeper {
         argument: &dyn Fn(&Name) -> Option<Value>,
         work: impl FnOnce(&mut Query, &Row, &mut Follower) -> Result<T, StandingError>,
     ) -> Result<T, StandingError> {
-        let at = self.place_of(name).ok_or_else(|| no_such(name))?;
-        let mut inner = lock_watched(&self.places[at])?;
-        // So that the view is that of the query's newest commit.
-        inner.turn(&self.engine);
+        let mut inner = self.lock_caught_up(name)?;
         let Inner { follower, queries, .. } = &mut *inner;
         let begin_ns = watch::work_clock_ns();
-        let query = queries.get_mut(name).ok_or_else(|| no_such(name))?;
+        let there = queries.get_mut(name).filter(|query| query.leaves.get().is_none());
+        let query = there.ok_or_else(|| no_such(name))?;
         let given =
             |name: &Name| argument(name).ok_or_else(|| StandingError::MissingArgument(name.to_string()));
         let arguments = query.parameters.iter().map(given).collect::<Result<Vec<_>, _>>()?;
         if let Some(follower) = follower.as_mut() {
-            query.withdraw(follower);
+            query.withdraw(follower, monotonic_ns());
         }
         let outcome = match (follower, query.failure()) {
             (_, Some(error)) => Err(error.clone()),
@@ -397,13 +433,31 @@ impl Inner {
     /// True where there was something to do. After a panic outside of any one query what has been gathered is not known: all begin anew from
     /// the newest snapshot; and where that does not go well either, they end.
     fn turn(&mut self, engine: &Engine) -> bool {
-        caught(|| self.take_up(engine)).or_else(|_| caught(|| self.begin_anew(engine))).unwrap_or_else(
-            |why| {
-                self.queries.values_mut().for_each(|query| query.fail(why.clone().into()));
-                self.follower = None;
-                false
-            },
-        )
+        self.part();
+        let turned = caught(|| self.take_up(engine)).or_else(|_| caught(|| self.begin_anew(engine)));
+        // Some may have been told to leave meanwhile.
+        self.part();
+        turned.unwrap_or_else(|why| {
+            self.queries.values_mut().for_each(|query| query.fail(why.clone().into()));
+            self.follower = None;
+            false
+        })
+    }
+    /// Those that are to leave do.
+    fn part(&mut self) {
+        let before = self.queries.len();
+        self.queries.retain(|_, query| {
+            let end = query.leaves.get().cloned();
+            end.iter().for_each(|end| query.end_all(end));
+            end.is_none()
+        });
+        if self.queries.is_empty() && before > 0 {
+            self.follower = None;
+        }
+    }
+    /// Was anything committed at this place of the log, or before it, that is not taken up?
+    fn is_behind(&self, newest: u64) -> bool {
+        self.follower.as_ref().is_some_and(|follower| follower.at.place < newest)
     }
     fn begin_anew(&mut self, engine: &Engine) -> bool {
         failpoint::visit("queries begin anew");
@@ -432,7 +486,7 @@ impl Inner {
                     begin_ns = end_ns;
                 }
                 follower.settle();
-                self.queries.values_mut().for_each(|query| query.withdraw(follower));
+                self.queries.values_mut().for_each(|query| query.withdraw(follower, monotonic_ns()));
                 true
             }
             Ok(Gathered::Anew) => self.begin_anew(engine),

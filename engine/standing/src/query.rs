@@ -19,9 +19,8 @@ use dataflow::{Ending, Held, Level, Service};
 use parking_lot::Mutex;
 use plan::expr::Name;
 use std::collections::VecDeque;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use transact::Point;
-use world::clock::monotonic_ns;
 use world::{failpoint, panics};
 
 /// Those who gave the same arguments.
@@ -89,6 +88,8 @@ pub(crate) struct Query {
     pub upkeep: Option<Service>,
     /// What lists of standing queries say of it.
     pub shown: Arc<Mutex<Standing>>,
+    /// Set once it is to leave: what its readers are told.
+    pub leaves: Arc<OnceLock<SubscriptionEnd>>,
     /// What keeps it, or why nothing does any more.
     work: Result<Work, StandingError>,
     /// By their arguments.
@@ -133,6 +134,7 @@ impl Query {
             held: None,
             upkeep: None,
             shown: Arc::new(Mutex::new(Standing::not_running(name, text, 0, State::Running))),
+            leaves: Arc::default(),
             work,
             readers: HashMap::default(),
             lingering: 0,
@@ -161,6 +163,7 @@ impl Query {
     /// There is no room.
     pub fn charge(&mut self) -> Result<(), StandingError> {
         let bytes = self.bytes() as u64;
+        self.upkeep.iter().for_each(|upkeep| upkeep.keeps(bytes));
         let outcome = self.held.as_mut().map_or(Ok(()), |held| held.set(bytes));
         outcome.map_err(too_large)
     }
@@ -308,7 +311,9 @@ impl Query {
             Some(Ending::Bytes(level, limit)) => too_large((level, limit)),
             None => error,
         };
-        self.end_all(&SubscriptionEnd::Failed(error.to_string()));
+        // Whoever takes it away ends its upkeep, too.
+        let end = self.leaves.get().cloned();
+        self.end_all(&end.unwrap_or_else(|| SubscriptionEnd::Failed(error.to_string())));
         self.work = Err(error);
         self.held = None;
     }
@@ -456,8 +461,7 @@ impl Query {
         Ok(since)
     }
     /// Withdraws arguments that nobody has read for [`LINGER_NS`].
-    pub fn withdraw(&mut self, follower: &mut Follower) {
-        let now_ns = monotonic_ns();
+    pub fn withdraw(&mut self, follower: &mut Follower, now_ns: u64) {
         if now_ns < self.withdrawn_ns + WITHDRAW_EVERY_NS || (!self.pulse.take_left() && self.lingering == 0)
         {
             return;
@@ -480,7 +484,11 @@ impl Query {
         if !self.parameters.is_empty() && !unread.is_empty() {
             follower.tick += 1;
             let gone = unread.into_iter().map(|arguments| (arguments, -1)).collect();
-            if let Err(error) = self.feed(&follower.view, follower.tick, None, &gone) {
+            // Upkeep, whoever comes upon it: a reader's end is not the query's.
+            let turn = self.upkeep.as_ref().map(Service::begin);
+            let fed = self.feed(&follower.view, follower.tick, None, &gone);
+            drop(turn);
+            if let Err(error) = fed {
                 self.fail(error);
             }
         }
@@ -516,3 +524,6 @@ impl Query {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -113,8 +113,9 @@ impl GraphRead for At<'_> {
         let (SchemaTarget::Vertices(label), [key, ..]) = (definition.target, &*definition.keys) else {
             return Err(StoreError::NoIndex(index));
         };
-        // An index that was made since the base is not asked yet: all vertices with its label are shown.
-        let index = Some(index).filter(|index| self.view.base.catalog().index(*index).is_some());
+        // One that was made since the base is not asked yet: all vertices with its label are shown. The base may have another one of its
+        // number.
+        let index = self.view.base.catalog().index_for(definition.target, &definition.keys);
         found.extend(self.view.candidates(&LabelFilter::Has(label), index, *key, value, self.tick)?);
         Ok(())
     }

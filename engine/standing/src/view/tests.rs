@@ -114,9 +114,10 @@ fn scans(graph: &dyn GraphRead, snapshot: &Snapshot) -> Vec<String> {
     vec![scan(LabelFilter::Any), scan(label("P")), scan(LabelFilter::Not(Box::new(label("Q"))))]
 }
 
-/// Seeking shows all that the snapshot's index finds.
+/// Seeking shows all that the snapshot's index finds, where the view has it too.
 fn check_seeks(graph: &dyn GraphRead, snapshot: &Snapshot) {
-    for index in snapshot.catalog().indexes() {
+    let catalog = graph.catalog();
+    for index in snapshot.catalog().indexes().iter().filter(|index| catalog.index(index.id) == Some(index)) {
         for value in (0..4).map(Value::Int).chain(["text".into()]) {
             let mut shown = Vec::new();
             graph.seek(index.id, &value, &mut shown).unwrap();
@@ -126,6 +127,15 @@ fn check_seeks(graph: &dyn GraphRead, snapshot: &Snapshot) {
             assert!(wanted.iter().all(|vertex| distinct.contains(vertex)), "{value:?}");
         }
     }
+}
+
+fn index(engine: &Engine, label: &str, key: &str) {
+    let t = engine.begin(Mode::Write);
+    let (label, key) = (t.label(label).unwrap(), t.key(key).unwrap());
+    t.rollback();
+    let target = SchemaTarget::Vertices(label);
+    let request = IndexRequest { name: None, target, keys: vec![key], if_not_exists: false };
+    engine.create_index(&request).unwrap();
 }
 
 #[test]
@@ -139,15 +149,17 @@ fn a_view_at_a_tick_is_the_snapshot_of_that_commit() {
         for round in 0..20 {
             let mut snapshots = vec![engine.snapshot()];
             for at in 0..1 + chance.below(4) {
-                if round == 8 && at == 0 {
-                    let t = engine.begin(Mode::Write);
-                    let (label, key) = (t.label("P").unwrap(), t.key("x").unwrap());
-                    t.rollback();
-                    let target = SchemaTarget::Vertices(label);
-                    let request = IndexRequest { name: None, target, keys: vec![key], if_not_exists: false };
-                    engine.create_index(&request).unwrap();
-                } else {
-                    known.commit(&engine, &mut chance);
+                match (round, at) {
+                    (8, 0) => index(&engine, "P", "x"),
+                    // Another one takes the number of the one that goes.
+                    (12, 0) => {
+                        let old = engine.snapshot().catalog().indexes()[0].clone();
+                        engine.drop_index(&old.name, false).unwrap();
+                        index(&engine, "Q", "y");
+                        let snapshot = engine.snapshot();
+                        assert_eq!(snapshot.catalog().indexes()[0].id, old.id);
+                    }
+                    _ => known.commit(&engine, &mut chance),
                 }
                 snapshots.push(engine.snapshot());
             }
