@@ -132,7 +132,7 @@ impl Aggregator {
                     return Ok(());
                 }
                 (_, Column::Constant(value, _)) if rows.len() > 0 => {
-                    return self.add_times(value, rows.len());
+                    return self.add_times(value, rows.len() as u64);
                 }
                 _ => {}
             }
@@ -193,13 +193,14 @@ impl Aggregator {
     }
 
     /// Takes one value so many times.
-    fn add_times(&mut self, value: &Value, times: usize) -> Result<(), EvalError> {
-        let counted = times as i64;
+    fn add_times(&mut self, value: &Value, times: u64) -> Result<(), EvalError> {
+        let counted = i64::try_from(times).unwrap_or(i64::MAX);
         match (&mut self.state, value) {
+            _ if times == 0 => {}
             (_, Value::Null) => {}
             (State::Count(count), _) => *count += counted,
             (State::Extreme(_), _) => self.add(value.clone())?,
-            (State::Sum(sum), Value::Int(int)) => sum.add_int_times(*int, counted),
+            (State::Sum(sum), _) => sum.add_times(value, times, self.function)?,
             _ => (0..times).try_for_each(|_| self.add(value.clone()))?,
         }
         Ok(())
@@ -361,6 +362,36 @@ impl Sum {
         self.count += times;
         self.has_number = true;
         self.integers += i128::from(int) * i128::from(times);
+    }
+
+    /// Takes one value so many times, at least once.
+    fn add_times(&mut self, value: &Value, times: u64, function: AggregateFunction) -> Result<(), EvalError> {
+        let counted = i64::try_from(times).unwrap_or(i64::MAX);
+        let others = counted.saturating_sub(1);
+        // What it takes at all, and beside what, is said in one place.
+        self.add(value, function)?;
+        match value {
+            Value::Int(int) if others > 0 => self.add_int_times(*int, others),
+            Value::Float(float) if others > 0 => {
+                self.count += others;
+                self.floats.add_times(*float, others as u64);
+            }
+            Value::Duration(one) => {
+                let (mut left, mut doubled) = (others as u64, **one);
+                while left > 0 {
+                    if left & 1 == 1 {
+                        self.duration = Some(self.duration.unwrap_or_default().plus(&doubled)?);
+                    }
+                    left >>= 1;
+                    if left > 0 {
+                        doubled = doubled.plus(&doubled)?;
+                    }
+                }
+                self.count += others;
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     #[inline]

@@ -8,6 +8,9 @@ const UNIT: f64 = f64::from_bits(0x7FE0_0000_0000_0000);
 /// With more units the sum is too large whatever the parts are: these make less than three.
 const UNITS_MAX: u64 = 5;
 
+/// By this power of two numbers that are too large become small enough to be doubled 63 times.
+const SMALLER: f64 = f64::from_bits((1023 - 512) << 52);
+
 /// Products above this have an error that is a float, too.
 const EXACT_PRODUCT_MIN: f64 = 1e-280;
 
@@ -43,9 +46,8 @@ impl ExactSum {
         self.parts.capacity() * size_of::<f64>()
     }
 
-    /// Adds one so many times. Where the product is too large for a float, or about the least one, exact for up to 65,536 times.
+    /// Adds one so many times.
     pub fn add_times(&mut self, float: f64, times: u64) {
-        const LOOP_MAX: u64 = 1 << 16;
         // Both halves of the number are floats exactly, and so are a product's rounded value and its error.
         for part in [times & 0xFFFF_FFFF, times & !0xFFFF_FFFF] {
             let high = float * part as f64;
@@ -58,9 +60,25 @@ impl ExactSum {
                 self.add(float);
             } else {
                 // Too large, or so small that the error of the product would be no float.
-                (0..part.min(LOOP_MAX)).for_each(|_| self.add(float));
+                (0..u64::BITS)
+                    .filter(|bit| part >> bit & 1 == 1)
+                    .for_each(|bit| self.add_doubled(float, bit));
             }
         }
+    }
+
+    /// Adds a finite one, doubled so many times: as units and what is left, if that is too large for a float.
+    fn add_doubled(&mut self, float: f64, times: u32) {
+        let doubled = float * (1_u64 << times) as f64;
+        if doubled.is_finite() {
+            return self.add(doubled);
+        }
+        // Smaller by a power of two, all of it is exact.
+        let unit = UNIT * SMALLER;
+        let small = float * SMALLER * (1_u64 << times) as f64;
+        let units = (small / unit).trunc();
+        self.units = self.units.saturating_add(units as i64);
+        self.add((small - units * unit) / SMALLER);
     }
 
     fn grow(&mut self, float: f64) {
@@ -150,7 +168,8 @@ impl ExactSum {
         }
         // A tie that was rounded to even must go the way of the parts still unseen.
         let next = parts.next().unwrap_or(0.0);
-        if low * next > 0.0 {
+        // Their product may be too small for a float.
+        if low != 0.0 && next != 0.0 && low.is_sign_negative() == next.is_sign_negative() {
             let doubled = low * 2.0;
             let rounded = high + doubled;
             if rounded - high == doubled {

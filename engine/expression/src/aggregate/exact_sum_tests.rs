@@ -90,3 +90,61 @@ fn so_many_times_is_as_often_one_by_one() {
         assert_eq!(at_once.value(), one_by_one.value(), "{float} {times}");
     }
 }
+
+/// Its twin: each one by one. What goes leaves no trace, however often it came at once.
+#[test]
+fn a_value_counts_as_often_as_it_came() {
+    use super::{Aggregator, RetractableSum};
+    use model::Value;
+    use plan::AggregateFunction::{Average, Sum};
+    let seed = Chance::system_seed();
+    println!("seed {seed}");
+    let mut chance = Chance::seeded(seed);
+    let duration = |chance: &mut Chance| {
+        let (days, seconds) = (chance.below(100) as i64 - 50, chance.below(1 << 40) as i64 - (1 << 39));
+        let nanos = chance.below(1_000_000_000) as u32;
+        Value::from(model::temporal::Duration { months: 0, days, seconds, nanos })
+    };
+    for round in 0..500 {
+        let mut kept = RetractableSum::default();
+        let (mut sums, mut others) =
+            ([Sum, Average].map(|function| Aggregator::new(function, false)), vec![]);
+        for _ in 0..chance.index(5) {
+            let value = match chance.index(6) {
+                _ if round % 4 == 0 => duration(&mut chance),
+                0 => Value::Int(chance.below(100) as i64 - 50),
+                1 => Value::Float(f64::INFINITY),
+                2 if round % 4 == 1 => Value::Float(f64::NAN),
+                3 => Value::Float((chance.float() - 0.5) * 1e308),
+                _ => Value::Float(chance.float() - 0.5),
+            };
+            let times = 1 + chance.below(40);
+            for sum in &mut sums {
+                (0..times).for_each(|_| sum.add(value.clone()).unwrap());
+            }
+            if !kept.update(&value, times as i64) {
+                others.push((value, times));
+            }
+        }
+        let gone = (Value::Float((chance.float() - 0.5) * 1e308), 1 + chance.below(1_000));
+        assert!(kept.update(&gone.0, gone.1 as i64));
+        (0..gone.1).for_each(|_| assert!(kept.update(&gone.0, -1)));
+        for (sum, function) in sums.into_iter().zip([Sum, Average]) {
+            let found = kept.value(function, others.iter().map(|(value, times)| (value, *times))).unwrap();
+            assert_eq!(format!("{found:?}"), format!("{:?}", sum.finish().unwrap()), "round {round}");
+        }
+    }
+    // As often as there are pairs of pairs of many rows: it takes no time.
+    let often = 1_u64 << 60;
+    for value in [f64::NAN, f64::NEG_INFINITY] {
+        let found =
+            RetractableSum::default().value(Sum, [(&Value::Float(value), often)].into_iter()).unwrap();
+        assert!(matches!(found, Value::Float(found) if found.to_bits() == value.to_bits()), "{found:?}");
+    }
+    let mut kept = RetractableSum::default();
+    assert!(kept.update(&Value::Float(0.5), often as i64));
+    for (function, right) in [(Sum, often as f64 / 2.0), (Average, 0.5)] {
+        let found = kept.value(function, [].into_iter()).unwrap();
+        assert!(matches!(found, Value::Float(found) if found == right), "{found:?}");
+    }
+}

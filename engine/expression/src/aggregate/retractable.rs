@@ -28,7 +28,7 @@ impl RetractableSum {
             }
             Value::Float(float) if float.is_finite() => {
                 let signed = if times < 0 { -float } else { *float };
-                (0..times.unsigned_abs()).for_each(|_| self.floats.add(signed));
+                self.floats.add_times(signed, times.unsigned_abs());
                 self.float_count += times;
             }
             _ => return false,
@@ -52,7 +52,7 @@ impl RetractableSum {
             aggregator.add_floats(self.float_count, &self.floats)?;
         }
         for (value, times) in others {
-            (0..times).try_for_each(|_| aggregator.add(value.clone()))?;
+            aggregator.add_times(value, times)?;
         }
         aggregator.finish()
     }
