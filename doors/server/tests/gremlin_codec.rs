@@ -61,7 +61,12 @@ fn value(chance: &mut Chance, depth: usize, is_json: bool) -> Object {
             nanos: chance.below(1_000_000_000) as u32,
             offset_seconds: (chance.below(24) as i32 - 12) * 1_800,
         })),
-        15 => Object::Duration(chance.below(1_000_000) as i64, chance.below(1_000_000_000) as u32),
+        15 => {
+            let nanos = [0, 1, 500_000_000, chance.below(1_000_000_000) as u32][chance.index(4)];
+            let seconds =
+                [i64::MIN, i64::MAX, chance.next_u64() as i64, chance.below(200_000) as i64 - 100_000];
+            Object::Duration(*chance.choose(&seconds).unwrap(), nanos)
+        }
         16 => {
             let classes = ["T", "Order", "Scope", "Pop", "Column", "Direction", "Merge", "DT"];
             let token = Token::ALL.iter().filter(|token| classes.contains(&token.class()));
@@ -120,6 +125,21 @@ fn what_graphson_3_writes_it_reads() {
     }
 }
 
+/// Nanoseconds are those of the second below, whatever sign and size a client gives them.
+#[test]
+fn durations_of_graphbinary_have_nanoseconds_of_one_second() {
+    let read = |seconds: i64, nanos: i32| {
+        let bytes = [&[0x81, 0][..], &seconds.to_be_bytes(), &nanos.to_be_bytes()].concat();
+        Reader::new(&bytes).object().map(|object| object.to_string()).map_err(drop)
+    };
+    assert_eq!(read(1, 500_000_000).unwrap(), "PT1.500000000S");
+    assert_eq!(read(-2, 500_000_000).unwrap(), "PT-1.500000000S");
+    assert_eq!(read(-1, -500_000_000).unwrap(), "PT-1.500000000S");
+    assert_eq!(read(0, -1).unwrap(), "PT-0.000000001S");
+    assert_eq!(read(1, 1_000_000_000).unwrap(), "PT2S");
+    assert!(read(i64::MIN, -1).is_err() && read(i64::MAX, i32::MAX).is_err());
+}
+
 #[test]
 fn every_dialect_writes_json() {
     for seed in 0..ROUNDS / 4 {
@@ -176,6 +196,7 @@ fn golden_graphson() {
         (&path, plain, r#"{"labels":[["a","b"],[]],"objects":[1.0,"NaN"]}"#),
         (&bag, three, r#"{"@type":"g:BulkSet","@value":["x",{"@type":"g:Int64","@value":2}]}"#),
         (&bag, two, r#"["x","x"]"#),
+        (&Object::Duration(-2, 500_000_000), three, r#"{"@type":"gx:Duration","@value":"PT-1.500000000S"}"#),
     ];
     for (object, mime, text) in expected {
         assert_eq!(json(object, mime), text, "{mime}");

@@ -38,6 +38,9 @@ pub(super) const VALUE_BYTES: usize = 2 * size_of::<Argument>();
 /// Bytes that an instruction takes, as it is read and as a part of its traversal, beside its arguments.
 const INSTRUCTION_BYTES: usize = size_of::<bytecode::Written<'_>>() + 2 * size_of::<Instruction>();
 
+/// Nanoseconds of a second.
+const NANOS: i64 = 1_000_000_000;
+
 /// Reads from the front of a message.
 pub struct Reader<'m> {
     bytes: &'m [u8],
@@ -196,8 +199,11 @@ impl<'m> Reader<'m> {
             0x30 => self.token("GType")?,
             0x80 => self.char()?,
             0x81 => {
-                let seconds = self.long()?;
-                Object::Duration(seconds, self.int()?.unsigned_abs())
+                let (seconds, nanos) = (self.long()?, i64::from(self.int()?));
+                let Some(seconds) = seconds.checked_add(nanos.div_euclid(NANOS)) else {
+                    return malformed("a duration is too long");
+                };
+                Object::Duration(seconds, nanos.rem_euclid(NANOS) as u32)
             }
             0x88 => self.offset_date_time()?,
             other => return malformed(format!("type {other:#04x} of GraphBinary is not supported")),
