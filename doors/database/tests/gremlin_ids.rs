@@ -262,3 +262,50 @@ fn ids_that_many_give_at_once_are_given_once() {
         assert!(found == ["1l"] || found == ["0l"], "{id}: {found:?}");
     }
 }
+
+/// Who finds nothing with a property of a name that nobody has used, and writes, is refused when another uses it meanwhile.
+#[test]
+fn a_property_that_nobody_has_is_looked_for_as_any_other() {
+    let add = |label: &str, key: &str| {
+        format!(
+            "g.V().has('{label}', '{key}', 'x').fold().coalesce(unfold(), addV('{label}').property('{key}', 'x'))"
+        )
+    };
+    for (number, known) in
+        ["", "g.addV('User')", "g.addV('User').property('name', 'y')"].into_iter().enumerate()
+    {
+        let database = database();
+        let (mut one, mut two) = (database.session(), database.session());
+        if !known.is_empty() {
+            ask(&mut one, known);
+        }
+        one.begin(Mode::Write).unwrap();
+        two.begin(Mode::Write).unwrap();
+        ask(&mut one, &add("User", "name"));
+        ask(&mut two, &add("User", "name"));
+        one.commit().unwrap();
+        assert!(two.commit().expect_err("there is one by now").retryable, "{number}");
+        ask(&mut two, &add("User", "name"));
+        assert_eq!(ask(&mut two, "g.V().has('User', 'name', 'x').count()"), ["1l"], "{number}");
+    }
+}
+
+/// Likewise of an edge of a type that nobody has used.
+#[test]
+fn a_type_of_edges_that_nobody_has_is_looked_for_as_any_other() {
+    let add = "g.V(1).coalesce(out('knows'), addE('knows').to(V(2)).inV())";
+    for known in ["g.V().count()", "g.V(1).addE('other').to(V(2))", "g.V(2).addE('knows').to(V(1))"] {
+        let database = database();
+        let (mut one, mut two) = (database.session(), database.session());
+        ask(&mut one, "g.addV('A').property(T.id, 1)");
+        ask(&mut one, "g.addV('A').property(T.id, 2)");
+        ask(&mut one, known);
+        one.begin(Mode::Write).unwrap();
+        two.begin(Mode::Write).unwrap();
+        ask(&mut one, add);
+        ask(&mut two, add);
+        one.commit().unwrap();
+        assert!(two.commit().expect_err("there is one by now").retryable, "{known}");
+        assert_eq!(ask(&mut two, "g.V(1).outE('knows').count()"), ["1l"], "{known}");
+    }
+}

@@ -5,6 +5,7 @@
 
 use crate::Kept;
 use crate::answer::{AnswerError, kept, own_ids};
+use execute::watch;
 use gremlin::Object;
 use gremlin::graphson::{self, FileEdge, FileVertex};
 use model::{KeyId, Value, VertexId};
@@ -17,6 +18,9 @@ use transact::{Engine, Mode, Transaction};
 
 /// Bytes of one line: a vertex with its edges.
 const LINE_BYTES_MAX: u64 = 256 << 20;
+
+/// Units of work that a line is beside its bytes: about a microsecond.
+const UNITS_PER_LINE: u64 = 20;
 
 /// What was read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,7 +61,10 @@ impl From<transact::TransactError> for Wrong {
 /// The graph holds something already; the file cannot be read, a line is no vertex, an edge leads nowhere, a value cannot be kept; or another's
 /// commit came between.
 pub fn load(engine: &Engine, from: &Path) -> Result<Loaded, AnswerError> {
-    if engine.snapshot().statistics().vertices() > 0 {
+    let transaction = engine.begin(Mode::Write);
+    // Whoever makes a vertex meanwhile is in the way.
+    transaction.reads().scan(None);
+    if transaction.snapshot().statistics().vertices() > 0 {
         let message =
             "the database holds a graph already, and which of the file's vertices it has cannot be told";
         return Err(AnswerError::File {
@@ -66,7 +73,6 @@ pub fn load(engine: &Engine, from: &Path) -> Result<Loaded, AnswerError> {
             hint: Some("read the file into a new database"),
         });
     }
-    let transaction = engine.begin(Mode::Write);
     let mut loading = Loading { from, transaction, vertices: HashMap::new(), report: Loaded::default() };
     loading.lines(Loading::vertex)?;
     loading.lines(Loading::edges)?;
@@ -93,6 +99,7 @@ impl Loading<'_> {
             let count = reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
             let count = count.map_err(|error| unreadable(&error))? as u64;
             bytes += count;
+            watch::spend(UNITS_PER_LINE + count).map_err(stopped)?;
             if count == LINE_BYTES_MAX {
                 return Err(malformed(path, number, &format!("it is longer than {LINE_BYTES_MAX} bytes")));
             }
@@ -122,7 +129,7 @@ impl Loading<'_> {
             }
             let value = kept::many_to_value(&kept)
                 .ok_or_else(|| Wrong(format!("the values of `{key}` cannot be kept")))?;
-            properties.push((self.key(&key, &kept)?, value));
+            properties.push((kept::key_for(&self.transaction, &key, &kept)?, value));
         }
         let vertex = self.transaction.create_vertex(&labels, properties)?;
         self.report.vertices += 1;
@@ -143,7 +150,7 @@ impl Loading<'_> {
             };
             for (key, object) in given {
                 let value = self.value(&key, &object)?;
-                properties.push((self.key(&key, &[Kept::plain(object)])?, value));
+                properties.push((kept::key_for(&self.transaction, &key, &[Kept::plain(object)])?, value));
             }
             self.transaction.create_edge(source, target, kind, properties)?;
             self.report.edges += 1;
@@ -163,22 +170,21 @@ impl Loading<'_> {
         mark: &str,
         of: impl Iterator<Item = &'n str>,
     ) -> Result<Vec<(KeyId, Value)>, Wrong> {
-        for name in own_ids::names(self.transaction.snapshot().catalog(), mark, of) {
-            self.transaction.key(&name)?;
-        }
-        let key = self.key(kept::OWN_ID, &[Kept::plain(id.clone())])?;
+        let view = self.transaction.snapshot();
+        let key = own_ids::key_for(&self.transaction, view.catalog(), id, mark, of)?;
         Ok(vec![(key, self.value("id", id)?)])
-    }
-    /// The number of a key that is to hold these values.
-    fn key(&self, key: &str, values: &[Kept]) -> Result<KeyId, Wrong> {
-        for mark in kept::marks(key, values) {
-            self.transaction.key(&mark)?;
-        }
-        Ok(self.transaction.key(key)?)
     }
     fn value(&self, key: &str, object: &Object) -> Result<Value, Wrong> {
         let value = kept::to_value(object);
         value.ok_or_else(|| Wrong(format!("`{key}` is a {}, which cannot be kept", object.type_name())))
+    }
+}
+
+fn stopped(_: watch::Stopped) -> AnswerError {
+    AnswerError::File {
+        code: "Neo.ClientError.Transaction.Terminated",
+        message: "the import was ended".into(),
+        hint: None,
     }
 }
 

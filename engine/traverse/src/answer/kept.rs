@@ -16,13 +16,14 @@
 
 use crate::Kept;
 use gremlin::{Decimal, Footprint, Instant, Object, Traversal};
-use model::Value;
 use model::nested::{VALUE_DEPTH_MAX, extent_of};
 use model::temporal::Duration;
+use model::{KeyId, Value};
 pub use plan::hidden::OWN_ID;
 use plan::hidden::{TAGGED, WIDE};
 use std::sync::Arc;
 use store::Snapshot;
+use transact::{TransactError, Transaction};
 
 const KIND: &str = " kind";
 const VALUE: &str = " value";
@@ -34,7 +35,7 @@ const DEPTH_MAX: u32 = VALUE_DEPTH_MAX as u32 / 2;
 const MANY_DEPTH: u32 = 3;
 
 /// The names the catalogue must know before a key holds these values. The first of a pair says that any key is marked so.
-pub fn marks(key: &str, values: &[Kept]) -> Vec<String> {
+fn marks(key: &str, values: &[Kept]) -> Vec<String> {
     let mut names = Vec::new();
     let mut mark = |word: &str| names.extend([word.to_string(), format!("{word} {key}")]);
     match values {
@@ -50,6 +51,17 @@ pub fn marks(key: &str, values: &[Kept]) -> Vec<String> {
         _ => mark(TAGGED),
     }
     names
+}
+
+/// The number of a key that is to hold these values; its marks are made known with it.
+///
+/// # Errors
+/// A name cannot be made known.
+pub fn key_for(transaction: &Transaction, key: &str, values: &[Kept]) -> Result<KeyId, TransactError> {
+    for mark in marks(key, values) {
+        transaction.key(&mark)?;
+    }
+    transaction.key(key)
 }
 
 fn is_marked(view: &Snapshot, word: &str, key: &str) -> bool {

@@ -7,18 +7,36 @@
 //! versions lack it, and are scanned.
 
 use super::kept;
+use crate::Kept;
 use gremlin::Object;
-use model::Value;
 use model::schema::SchemaTarget;
+use model::{KeyId, Value};
 use parking_lot::Mutex;
 use plan::hidden::{OF_LABEL, OF_TYPE, OWN_ID};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use store::Catalog;
-use transact::{Engine, IndexRequest, TransactError};
+use transact::{Engine, IndexRequest, TransactError, Transaction};
+
+/// The key under which an element of these labels, or this type, keeps this id; all names that tell of it are made known.
+///
+/// # Errors
+/// A name cannot be made known.
+pub fn key_for<'a>(
+    transaction: &Transaction,
+    catalog: &Catalog,
+    id: &Object,
+    mark: &str,
+    of: impl Iterator<Item = &'a str>,
+) -> Result<KeyId, TransactError> {
+    for name in names(catalog, mark, of) {
+        transaction.key(&name)?;
+    }
+    kept::key_for(transaction, OWN_ID, &[Kept::plain(id.clone())])
+}
 
 /// The names to make known before an element of these labels, or this type, gets an id.
-pub fn names<'a>(catalog: &Catalog, mark: &str, of: impl Iterator<Item = &'a str>) -> Vec<String> {
+fn names<'a>(catalog: &Catalog, mark: &str, of: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut names = Vec::new();
     if catalog.key(OWN_ID).is_none() {
         names.extend([OF_LABEL.to_string(), OF_TYPE.to_string()]);

@@ -53,7 +53,8 @@ impl Answer {
     }
 }
 
-fn named(view: &Snapshot, properties: Vec<(model::KeyId, Value)>) -> Vec<(Arc<str>, Value)> {
+/// Properties by their names, in order, without the id that a client gave.
+pub(super) fn named(view: &Snapshot, properties: Vec<(model::KeyId, Value)>) -> Vec<(Arc<str>, Value)> {
     let named = properties
         .into_iter()
         .filter_map(|(key, value)| Some((view.catalog().key_name(key)?.clone(), value)));

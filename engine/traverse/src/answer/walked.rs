@@ -157,10 +157,9 @@ impl Walked {
         mark: &str,
         of: impl Iterator<Item = &'n str>,
     ) -> Outcome<(KeyId, Value)> {
-        let names = own_ids::names(self.view()?.catalog(), mark, of);
-        let transaction = self.writing()?;
-        names.iter().try_for_each(|name| transaction.key(name).map(|_| ())).map_err(refused)?;
-        Ok((key_for(transaction, OWN_ID, &[Kept::plain(id.clone())])?, self.value(id)?))
+        let view = self.view()?;
+        let key = own_ids::key_for(self.writing()?, view.catalog(), id, mark, of).map_err(refused)?;
+        Ok((key, self.value(id)?))
     }
     /// What may have ids of clients, with the index over them; none where that is not known.
     fn id_targets(&self, view: &Snapshot, mark: &str) -> Option<IdTargets> {
@@ -310,6 +309,8 @@ impl Walked {
     fn sought(&self, view: &Snapshot, wanted: &Wanted) -> Outcome<Option<Vec<VertexId>>> {
         let [label] = wanted.labels.as_slice() else { return Ok(None) };
         let Some(label) = view.catalog().label(label) else { return Ok(Some(Vec::new())) };
+        // By its names the catalogue tells what nothing has, and of which keys an index does not find all that is meant.
+        self.record(|reads| wanted.equal.iter().for_each(|_| reads.catalogue()));
         for (key, value) in &wanted.equal {
             if !kept::is_plain_key(view, key) {
                 continue;
@@ -324,22 +325,6 @@ impl Walked {
         }
         Ok(None)
     }
-    fn named(&self, view: &Snapshot, properties: Vec<(KeyId, Value)>) -> Vec<(Arc<str>, Value)> {
-        let named = properties
-            .into_iter()
-            .filter_map(|(key, value)| Some((view.catalog().key_name(key)?.clone(), value)));
-        let mut named: Vec<_> = named.filter(|(key, _)| &**key != OWN_ID).collect();
-        named.sort_by(|a, b| a.0.cmp(&b.0));
-        named
-    }
-}
-
-/// The number of a key that is to hold these values.
-fn key_for(transaction: &Transaction, key: &str, values: &[Kept]) -> Outcome<KeyId> {
-    for mark in kept::marks(key, values) {
-        transaction.key(&mark).map_err(refused)?;
-    }
-    transaction.key(key).map_err(refused)
 }
 
 /// Ids as clients write them: a number is the same as its text.
@@ -467,7 +452,7 @@ impl Graph for Walked {
     fn properties(&self, vertex: VertexId) -> Outcome<Vec<(Arc<str>, Vec<Kept>)>> {
         let view = self.view()?;
         self.record(|reads| reads.vertex(vertex));
-        let all = self.named(&view, view.properties(vertex).map_err(unread)?);
+        let all = super::shown::named(&view, view.properties(vertex).map_err(unread)?);
         let mut found = Vec::new();
         for (key, value) in all {
             let values = kept::many_of(&value, self.is_wide(&view, &key));
@@ -485,7 +470,7 @@ impl Graph for Walked {
     fn edge_properties(&self, edge: &EdgeRef) -> Outcome<Vec<(Arc<str>, Object)>> {
         let view = self.view()?;
         self.record(|reads| reads.edge(edge.id));
-        let all = self.named(&view, view.edge_properties(edge.id).map_err(unread)?);
+        let all = super::shown::named(&view, view.edge_properties(edge.id).map_err(unread)?);
         let mut found = Vec::new();
         for (key, value) in all {
             let value = kept::read(&value, self.is_wide(&view, &key));
@@ -540,14 +525,14 @@ impl Graph for Walked {
             }
         };
         let transaction = self.writing()?;
-        let key = key_for(transaction, key, values)?;
+        let key = kept::key_for(transaction, key, values).map_err(refused)?;
         transaction.set_property(vertex, key, value).map_err(refused)
     }
     fn set_edge_property(&self, edge: &EdgeRef, key: &str, value: Option<&Object>) -> Outcome<()> {
         let values: Vec<Kept> = value.cloned().map(Kept::plain).into_iter().collect();
         let value = value.map_or(Ok(Value::Null), |value| self.value(value))?;
         let transaction = self.writing()?;
-        let key = key_for(transaction, key, &values)?;
+        let key = kept::key_for(transaction, key, &values).map_err(refused)?;
         transaction.set_edge_property(*edge, key, value).map_err(refused)
     }
     fn remove_vertex(&self, vertex: VertexId) -> Outcome<()> {

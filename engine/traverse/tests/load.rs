@@ -1,0 +1,78 @@
+//! A file of GraphSON goes into an empty graph, all of it or nothing, whoever else writes meanwhile.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+use execute::watch::{self, Limited};
+use std::path::PathBuf;
+use std::sync::Barrier;
+use std::time::Duration;
+use transact::{Engine, Mode, OpenOptions};
+use world::files::TemporaryFolder;
+
+const LINES: u64 = 300;
+
+fn file(folder: &TemporaryFolder) -> PathBuf {
+    let path = folder.path().join("graph.json");
+    let line = |id: u64| {
+        let next = (id + 1) % LINES;
+        format!(r#"{{"id":{id},"label":"A","outE":{{"next":[{{"id":{},"inV":{next}}}]}}}}"#, LINES + id)
+            + "\n"
+    };
+    std::fs::write(&path, (0..LINES).map(line).collect::<String>()).unwrap();
+    path
+}
+
+fn engine() -> Engine {
+    transact::open(None, &OpenOptions::default()).unwrap().0
+}
+
+#[test]
+fn of_two_at_once_one_is_refused() {
+    let folder = TemporaryFolder::new("load").unwrap();
+    let path = file(&folder);
+    for _ in 0..20 {
+        let (engine, barrier) = (engine(), Barrier::new(2));
+        let loads: usize = std::thread::scope(|scope| {
+            let load = || {
+                barrier.wait();
+                usize::from(tanglewood_traverse::load(&engine, &path).is_ok())
+            };
+            let threads = [scope.spawn(load), scope.spawn(load)];
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!((loads, engine.snapshot().statistics().vertices() as u64), (1, LINES));
+    }
+}
+
+#[test]
+fn a_vertex_that_is_made_meanwhile_is_in_its_way() {
+    let folder = TemporaryFolder::new("load-beside").unwrap();
+    let (path, engine) = (file(&folder), engine());
+    let started = Barrier::new(2);
+    std::thread::scope(|scope| {
+        let loading = scope.spawn(|| {
+            started.wait();
+            tanglewood_traverse::load(&engine, &path).is_ok()
+        });
+        started.wait();
+        let t = engine.begin(Mode::Write);
+        t.create_vertex(&[], Vec::new()).unwrap();
+        t.commit().unwrap();
+        let vertices = LINES * u64::from(loading.join().unwrap());
+        // It came first as a whole, or not at all.
+        assert_eq!(engine.snapshot().statistics().vertices() as u64, vertices + 1);
+    });
+    assert!(tanglewood_traverse::load(&engine, &path).is_err(), "the graph is not empty");
+}
+
+#[test]
+fn it_can_be_ended() {
+    let folder = TemporaryFolder::new("load-ended").unwrap();
+    let (path, engine) = (file(&folder), engine());
+    let watched = watch::enter(Limited::new(Duration::ZERO, 0));
+    let _ = watch::spend(watch::UNITS_PER_LOOK);
+    let error = tanglewood_traverse::load(&engine, &path).unwrap_err();
+    drop(watched);
+    assert!(format!("{error:?}").contains("Terminated"), "{error:?}");
+    assert_eq!(engine.snapshot().statistics().vertices(), 0);
+    tanglewood_traverse::load(&engine, &path).unwrap();
+}
