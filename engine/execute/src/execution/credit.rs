@@ -7,7 +7,7 @@
 
 use plan::algebra::ApplyKind;
 use plan::statement::Mode;
-use plan::{Plan, Statement, StatementKind};
+use plan::{Plan, Statement, StatementKind, Wanted};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 /// What a plan begins with, and what it can save up at most.
@@ -38,7 +38,7 @@ impl Credit {
             StatementKind::Query { plan, .. } => {
                 statement.mode != Mode::Profile
                     && statement.in_transactions.is_none()
-                    && is_short(plan, false)
+                    && is_short(plan, Wanted::All)
             }
             _ => false,
         };
@@ -63,17 +63,12 @@ impl Credit {
 
 /// Look-ups, steps and short walks, what is made of their rows and written for them, unions and sub-queries of that kind; no scan, no join.
 ///
-/// `few` says that the first rows are usually enough.
-fn is_short(plan: &Plan, few: bool) -> bool {
-    let mut left = vec![(plan, few)];
-    while let Some((plan, few)) = left.pop() {
-        let few = match plan {
-            Plan::Limit(_) => true,
-            // These have seen all rows before they hand on the first.
-            Plan::Sort(_) | Plan::Aggregate(_) => false,
-            _ => few,
-        };
-        let hops_max = if few { HOPS_MAX_FEW } else { HOPS_MAX };
+/// `wanted` is the demand for its rows: the first may be enough.
+fn is_short(plan: &Plan, wanted: Wanted) -> bool {
+    let mut left = vec![(plan, wanted)];
+    while let Some((plan, wanted)) = left.pop() {
+        let hops_max = if wanted.is_few() { HOPS_MAX_FEW } else { HOPS_MAX };
+        let of_input = plan.wanted_of_input(wanted);
         match plan {
             Plan::Unit
             | Plan::Argument(_)
@@ -96,19 +91,22 @@ fn is_short(plan: &Plan, few: bool) -> bool {
             | Plan::Delete(_) => {}
             Plan::CallProcedure(call) if is_listing(&call.name) => {}
             Plan::ExpandPath(node) if node.into || node.max.is_some_and(|max| max <= hops_max) => {}
-            Plan::Apply(node) if node.is_inline() => left.push((&node.inner, is_test(&node.kind))),
-            Plan::Merge(node) if node.is_inline() => left.push((&node.inner, false)),
-            Plan::Union(node) => left.extend([(&node.left, few), (&node.right, few)]),
+            Plan::Apply(node) if node.is_inline() => left.push((&node.inner, of_each(&node.kind))),
+            Plan::Merge(node) if node.is_inline() => left.push((&node.inner, Wanted::All)),
+            Plan::Union(node) => left.extend([(&node.left, of_input), (&node.right, of_input)]),
             _ => return false,
         }
-        left.extend(plan.input().map(|input| (input, few)));
+        left.extend(plan.input().map(|input| (input, of_input)));
     }
     true
 }
 
-/// Does the first inner row answer it?
-fn is_test(kind: &ApplyKind) -> bool {
-    matches!(kind, ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_))
+/// The demand for the inner rows of each row: the first answers a test.
+fn of_each(kind: &ApplyKind) -> Wanted {
+    match kind {
+        ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_) => Wanted::Most(1),
+        _ => Wanted::All,
+    }
 }
 
 /// What lists queries and tenants answers also where all the asker's places are taken.
