@@ -64,7 +64,7 @@ fn value(chance: &mut Chance, depth: usize, is_json: bool) -> Object {
         15 => {
             let nanos = [0, 1, 500_000_000, chance.below(1_000_000_000) as u32][chance.index(4)];
             let seconds =
-                [i64::MIN, i64::MAX, chance.next_u64() as i64, chance.below(200_000) as i64 - 100_000];
+                [i64::MIN + 1, i64::MAX, chance.next_u64() as i64, chance.below(200_000) as i64 - 100_000];
             Object::Duration(*chance.choose(&seconds).unwrap(), nanos)
         }
         16 => {
