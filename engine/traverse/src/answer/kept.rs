@@ -35,7 +35,7 @@ const DEPTH_MAX: u32 = VALUE_DEPTH_MAX as u32 / 2;
 const MANY_DEPTH: u32 = 3;
 
 /// The names the catalogue must know before a key holds these values. The first of a pair says that any key is marked so.
-fn marks(key: &str, values: &[Kept]) -> Vec<String> {
+pub fn marks(key: &str, values: &[Kept]) -> Vec<String> {
     let mut names = Vec::new();
     let mut mark = |word: &str| names.extend([word.to_string(), format!("{word} {key}")]);
     match values {
