@@ -20,7 +20,7 @@ LONG = {
     "read": "db.query(%r).rows()" % ENDLESS,
     "stream": "for row in db.query('UNWIND range(1, 1000000000000) AS x RETURN x'): pass",
     "write": "db.query('UNWIND range(1, 100000) AS x UNWIND range(1, 1000000) AS y SET (CASE x WHEN 0 THEN null ELSE null END).a = 1')",
-    "gremlin": "db.gremlin('g.inject(1).repeat(__.identity()).until(__.is(2))').rows()",
+    "gremlin": "db.gremlin('g.inject(1).repeat(__.repeat(__.identity()).times(10000)).until(__.is(2))').rows()",
     "import": "n = list(range(300000))\n            while True: db.import_tables({'N': ({'id': n}, 'id')}, existing='skip')",
     "subscribe": "db.create_standing('q', 'MATCH (n) RETURN n'); list(db.subscribe('q'))",
 }
