@@ -11,7 +11,9 @@ use plan::procedures::{
 };
 use plan::statement::Mode as StatementMode;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
+use transact::BackupReport;
 
 type Table = (Vec<Arc<str>>, Batch);
 
@@ -23,6 +25,8 @@ pub(crate) struct Asker<'a> {
     pub text: &'a str,
     /// The transaction that it runs in: the open one, or its own.
     pub transaction: &'a dyn Fn() -> Arc<Listed>,
+    /// Makes a backup for them.
+    pub back_up: &'a dyn Fn(&Path) -> Result<BackupReport, Error>,
 }
 
 /// Hands to a listing what the database knows and the graph does not.
@@ -47,7 +51,7 @@ pub(crate) fn list(
             LISTED_TENANTS => tenants(database),
             LISTED_TABLETS => tablets(database),
             name => match name.strip_prefix(BACKED_UP) {
-                Some(folder) => vec![backup(folder, params, database)?],
+                Some(folder) => vec![backup(folder, params, database, asker.back_up)?],
                 None => continue,
             },
         };
@@ -57,7 +61,12 @@ pub(crate) fn list(
 }
 
 /// Makes a backup in the folder of this name, or of the name that a parameter holds: what was copied.
-fn backup(name: &str, params: &Params, database: &Database) -> Result<Vec<Value>, Error> {
+fn backup(
+    name: &str,
+    params: &Params,
+    database: &Database,
+    back_up: &dyn Fn(&Path) -> Result<BackupReport, Error>,
+) -> Result<Vec<Value>, Error> {
     let refuse = |message: &str, hint: &str| {
         Err(Error::new("Neo.ClientError.Statement.ArgumentError", message).hint(hint))
     };
@@ -76,7 +85,7 @@ fn backup(name: &str, params: &Params, database: &Database) -> Result<Vec<Value>
     if name.is_empty() || !path.components().all(|part| matches!(part, std::path::Component::Normal(_))) {
         return refuse("the folder of a backup is a plain name", "leave out / at its begin, and ..");
     }
-    let report = database.backup(below.join(path))?;
+    let report = back_up(&below.join(path))?;
     Ok(vec![name.into(), whole(report.files), whole(report.bytes), whole(report.place)])
 }
 

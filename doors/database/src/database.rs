@@ -242,11 +242,19 @@ impl Database {
     /// # Errors
     /// The database lives in memory; the folder is in use; the disk refuses.
     pub fn backup(&self, folder: impl AsRef<Path>) -> Result<BackupReport, Error> {
+        self.backup_watched(folder.as_ref(), Arc::clone)
+    }
+    /// The same, on the disk that `watch` makes of its own.
+    pub(crate) fn backup_watched(
+        &self,
+        folder: &Path,
+        watch: impl FnOnce(&Arc<dyn Disk>) -> Arc<dyn Disk>,
+    ) -> Result<BackupReport, Error> {
         let Some(path) = self.path() else {
             let code = "Tanglewood.ClientError.Backup.Memory";
             return Err(Error::new(code, "a database in memory has no files").hint("open a folder"));
         };
-        Ok(transact::backup(&self.inner.disk, path, folder.as_ref())?)
+        Ok(transact::backup(&watch(&self.inner.disk), path, folder)?)
     }
     /// Queries running now.
     pub fn running(&self) -> Vec<RunningQuery> {

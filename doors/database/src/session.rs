@@ -6,6 +6,7 @@
 //!
 //! Reading order: `transaction` (begin, commit), `statement` (from a text to its answer), `writing`, `in_transactions`.
 
+mod backup;
 mod datalog;
 mod gremlin;
 pub(crate) mod gremlin_script;
@@ -17,6 +18,7 @@ mod retry;
 mod schema;
 mod statement;
 mod transaction;
+mod whole;
 mod writing;
 
 use crate::accounts::Speaker;

@@ -2,6 +2,7 @@
 
 use crate::constraints::{self, Looked};
 use crate::error::SchemaClash;
+use crate::transaction::explain;
 use crate::{Engine, TransactError};
 use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, SchemaTarget};
 use model::{KeyId, ValueType};
@@ -54,8 +55,8 @@ pub struct Groundwork {
     target: SchemaTarget,
     keys: Vec<KeyId>,
     unique: bool,
-    /// Existing data keeps the rule in this snapshot.
-    checked: Snapshot,
+    /// Existing data keeps the rule in this snapshot; none where it was not looked at.
+    checked: Option<Snapshot>,
 }
 
 impl Drop for Groundwork {
@@ -88,28 +89,48 @@ impl Engine {
     /// # Errors
     /// Existing data breaks it; who asked was ended.
     pub fn prepare_constraint(&self, request: &ConstraintRequest) -> Result<Groundwork, TransactError> {
-        let groundwork = self.groundwork(request.target, &request.keys, true);
-        let current = &groundwork.checked;
-        if self.constraint_clash(request, current).is_some() {
+        let mut groundwork = self.groundwork(request.target, &request.keys, true);
+        let current = self.snapshot();
+        if self.constraint_clash(request, &current).is_some() {
             return Ok(groundwork);
         }
         if brings_index(request.rule) {
-            match self.build_beside(request.target, &request.keys, true) {
-                Err(StoreError::Stopped) => return Err(StoreError::Stopped.into()),
-                Err(StoreError::NotUnique { .. } | StoreError::EdgesNotUnique { .. }) => {
-                    if let Some(error) = self.told_duplicates(request)? {
-                        return Err(error);
-                    }
-                }
-                _ => {}
-            }
+            self.build_unique_beside(request)?;
         }
-        self.check_rule(request, Looked { snapshot: current, earlier: None })?;
+        self.check_rule(request, Looked { snapshot: &current, earlier: None })?;
+        groundwork.checked = Some(current);
         Ok(groundwork)
     }
 
+    fn build_unique_beside(&self, request: &ConstraintRequest) -> Result<(), TransactError> {
+        let build = || self.build_beside(request.target, &request.keys, true);
+        let is_broken = |error: &StoreError| {
+            matches!(error, StoreError::NotUnique { .. } | StoreError::EdgesNotUnique { .. })
+        };
+        let outcome = match build() {
+            Err(error) if is_broken(&error) => match self.told_duplicates(request)? {
+                Some(error) => return Err(error),
+                // They went meanwhile, or lie behind all that were compared.
+                None => build(),
+            },
+            outcome => outcome,
+        };
+        match outcome {
+            Err(StoreError::Stopped) => Err(StoreError::Stopped.into()),
+            Err(error) if is_broken(&error) => Err(match explain(error, &self.snapshot()) {
+                // It was never in the catalogue, so the refusal has no name for it.
+                TransactError::Constraint { what, .. } => {
+                    TransactError::Constraint { name: self.constraint_name(request), what }
+                }
+                error => error,
+            }),
+            // Whatever else is wrong, the commit will say.
+            _ => Ok(()),
+        }
+    }
+
     fn groundwork(&self, target: SchemaTarget, keys: &[KeyId], unique: bool) -> Groundwork {
-        Groundwork { engine: self.clone(), target, keys: keys.to_vec(), unique, checked: self.snapshot() }
+        Groundwork { engine: self.clone(), target, keys: keys.to_vec(), unique, checked: None }
     }
 
     fn build_beside(&self, target: SchemaTarget, keys: &[KeyId], unique: bool) -> Result<(), StoreError> {
@@ -215,7 +236,7 @@ impl Engine {
             }
             None => {
                 made = true;
-                self.check_rule(request, Looked { snapshot: current, earlier: Some(&groundwork.checked) })?;
+                self.check_rule(request, Looked { snapshot: current, earlier: groundwork.checked.as_ref() })?;
                 Ok(self.constraint_changes(request, current))
             }
         });

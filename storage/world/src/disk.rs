@@ -19,6 +19,7 @@ pub use overlay::OverlayDisk;
 pub(crate) use real::FOLDER_MODE;
 pub use real::RealDisk;
 pub use sim::{Faults, SimDisk};
+pub use watched::{Look, WatchedDisk};
 
 /// How [`Disk::open`] treats a file that is there, or is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,3 +108,4 @@ pub fn write_synced(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> DiskResult<()
 
 #[cfg(test)]
 mod tests;
+mod watched;

@@ -10,11 +10,9 @@
 
 use super::Session;
 use super::request::Request;
-use super::transaction::remaining;
-use crate::database::Running;
-use crate::interrupt::Ticket;
+use super::whole::Whole;
 use crate::{Error, Params, QueryResult, Summary};
-use execute::{Access, Counters, Execution, Prepared, ResultStream};
+use execute::{Access, Counters, Prepared};
 use model::Value;
 use plan::Expr;
 use plan::statement::{BATCH_ROWS, InTransactions, OnError, ROWS_PARAMETER, Statement};
@@ -55,8 +53,10 @@ impl Session {
             return Err(Error::new(code, message).hint("send it on its own, outside of BEGIN and COMMIT"));
         }
         let size = batch_size(batches.size.as_ref(), &request.params)?;
-        let mut whole = self.start_whole(request).map_err(|error| with_committed(error, 0, 0))?;
-        let parts = Request { part_of: whole.stream.id(), params: request.params.clone(), ..request.again() };
+        let mut whole = self
+            .start_whole(request.text, request.bytes_max, request.deadline_ns)
+            .map_err(|error| with_committed(error, 0, 0))?;
+        let parts = Request { part_of: whole.id(), params: request.params.clone(), ..request.again() };
         let mut done = Done::default();
         let outcome = self.run_batches(&parts, batches, size, (&mut whole, &mut done));
         let (committed, rows) = (done.committed, done.committed_rows);
@@ -65,22 +65,6 @@ impl Session {
             let ended = if is_end(&error) { whole.check().err() } else { None };
             with_committed(ended.unwrap_or(error), committed, rows)
         })
-    }
-
-    /// Starts what stands for the statement, and waits until it is let in.
-    fn start_whole(&self, request: &Request<'_>) -> Result<Whole, Error> {
-        let running = Running {
-            text: request.text,
-            payer: self.speaker.payer(self.database.accounts()),
-            timeout: remaining(request.deadline_ns)?,
-            bytes_max: request.bytes_max,
-            part_of: None,
-        };
-        let (options, access) = (self.database.execute_options(&running), Access::Read(self.view()));
-        let mut stream = Execution::start_whole(self.database.runtime(), access, options)?;
-        let ticket = self.ticket(&stream);
-        self.next_of(&mut stream)?;
-        Ok(Whole { stream, _ticket: ticket, held: 0, ended: None })
     }
 
     /// Reads the rows and runs their batches.
@@ -189,35 +173,6 @@ impl Session {
         let summary =
             Summary { counters, place, first_after: elapsed, elapsed, ..request.summary(&snapshot) };
         Ok(QueryResult::of_batches(columns, kept, self.view(), summary))
-    }
-}
-
-/// What stands for the statement in the lists, from its beginning to its end.
-struct Whole {
-    stream: ResultStream,
-    _ticket: Option<Ticket>,
-    held: u64,
-    /// Why it was ended: its stream says so once.
-    ended: Option<Error>,
-}
-
-impl Whole {
-    /// Goes on, unless it was ended.
-    fn check(&mut self) -> Result<(), Error> {
-        if let Some(Some(Err(error))) = self.stream.try_next() {
-            self.ended.get_or_insert(error.into());
-        }
-        self.ended.clone().map_or(Ok(()), Err)
-    }
-    /// The statement holds so many bytes outside of its parts from now on. Goes on, unless it was ended.
-    fn holds(&mut self, bytes: u64) -> Result<(), Error> {
-        let before = std::mem::replace(&mut self.held, bytes);
-        if bytes > before {
-            self.stream.hold(bytes - before);
-        } else {
-            self.stream.release(before - bytes);
-        }
-        self.check()
     }
 }
 

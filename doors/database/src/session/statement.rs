@@ -13,6 +13,7 @@ use execute::profiling::Profiling;
 use execute::{Access, ExecuteOptions, Execution, ResultStream};
 use plan::StatementKind;
 use plan::statement::Mode as StatementMode;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Snapshot;
@@ -41,7 +42,10 @@ impl Session {
         }
         let transaction =
             || self.transaction.as_ref().map_or_else(|| self.listed(), |open| open.listed.clone());
-        let asker = catalogue::Asker { own: self.credential.as_ref(), text, transaction: &transaction };
+        let deadline_ns = self.deadline(limits, started_ns);
+        let back_up = |folder: &Path| self.back_up(text, folder, (limits, deadline_ns));
+        let (own, transaction) = (self.credential.as_ref(), &transaction);
+        let asker = catalogue::Asker { own, text, transaction, back_up: &back_up };
         catalogue::list(&planned.plan.statement, &mut params, &self.database, &asker)?;
         if planned.plan.statement.mode == StatementMode::Explain && planned.plan.statement.as_of.is_none() {
             // The plan is the same whatever the parameters are.

@@ -1,0 +1,36 @@
+//! CALL dbms.backup: a copy of the database's files, made on the thread that asks, since executors must not wait for a disk.
+//!
+//! It is listed from its beginning to its end, and looks before each piece of a file whether it was ended; then nothing of it stays. What it holds in
+//! memory is bounded, and not charged: a piece of a file, and the pages of the copy that is read back.
+
+use super::Session;
+use crate::{Error, Limits};
+use parking_lot::Mutex;
+use std::path::Path;
+use std::sync::Arc;
+use transact::BackupReport;
+use world::disk::{Disk, WatchedDisk};
+
+impl Session {
+    /// Makes a backup in a folder, as a statement with this text.
+    pub(super) fn back_up(
+        &self,
+        text: &str,
+        folder: &Path,
+        (limits, deadline_ns): (&Limits, Option<u64>),
+    ) -> Result<BackupReport, Error> {
+        let bytes_max = limits.bytes_max.unwrap_or(self.database.options().query_bytes_max);
+        let whole = Arc::new(Mutex::new(self.start_whole(text, bytes_max, deadline_ns)?));
+        let (watched, meanwhile) = (whole.clone(), self.meanwhile.clone());
+        let look = move || {
+            meanwhile.iter().for_each(|meanwhile| meanwhile());
+            watched.lock().check().is_ok()
+        };
+        let watch = |disk: &Arc<dyn Disk>| -> Arc<dyn Disk> {
+            Arc::new(WatchedDisk::new(disk.clone(), Arc::new(look)))
+        };
+        let outcome = self.database.backup_watched(folder, watch);
+        // Why it was ended says more than the read that was refused.
+        outcome.map_err(|error| whole.lock().check().err().unwrap_or(error))
+    }
+}

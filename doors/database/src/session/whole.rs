@@ -1,0 +1,65 @@
+//! What stands in the lists for a statement that is many queries, or none: from its beginning to its end one query, whose operator only
+//! waits. Who ends that ends the statement, which looks after it between its steps.
+
+use super::Session;
+use super::transaction::remaining;
+use crate::Error;
+use crate::database::Running;
+use crate::interrupt::Ticket;
+use execute::{Access, Execution, QueryId, ResultStream};
+
+/// Stands for the statement in the lists, until it is dropped.
+pub(super) struct Whole {
+    stream: ResultStream,
+    _ticket: Option<Ticket>,
+    held: u64,
+    /// Why it was ended: its stream says so once.
+    ended: Option<Error>,
+}
+
+impl Whole {
+    /// Its number.
+    pub(super) fn id(&self) -> Option<QueryId> {
+        self.stream.id()
+    }
+    /// Goes on, unless it was ended.
+    pub(super) fn check(&mut self) -> Result<(), Error> {
+        if let Some(Some(Err(error))) = self.stream.try_next() {
+            self.ended.get_or_insert(error.into());
+        }
+        self.ended.clone().map_or(Ok(()), Err)
+    }
+    /// The statement holds so many bytes outside of its parts from now on. Goes on, unless it was ended.
+    pub(super) fn holds(&mut self, bytes: u64) -> Result<(), Error> {
+        let before = std::mem::replace(&mut self.held, bytes);
+        if bytes > before {
+            self.stream.hold(bytes - before);
+        } else {
+            self.stream.release(before - bytes);
+        }
+        self.check()
+    }
+}
+
+impl Session {
+    /// Starts what stands for a statement, and waits until it is let in.
+    pub(super) fn start_whole(
+        &self,
+        text: &str,
+        bytes_max: u64,
+        deadline_ns: Option<u64>,
+    ) -> Result<Whole, Error> {
+        let running = Running {
+            text,
+            payer: self.speaker.payer(self.database.accounts()),
+            timeout: remaining(deadline_ns)?,
+            bytes_max,
+            part_of: None,
+        };
+        let (options, access) = (self.database.execute_options(&running), Access::Read(self.view()));
+        let mut stream = Execution::start_whole(self.database.runtime(), access, options)?;
+        let ticket = self.ticket(&stream);
+        self.next_of(&mut stream)?;
+        Ok(Whole { stream, _ticket: ticket, held: 0, ended: None })
+    }
+}
