@@ -137,3 +137,22 @@ fn a_unique_constraint_is_made_beside_commits() {
     t.create_vertex(&[label], vec![(key, taken)]).unwrap();
     assert!(t.commit().is_err(), "the number is taken");
 }
+
+/// Its name is taken while it is prepared, so existing data is not looked at then; and free when it is made: existing data is looked at now.
+#[test]
+fn a_constraint_whose_name_was_taken_meanwhile_looks_at_existing_data() {
+    let (engine, label, key, _) = filled();
+    let (target, other) =
+        (SchemaTarget::Vertices(label), engine.store().names().intern_key("other").unwrap());
+    let index = |keys| IndexRequest { name: Some("c".into()), target, keys, if_not_exists: false };
+    for rule in [Rule::Exists, Rule::NodeKey, Rule::Typed(model::ValueType::String)] {
+        engine.create_index(&index(vec![other])).unwrap();
+        let keys = if let Rule::Typed(_) = rule { vec![key] } else { vec![other] };
+        let request = ConstraintRequest { name: Some("c".into()), target, keys, rule, if_not_exists: false };
+        let groundwork = engine.prepare_constraint(&request).unwrap();
+        engine.drop_index("c", false).unwrap();
+        let error = engine.create_constraint_upon(&request, groundwork).unwrap_err();
+        assert!(matches!(error, TransactError::Constraint { .. }), "{rule:?}: {error:?}");
+        assert!(engine.snapshot().catalog().constraints().is_empty(), "{rule:?}");
+    }
+}
