@@ -19,7 +19,6 @@ pub use overlay::OverlayDisk;
 pub(crate) use real::FOLDER_MODE;
 pub use real::RealDisk;
 pub use sim::{Faults, SimDisk};
-pub use watched::{Look, WatchedDisk};
 
 /// How [`Disk::open`] treats a file that is there, or is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,4 +107,3 @@ pub fn write_synced(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> DiskResult<()
 
 #[cfg(test)]
 mod tests;
-mod watched;

@@ -14,4 +14,5 @@ pub mod machine;
 pub mod memory;
 pub mod panics;
 pub mod threads;
+pub mod watched_disk;
 pub mod workers;

@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
 use transact::BackupReport;
-use world::disk::{Disk, WatchedDisk};
+use world::disk::Disk;
+use world::watched_disk::WatchedDisk;
 
 impl Session {
     /// Makes a backup in a folder, as a statement with this text.

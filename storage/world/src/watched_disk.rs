@@ -3,7 +3,7 @@
 //! For long work on files that somebody may want to end, such as a backup. What tidies up behind it still can: names are listed, looked for and
 //! removed without being asked. Cost: one call for each read and each write.
 
-use super::{Disk, DiskError, DiskFile, DiskLock, DiskResult, OpenHow};
+use crate::disk::{Disk, DiskError, DiskFile, DiskLock, DiskResult, OpenHow};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
