@@ -131,7 +131,9 @@ impl Database {
     /// As [`Database::open`].
     pub fn open_on(disk: Arc<dyn Disk>, path: impl AsRef<Path>, options: Options) -> Result<Database, Error> {
         model::walk::ended_by(execute::watch::is_over);
-        pace::counted_by(|units| execute::watch::spend(units).map_err(|_| pace::Stopped));
+        pace::counted_by(|units, bytes| {
+            execute::watch::spend_and_keep(units, bytes).map_err(|_| pace::Stopped)
+        });
         let path = path.as_ref();
         let folder = (path.as_os_str() != MEMORY).then(|| path.to_path_buf());
         let (create, gatekeepers) = (options.create, options.gatekeepers);

@@ -202,6 +202,22 @@ pub fn give_way() {
     }
 }
 
+/// Counts work of so many units, which leave so many bytes until the whole turn of this work is over.
+///
+/// # Errors
+/// The work must end.
+#[inline]
+pub fn spend_and_keep(units: u64, bytes: u64) -> Result<(), Stopped> {
+    if bytes > 0 {
+        let mut kept = Hold::default();
+        let outcome = kept.grow(bytes);
+        // Given back with all that the turn still holds: see [`Entered`].
+        std::mem::forget(kept);
+        outcome?;
+    }
+    spend(units)
+}
+
 /// Bytes that a loop has built and still holds.
 #[derive(Debug, Default)]
 pub struct Hold {

@@ -69,7 +69,7 @@ pub type CypherError = text::TextError<ErrorKind>;
 /// # Errors
 /// The work must end.
 pub(crate) fn spend(units: u64) -> Result<(), Box<CypherError>> {
-    model::pace::spend(units).map_err(|stopped| {
+    model::pace::build(units).map_err(|stopped| {
         Box::new(CypherError::new(ErrorKind::Stopped, stopped.to_string(), text::Span::default()))
     })
 }

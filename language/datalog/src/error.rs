@@ -41,6 +41,6 @@ pub type DatalogError = text::TextError<ErrorKind>;
 /// # Errors
 /// The work must end.
 pub(crate) fn spend(units: u64) -> Result<(), DatalogError> {
-    model::pace::spend(units)
+    model::pace::build(units)
         .map_err(|stopped| DatalogError::new(ErrorKind::Stopped, stopped.to_string(), text::Span::default()))
 }

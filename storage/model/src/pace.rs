@@ -1,6 +1,9 @@
 //! Work that takes a while and knows neither clock nor scheduler, such as planning a long text or building an index, counts itself here, so
 //! that a timeout or a kill ends it, and so that it makes way for others.
 //!
+//! What such work builds is charged to whom it is done for, until the work is over, by an estimate for each thing ([`build`]): the things are of
+//! many kinds, and a test holds the estimate against what the allocator gave.
+//!
 //! Who carries statements out says once what counts work ([`counted_by`]); until then nothing is counted. Cost: one call for each token,
 //! expression and rewrite of a text, and for each block of entries of an index.
 
@@ -19,8 +22,12 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// Counts so many units, each an expression, a token or an entry; an error where the work must end.
-pub type Count = fn(u64) -> Result<(), Stopped>;
+/// Bytes that stay of a token or an expression of a text until it is planned: itself, and what it becomes on the way.
+pub const BUILT_BYTES: u64 = 128;
+
+/// Counts so many units, each an expression, a token or an entry, and charges so many bytes until the work is over; an error where the work
+/// must end.
+pub type Count = fn(units: u64, bytes: u64) -> Result<(), Stopped>;
 
 static COUNT: OnceLock<Count> = OnceLock::new();
 
@@ -35,5 +42,14 @@ pub fn counted_by(count: Count) {
 /// The work must end.
 #[inline]
 pub fn spend(units: u64) -> Result<(), Stopped> {
-    COUNT.get().map_or(Ok(()), |count| count(units))
+    COUNT.get().map_or(Ok(()), |count| count(units, 0))
+}
+
+/// Counts work of so many units, each of which builds a token or an expression.
+///
+/// # Errors
+/// The work must end: its time is over, or there is no room for what it builds.
+#[inline]
+pub fn build(units: u64) -> Result<(), Stopped> {
+    COUNT.get().map_or(Ok(()), |count| count(units, units * BUILT_BYTES))
 }
