@@ -263,6 +263,29 @@ fn ids_that_many_give_at_once_are_given_once() {
     }
 }
 
+/// An edge that has an id of its own is not found by the number that the database gave it, and stands in nobody's way by that.
+#[test]
+fn the_number_of_an_edge_with_an_id_is_free() {
+    let mut session = database().session();
+    ask(&mut session, "g.addV('A').property(T.id, 100).as('a').addV('A').property(T.id, 101).as('b')");
+    // Ids that run through the numbers that such edges have, the other way round.
+    for id in (0..40).rev() {
+        for kind in ["R", "S"] {
+            let id = if kind == "R" { id } else { 1000 + id };
+            ask(
+                &mut session,
+                &format!("g.V(100).as('a').V(101).addE('{kind}').from('a').property(T.id, {id})"),
+            );
+        }
+    }
+    for id in 0..40 {
+        assert_eq!(ask(&mut session, &format!("g.E({id}).id()")), [id.to_string()], "{id}");
+    }
+    for id in 40..1000 {
+        assert_eq!(ask(&mut session, &format!("g.E({id}).count()")), ["0l"], "{id}");
+    }
+}
+
 /// Who finds nothing with a property of a name that nobody has used, and writes, is refused when another uses it meanwhile.
 #[test]
 fn a_property_that_nobody_has_is_looked_for_as_any_other() {

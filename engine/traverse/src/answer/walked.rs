@@ -392,7 +392,13 @@ impl Graph for Walked {
         let view = self.view()?;
         let Some(number) = number(id) else { return Ok(None) };
         self.record(|reads| reads.edge(EdgeId(number)));
-        view.edge(EdgeId(number)).map_err(unread)
+        let edge = view.edge(EdgeId(number)).map_err(unread)?;
+        let own = view.catalog().key(OWN_ID).filter(|_| edge.is_some());
+        let has_own_id = match own {
+            Some(key) => !view.edge_property(EdgeId(number), key).map_err(unread)?.is_null(),
+            None => false,
+        };
+        Ok(edge.filter(|_| !has_own_id))
     }
     fn vertex_exists(&self, vertex: VertexId) -> Outcome<bool> {
         self.record(|reads| reads.existence(vertex));
