@@ -51,7 +51,7 @@ impl Interrupter {
         self.cancel(&current.queries, reason);
     }
     /// Ends what runs, and nothing that starts later.
-    pub(crate) fn end_running(&self, reason: &'static str) {
+    pub fn end_running(&self, reason: &'static str) {
         self.cancel(&self.current.lock().queries, reason);
     }
     /// The client is gone: whatever starts from now on ends at once.

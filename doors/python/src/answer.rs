@@ -5,11 +5,12 @@
 
 use crate::arrow;
 use crate::cells::{Cells, shown};
-use crate::errors::{closed, raised};
+use crate::errors::{Stop, closed, ended, raised};
 use crate::home::{Dependents, Ends, Home, Kept};
 use crate::imported::Imported;
-use crate::patience::{CTRL_C, LOOK_EVERY, patiently};
-use database::{Error, GremlinRows, Interrupter, QueryResult, Summary};
+use crate::patience::{CTRL_C, LOOK_EVERY, locked, locked_for, patiently};
+use crate::running::{Call, Running};
+use database::{Error, GremlinRows, QueryResult, Summary};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
@@ -32,13 +33,13 @@ pub struct Answer {
 /// The rows, shared by the object and by what waits for them.
 struct Answered {
     rows: Mutex<Rows>,
-    /// Ends the traversal that they come from.
-    interrupter: Option<Interrupter>,
+    /// Of the session whose traversal they come from.
+    running: Option<Running>,
 }
 
 impl Ends for Answered {
     fn end(&self) {
-        self.interrupter.iter().for_each(Interrupter::close);
+        self.running.iter().for_each(Running::close);
         let dropped = self.rows.lock().close();
         drop(dropped);
     }
@@ -59,6 +60,8 @@ enum Source {
     Query(Box<QueryResult>),
     Traversal(Box<GremlinRows>),
     Ended,
+    /// It did not come to its end: every look says so again.
+    Failed(Error),
     Closed,
 }
 
@@ -67,14 +70,16 @@ enum Found {
     More,
     NotYet,
     End,
+    Closed,
 }
 
 impl Rows {
     /// Waits so long for more rows.
     fn more(&mut self, time: Duration) -> Result<Found, Error> {
         let found = match &mut self.source {
-            Source::Closed => return Err(closed("result")),
+            Source::Closed => return Ok(Found::Closed),
             Source::Ended => return Ok(Found::End),
+            Source::Failed(error) => return Err(error.clone()),
             Source::Query(result) => match result.next_batch_timeout(time) {
                 Ok(None) => return Ok(Found::NotYet),
                 Ok(Some(None)) => {
@@ -99,7 +104,7 @@ impl Rows {
                 Ok(Found::End)
             }
             Err(error) => {
-                self.source = Source::Ended;
+                self.source = Source::Failed(error.clone());
                 Err(error)
             }
         }
@@ -159,22 +164,22 @@ impl Answer {
     pub fn of_traversal(
         py: Python<'_>,
         rows: GremlinRows,
-        interrupter: Interrupter,
+        running: Running,
         home: Home,
         dependents: &Dependents,
     ) -> PyResult<Answer> {
         let columns = PyTuple::new(py, ["value"])?.unbind();
-        Ok(Answer::new(Source::Traversal(Box::new(rows)), Some(interrupter), columns, home, dependents))
+        Ok(Answer::new(Source::Traversal(Box::new(rows)), Some(running), columns, home, dependents))
     }
     fn new(
         source: Source,
-        interrupter: Option<Interrupter>,
+        running: Option<Running>,
         columns: Py<PyTuple>,
         home: Home,
         dependents: &Dependents,
     ) -> Answer {
         let rows = Mutex::new(Rows { source, kept: VecDeque::new(), left: 0, handed: 0, summary: None });
-        let answered = Arc::new(Answered { rows, interrupter });
+        let answered = Arc::new(Answered { rows, running });
         let weak = Arc::downgrade(&answered);
         dependents.add(weak);
         Answer { rows: Kept::new(answered, home), columns, record: Mutex::new(None) }
@@ -185,7 +190,8 @@ impl Answer {
     }
     /// Looks at the rows, or changes them, without the interpreter.
     fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Rows) -> T + Send) -> PyResult<T> {
-        py.detach(|| Ok(work(&mut self.shared()?.rows.lock()))).map_err(|error: Error| raised(py, error))
+        let look = || Ok(work(&mut *locked(&self.shared()?.rows)?));
+        py.detach(look).map_err(|stop: Stop| stop.raised(py))
     }
     /// As `with`, where nobody else uses the rows now: for what takes no time.
     fn at_hand<T>(&self, work: impl FnOnce(&mut Rows) -> T) -> Option<T> {
@@ -193,8 +199,15 @@ impl Answer {
     }
     /// Reads on until so many rows are kept, or the end; false if the time was over first. Ctrl-C ends the statement.
     fn read_until(&self, py: Python<'_>, rows: usize, time: Option<Duration>) -> PyResult<bool> {
+        match self.look_until(py, rows, time)? {
+            Found::Closed => Err(raised(py, closed("result"))),
+            found => Ok(matches!(found, Found::End)),
+        }
+    }
+    /// As `read_until`, where it may be closed meanwhile.
+    fn look_until(&self, py: Python<'_>, rows: usize, time: Option<Duration>) -> PyResult<Found> {
         if self.at_hand(|held| held.left >= rows).unwrap_or(false) {
-            return Ok(true);
+            return Ok(Found::End);
         }
         let begun_ns = monotonic_ns();
         loop {
@@ -206,9 +219,11 @@ impl Answer {
                 _ => held.more_until(rows, look).map(Some),
             })?;
             match step.map_err(|error| raised(py, error))? {
-                Some(Found::End) => return Ok(true),
+                Some(found @ (Found::End | Found::Closed)) => return Ok(found),
                 Some(Found::More) => {}
-                Some(Found::NotYet) if left.is_some_and(|left| left.is_zero()) => return Ok(false),
+                Some(Found::NotYet) if left.is_some_and(|left| left.is_zero()) => {
+                    return Ok(Found::NotYet);
+                }
                 Some(Found::NotYet) => {}
                 None => self.walk(py)?,
             }
@@ -221,23 +236,32 @@ impl Answer {
     /// Waits for more objects of a traversal.
     fn walk(&self, py: Python<'_>) -> PyResult<()> {
         let shared = self.shared().map_err(|error| raised(py, error))?.clone();
-        let interrupter = shared.interrupter.clone();
-        let end = || interrupter.iter().for_each(|interrupter| interrupter.interrupt(CTRL_C));
-        let found = patiently(py, move || shared.rows.lock().more(Duration::ZERO), end);
-        // It was for this traversal.
-        interrupter.iter().for_each(Interrupter::settle);
-        found?.map(drop).map_err(|error| raised(py, error))
+        let (call, running) = (Call::new(), shared.running.clone());
+        let (own, ours) = (call.clone(), running.clone());
+        let work = move || {
+            let mut rows = locked_for(&shared.rows, &own)?;
+            if !ours.iter().all(|running| running.enter(&own)) {
+                return Err(ended(CTRL_C));
+            }
+            let found = rows.more(Duration::ZERO);
+            ours.iter().for_each(|running| running.leave(&own));
+            found
+        };
+        let end = || running.iter().for_each(|running| running.give_up(&call, CTRL_C));
+        patiently(py, work, end)?.map(drop).map_err(|error| raised(py, error))
     }
     fn whole(&self, py: Python<'_>) -> PyResult<Vec<(Arc<Cells>, usize)>> {
         self.read_until(py, usize::MAX, None)?;
         self.at_hand(|held| held.parts()).map_or_else(|| self.with(py, |held| held.parts()), Ok)
     }
-    fn cancel(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
+    fn cancel(&self, py: Python<'_>, reason: &'static str) -> PyResult<()> {
         self.with(py, |held| {
             if let Source::Query(result) = &held.source {
                 result.cancel(reason);
             }
-            held.source = Source::Ended;
+            if !matches!(held.source, Source::Ended | Source::Failed(_) | Source::Closed) {
+                held.source = Source::Failed(ended(reason));
+            }
         })
     }
 }
@@ -319,15 +343,28 @@ impl Answer {
     fn _wait<'py>(&self, py: Python<'py>, seconds: Option<f64>) -> PyResult<Option<Bound<'py, PyList>>> {
         let time = crate::session::seconds(seconds).map_err(|error| raised(py, error))?;
         let rows = PyList::empty(py);
-        if !self.read_until(py, 1, time)? {
-            return Ok(Some(rows));
-        }
+        let taken = loop {
+            match self.look_until(py, 1, time)? {
+                Found::NotYet | Found::More => return Ok(Some(rows)),
+                Found::Closed => return Ok(None),
+                Found::End => {}
+            }
+            let take = |held: &mut Rows| {
+                let is_over = held.is_over();
+                (std::iter::from_fn(|| held.take()).collect::<Vec<_>>(), is_over)
+            };
+            match self.with(py, take)? {
+                (taken, true) if taken.is_empty() => return Ok(None),
+                // Another thread was first.
+                (taken, false) if taken.is_empty() && time.is_none() => {}
+                (taken, _) => break taken,
+            }
+        };
         let home = self.rows.home().number;
-        let taken = self.with(py, |held| std::iter::from_fn(|| held.take()).collect::<Vec<_>>())?;
         for (cells, row) in &taken {
             rows.append(cells.tuple(py, *row, home)?)?;
         }
-        Ok(Some(rows).filter(|_| !taken.is_empty()))
+        Ok(Some(rows))
     }
     /// One column of all rows that are left, as a list.
     fn _column<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Bound<'py, PyList>> {

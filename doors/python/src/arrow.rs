@@ -6,7 +6,7 @@
 //! Invariant: whatever a buffer points into is held by the private data of its array, which `release` drops.
 
 use crate::cells::{Cell, Cells};
-use model::column::Texts;
+use model::column::{LONG_TEXT_BYTES, Texts};
 use model::{Column, Nulls};
 use pyo3::ffi::c_str;
 use pyo3::prelude::*;
@@ -55,7 +55,10 @@ fn kind_of(column: &Column) -> Option<Kind> {
         Column::Int(..) | Column::Constant(Int(_), _) => Kind::Int,
         Column::Float(..) | Column::Constant(Float(_), _) => Kind::Float,
         Column::Text(texts, _) if i32::try_from(texts.parts().0.len()).is_ok() => Kind::Text,
-        Column::Constant(String(text), len) if i32::try_from(text.len().saturating_mul(*len)).is_ok() => {
+        // Written out, a long one makes no column of texts.
+        Column::Constant(String(text), len)
+            if text.len() < LONG_TEXT_BYTES && i32::try_from(text.len().saturating_mul(*len)).is_ok() =>
+        {
             Kind::Text
         }
         Column::Constant(Null, _) => Kind::Null,

@@ -49,8 +49,8 @@ pub fn open(
         ..standard
     };
     let shown = path.display().to_string();
-    let opened = py.detach(|| database::Database::open(&path, options));
-    let database = opened.map_err(|error| raised(py, error))?;
+    let opened = patiently(py, move || database::Database::open(&path, options), || ());
+    let database = opened?.map_err(|error| raised(py, error))?;
     let held = Kept::new(Mutex::new(Some(database)), Home::new());
     Ok(Database { held, dependents: Dependents::default(), path: shown })
 }
@@ -77,7 +77,8 @@ impl Database {
     /// Writes a checkpoint, so that the next open need not replay the log.
     fn checkpoint(&self, py: Python<'_>) -> PyResult<()> {
         let database = self.database(py)?;
-        py.detach(|| database.checkpoint()).map(drop).map_err(|error| raised(py, error))
+        let work = move || database.checkpoint();
+        patiently(py, work, || ())?.map(drop).map_err(|error| raised(py, error))
     }
     /// Copies the database into a folder that is missing or empty; nobody waits for it.
     fn backup(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
@@ -86,7 +87,7 @@ impl Database {
         patiently(py, work, || ())?.map(drop).map_err(|error| raised(py, error))
     }
     /// Reads files into the database, all of them or nothing.
-    #[pyo3(signature = (from_, *, existing="fail", strict=false, layout="auto", threads=None, progress=None))]
+    #[pyo3(signature = (from_, *, existing="fail", strict=false, layout="auto", threads=None, progress=None, delimiter=None))]
     #[expect(clippy::too_many_arguments, reason = "each is a keyword of Python")]
     fn import_files<'py>(
         &self,
@@ -97,6 +98,7 @@ impl Database {
         layout: &str,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
+        delimiter: Option<u8>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let database = self.database(py)?;
         let existing = chosen(py, "existing", existing, &EXISTING)?;
@@ -118,6 +120,7 @@ impl Database {
             layout,
             threads,
             progress,
+            delimiter,
             stop: Some(stop.clone()),
             ..ImportOptions::default()
         };
@@ -138,9 +141,12 @@ impl Database {
         });
         outcome.map_err(|error| raised(py, error))
     }
-    /// Was it closed?
+    /// Was it closed? In a forked process it is.
     #[getter]
     fn closed(&self, py: Python<'_>) -> bool {
+        if !self.held.home().is_here() {
+            return true;
+        }
         py.detach(|| self.held.as_ref().is_none_or(|held| held.lock().is_none()))
     }
 }
@@ -171,6 +177,8 @@ fn told<'py>(py: Python<'py>, report: &database::ImportReport) -> PyResult<Bound
     dict.set_item("bytes", report.bytes)?;
     dict.set_item("seconds", report.seconds)?;
     dict.set_item("rejected", report.rejected)?;
+    let skipped = report.skipped.iter().map(|path| path.display().to_string());
+    dict.set_item("skipped", skipped.collect::<Vec<_>>())?;
     let first = report.rejected_first.iter();
     let first: Vec<_> =
         first.map(|one| (one.file.display().to_string(), one.line, one.what.clone())).collect();

@@ -29,3 +29,36 @@ pub fn closed(what: &str) -> Error {
 pub fn unfit(message: String, hint: Option<String>) -> Error {
     Error { hint, ..Error::new("Tanglewood.ClientError.Interface.Parameter", message) }
 }
+
+/// It was ended before it was whole.
+pub fn ended(reason: &str) -> Error {
+    Error::new("Neo.ClientError.Transaction.Terminated", reason)
+}
+
+/// Why a call of Python does not return a value.
+pub enum Stop {
+    Error(Box<Error>),
+    /// A handler of a signal raised it.
+    Raised(PyErr),
+}
+
+impl Stop {
+    pub fn raised(self, py: Python<'_>) -> PyErr {
+        match self {
+            Stop::Error(error) => raised(py, *error),
+            Stop::Raised(error) => error,
+        }
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Error(Box::new(error))
+    }
+}
+
+impl From<PyErr> for Stop {
+    fn from(error: PyErr) -> Stop {
+        Stop::Raised(error)
+    }
+}

@@ -7,7 +7,7 @@
 //! for Ctrl-C; nothing is dropped in a process that was forked.
 //!
 //! Reading order: `connection`, `session`, `answer`; `values`, `params` and `temporal` (what becomes of values); `arrow`; `patience`
-//! (Ctrl-C), `home` (which database, which process), `imported` (what is asked of the Python side), `errors`.
+//! (Ctrl-C), `running` (which calls run), `home` (which database, which process), `imported` (what is asked of the Python side), `errors`.
 
 mod answer;
 mod arrow;
@@ -18,6 +18,7 @@ mod home;
 mod imported;
 mod params;
 mod patience;
+mod running;
 mod session;
 mod temporal;
 mod values;

@@ -1,7 +1,9 @@
 //! Waiting that Ctrl-C ends: Python tells of signals only to whoever asks, on its first thread.
 
-use database::Interrupter;
-use parking_lot::Mutex;
+use crate::errors::ended;
+use crate::running::Call;
+use database::{Error, Interrupter};
+use parking_lot::{Mutex, MutexGuard};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +11,8 @@ use world::threads;
 
 /// How often whoever waits looks for signals.
 pub const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// How seldom whoever waits for another thread looks.
+const LOOK_SELDOM: Duration = Duration::from_millis(50);
 /// What a query that was ended by a signal is told.
 pub const CTRL_C: &str = "interrupted by Ctrl-C";
 
@@ -61,4 +65,26 @@ pub fn patiently<T: Send + 'static>(
     }
     let outcome = py.detach(|| working.join());
     raised.map_or(Ok(outcome), Err)
+}
+
+/// Locks, and looks for signals while another thread has it. For a thread that does not hold the interpreter.
+pub fn locked<T>(lock: &Mutex<T>) -> PyResult<MutexGuard<'_, T>> {
+    let mut pause = LOOK_EVERY;
+    loop {
+        if let Some(held) = lock.try_lock_for(pause) {
+            return Ok(held);
+        }
+        Python::try_attach(|py| py.check_signals()).unwrap_or(Ok(()))?;
+        pause = (pause * 2).min(LOOK_SELDOM);
+    }
+}
+
+/// Locks for a call that works beside its thread, unless it is given up first.
+pub fn locked_for<'a, T>(lock: &'a Mutex<T>, call: &Call) -> Result<MutexGuard<'a, T>, Error> {
+    while !call.is_given_up() {
+        if let Some(held) = lock.try_lock_for(LOOK_EVERY) {
+            return Ok(held);
+        }
+    }
+    Err(ended(CTRL_C))
 }

@@ -1,30 +1,37 @@
 //! One client's conversation: statements of all languages, and the transaction that is open.
 
 use crate::answer::Answer;
-use crate::errors::{closed, misused, raised};
+use crate::errors::{Stop, closed, ended, misused, raised};
 use crate::home::{Dependents, Ends, Home, Kept};
 use crate::params::params;
-use crate::patience::{CTRL_C, Pressed, patiently};
+use crate::patience::{CTRL_C, Pressed, locked, locked_for, patiently};
+use crate::running::{Call, Running};
 use database::gremlin::GremlinOptions;
-use database::{Error, Interrupter, Limits, Mode};
+use database::{Error, Limits, Mode};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A session, shared by the object and by what runs.
 struct Conversation {
     session: Mutex<Option<database::Session>>,
-    interrupter: Interrupter,
+    running: Running,
+    /// It was closed; whoever uses the session drops it.
+    ended: AtomicBool,
 }
 
 impl Ends for Conversation {
     fn end(&self) {
-        self.interrupter.close();
-        let session = self.session.lock().take();
-        drop(session);
+        self.ended.store(true, Ordering::Release);
+        self.running.close();
+        // A handler of a signal came here from a call of its own thread, which drops the session behind it.
+        if !self.running.is_here() {
+            let session = self.session.lock().take();
+            drop(session);
+        }
     }
 }
 
@@ -33,10 +40,8 @@ impl Ends for Conversation {
 pub struct Session {
     shared: Kept<Arc<Conversation>>,
     dependents: Dependents,
-    interrupter: Interrupter,
+    running: Running,
     pressed: Pressed,
-    /// Statements that run now.
-    running: AtomicUsize,
 }
 
 /// A time limit in seconds, as an option.
@@ -51,14 +56,14 @@ pub fn seconds(time: Option<f64>) -> Result<Option<Duration>, Error> {
 impl Session {
     pub fn new(mut session: database::Session, home: Home, dependents: Dependents) -> Session {
         let (interrupter, pressed) = (session.interrupter(), Pressed::default());
-        let (seen, ended) = (pressed.clone(), interrupter.clone());
-        session.set_meanwhile(move || seen.look(&ended));
-        let session = Mutex::new(Some(session));
-        let shared = Arc::new(Conversation { session, interrupter: interrupter.clone() });
+        let (seen, stopped) = (pressed.clone(), interrupter.clone());
+        session.set_meanwhile(move || seen.look(&stopped));
+        let (session, running) = (Mutex::new(Some(session)), Running::new(interrupter));
+        let shared =
+            Arc::new(Conversation { session, running: running.clone(), ended: AtomicBool::new(false) });
         let weak = Arc::downgrade(&shared);
         dependents.add(weak);
-        let (shared, running) = (Kept::new(shared, home), AtomicUsize::new(0));
-        Session { shared, dependents, interrupter, pressed, running }
+        Session { shared: Kept::new(shared, home), dependents, running, pressed }
     }
     /// Does something with the session, without the interpreter.
     fn with<T: Send>(
@@ -66,26 +71,28 @@ impl Session {
         py: Python<'_>,
         work: impl FnOnce(&mut database::Session) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
-        let home = self.shared.home();
-        let outcome = py.detach(|| {
-            home.check()?;
-            let shared = self.shared.as_ref().ok_or_else(|| closed("session"))?;
-            let mut open = shared.session.lock();
-            let session = open.as_mut().ok_or_else(|| closed("session"))?;
-            self.running.fetch_add(1, Ordering::AcqRel);
-            let outcome = work(session);
-            self.settle(session);
-            outcome
-        });
-        match self.pressed.take() {
-            Some(signal) => Err(signal),
-            None => outcome.map_err(|error| raised(py, error)),
-        }
+        py.detach(|| self.detached(work)).map_err(|stop| stop.raised(py))
     }
-    /// An interruption ends what ran when it came, and nothing later.
-    fn settle(&self, session: &database::Session) {
-        if self.running.fetch_sub(1, Ordering::AcqRel) == 1 {
-            session.settle_interrupt();
+    fn detached<T>(&self, work: impl FnOnce(&mut database::Session) -> Result<T, Error>) -> Result<T, Stop> {
+        self.shared.home().check()?;
+        let shared = self.shared.as_ref().ok_or_else(|| closed("session"))?;
+        if self.running.is_here() {
+            let hint = "a handler of signals may close the session, set a flag, or raise";
+            return Err(misused("the session runs a statement of this thread", hint).into());
+        }
+        let mut open = locked(&shared.session)?;
+        let session = open.as_mut().ok_or_else(|| closed("session"))?;
+        let call = Call::new();
+        self.running.enter(&call);
+        let outcome = work(session);
+        self.running.leave(&call);
+        let pressed = self.pressed.take();
+        let dropped = if shared.ended.load(Ordering::Acquire) { open.take() } else { None };
+        drop(open);
+        drop(dropped);
+        match pressed {
+            Some(signal) => Err(signal.into()),
+            None => Ok(outcome?),
         }
     }
 }
@@ -148,21 +155,22 @@ impl Session {
         let params = self::params(bindings, home)?;
         let timeout = seconds(timeout).map_err(|error| raised(py, error))?;
         let Some(shared) = self.shared.as_ref().cloned() else { return Err(raised(py, closed("session"))) };
-        self.running.fetch_add(1, Ordering::AcqRel);
+        let (call, running) = (Call::new(), self.running.clone());
+        let own = call.clone();
         let work = move || {
-            let mut open = shared.session.lock();
+            let mut open = locked_for(&shared.session, &own)?;
             let session = open.as_mut().ok_or_else(|| closed("session"))?;
-            session.gremlin_text(&text, &params, &GremlinOptions { timeout, machine_only: false })
-        };
-        let outcome = patiently(py, work, || self.interrupter.interrupt(CTRL_C));
-        py.detach(|| {
-            let open = self.shared.as_ref().map(|shared| shared.session.lock());
-            if let Some(session) = open.as_ref().and_then(|open| open.as_ref()) {
-                self.settle(session);
+            if !running.enter(&own) {
+                return Err(ended(CTRL_C));
             }
-        });
+            let options = GremlinOptions { timeout, machine_only: false };
+            let rows = session.gremlin_text(&text, &params, &options);
+            running.leave(&own);
+            rows
+        };
+        let outcome = patiently(py, work, || self.running.give_up(&call, CTRL_C));
         let rows = outcome?.map_err(|error| raised(py, error))?;
-        Answer::of_traversal(py, rows, self.interrupter.clone(), home, &self.dependents)
+        Answer::of_traversal(py, rows, self.running.clone(), home, &self.dependents)
     }
     /// Begins a transaction.
     #[pyo3(signature = (*, read_only=false, timeout=None))]
@@ -184,10 +192,10 @@ impl Session {
     fn in_transaction(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |session| Ok(session.in_transaction()))
     }
-    /// Ends what this session runs now, from another thread; nothing that begins later.
-    fn interrupt(&self) {
-        if self.running.load(Ordering::Acquire) > 0 {
-            self.interrupter.interrupt("interrupted by its session");
+    /// Ends what this session runs now, and results that it still reads, from another thread; nothing that begins later.
+    fn interrupt(&self, py: Python<'_>) {
+        if self.shared.home().is_here() {
+            py.detach(|| self.running.interrupt("interrupted by its session"));
         }
     }
     /// Ends what runs, forgets the open transaction, and serves nothing any more.
@@ -197,9 +205,10 @@ impl Session {
         }
         py.detach(|| self.shared.iter().for_each(|shared| shared.end()));
     }
-    /// Was it closed?
+    /// Was it closed? In a forked process it is.
     #[getter]
-    fn closed(&self, py: Python<'_>) -> bool {
-        py.detach(|| self.shared.as_ref().is_none_or(|shared| shared.session.lock().is_none()))
+    fn closed(&self) -> bool {
+        let is_ended = |shared: &Arc<Conversation>| shared.ended.load(Ordering::Acquire);
+        !self.shared.home().is_here() || self.shared.as_ref().is_none_or(is_ended)
     }
 }

@@ -5,6 +5,7 @@
 
 import asyncio
 import concurrent.futures
+import threading
 
 from ._native import Database
 from .attach import method_of
@@ -61,18 +62,42 @@ class AsyncSession:
     def __init__(self, database):
         self._session = database.session()
         self._thread = concurrent.futures.ThreadPoolExecutor(1, "tanglewood session")
+        # The call that the thread works at, so that a task which gives up ends its own.
+        self._lock, self._current = threading.Lock(), None
 
     async def _call(self, function, *args):
-        work = asyncio.get_running_loop().run_in_executor(self._thread, function, *args)
+        own = object()
+
+        def work():
+            with self._lock:
+                self._current = own
+            try:
+                return function(*args)
+            finally:
+                with self._lock:
+                    self._current = None
+
+        future = self._thread.submit(work)
+        waiting = asyncio.wrap_future(future)
         try:
-            return await asyncio.shield(work)
+            return await asyncio.shield(waiting)
         except asyncio.CancelledError:
-            # What runs is ended, and waited for: the next statement finds the session free.
-            while not work.done():
-                self._session.interrupt()
-                await asyncio.wait([work], timeout=0.02)
-            work.exception()
+            # What did not begin never does. What runs is ended, and waited for: the next statement finds the session free.
+            if not future.cancel():
+                await self._ended(own, waiting)
             raise
+
+    async def _ended(self, own, waiting):
+        while not waiting.done():
+            with self._lock:
+                if self._current is own:
+                    self._session.interrupt()
+            try:
+                await asyncio.wait([waiting], timeout=0.02)
+            except asyncio.CancelledError:
+                pass  # It is told so already.
+        if not waiting.cancelled():
+            waiting.exception()
 
     async def query(self, text, params=None, **limits):
         """Runs one statement."""
@@ -93,7 +118,18 @@ class AsyncSession:
 
     async def begin(self, **options):
         """Begins a transaction."""
-        await self._call(lambda: self._session.begin(**options))
+        begun = []
+        try:
+            await self._call(lambda: begun.append(self._session.begin(**options)))
+        except asyncio.CancelledError:
+            if begun:
+                # Nobody would end it.
+                await self._surely(self._session.rollback)
+            raise
+
+    async def _surely(self, function):
+        """Calls it, also if the task is cancelled once more."""
+        await asyncio.shield(asyncio.ensure_future(self._call(function)))
 
     async def commit(self):
         """Commits the open transaction; returns the number of the commit."""
@@ -129,9 +165,15 @@ class _AsyncTransaction:
 
     async def __aexit__(self, kind, error, trace):
         if kind is None:
-            await self._session.commit()
+            began = []
+            try:
+                await self._session._call(lambda: (began.append(True), self._session._session.commit()))
+            except asyncio.CancelledError:
+                if not began:
+                    await self._session._surely(self._session._session.rollback)
+                raise
         elif not self._session._session.closed:
-            await self._session.rollback()
+            await self._session._surely(self._session._session.rollback)
 
 
 @method_of(Database)

@@ -183,9 +183,12 @@ def to_networkx(self):
     nodes, relationships = graph_of(self)
     graph = nx.MultiDiGraph()
     for id, node in nodes.items():
-        graph.add_node(id, **{**node.properties, "labels": sorted(node.labels)})
+        graph.add_node(id)
+        # Properties may be called as arguments are.
+        graph.nodes[id].update({**node.properties, "labels": sorted(node.labels)})
     for id, one in relationships.items():
-        graph.add_edge(one.start_id, one.end_id, key=id, **{**one.properties, "type": one.type})
+        graph.add_edge(one.start_id, one.end_id, key=id)
+        graph.edges[one.start_id, one.end_id, id].update({**one.properties, "type": one.type})
     return graph
 
 

@@ -349,18 +349,24 @@ def import_tables(self, nodes=(), relationships=(), *, keys=None, existing="fail
             raise _wrong("there is nothing to import", "give nodes or relationships")
         options = {"existing": existing, "progress": progress, "threads": threads}
         try:
-            return self.import_from(folder, strict=True, layout="headers", **options)
+            report = _imported(self, folder, strict=True, layout="headers", delimiter=ord(","), **options)
         except Error as error:
             raise writer.explained(error) from None
+        if report.skipped:
+            raise _wrong("tables were left out: %s" % ", ".join(report.skipped), "rename their labels and columns")
+        return report
 
 
 @method_of(Database)
 def import_from(self, path, *, existing="fail", strict=False, progress=False, threads=None, layout="auto"):
     """Imports files as ``tanglewood import`` reads them: CSV with typed headers, LDBC folders, edge lists."""
+    return _imported(self, path, existing=existing, strict=strict, progress=progress, threads=threads, layout=layout)
+
+
+def _imported(database, path, *, progress, **options):
     bar = _Bar() if progress is True else None
     try:
-        options = {"existing": existing, "strict": strict, "threads": threads, "layout": layout}
-        return ImportReport(self.import_files(path, progress=bar or progress or None, **options))
+        return ImportReport(database.import_files(path, progress=bar or progress or None, **options))
     finally:
         if bar is not None:
             bar.close()

@@ -51,15 +51,17 @@ class Subscription:
         self.mark = None
 
     def _pop(self):
-        while self._waiting:
-            commit, at, difference, mark, *values = self._waiting.popleft()
+        while True:
+            try:
+                commit, at, difference, mark, *values = self._waiting.popleft()
+            except IndexError:
+                return None
             if mark is not None or difference == 0:
                 self.mark = mark
                 if self._marks:
                     return Change(commit, at, 0, mark, None)
             else:
                 return Change(commit, at, difference, None, self._row(values))
-        return None
 
     def next(self, timeout=None):
         """The next change; None if none came in so many seconds.

@@ -145,3 +145,22 @@ def test_edge_index(people):
         assert found == [("Ada", "Charles"), ("Mary", "Ada")]
     index, ids = people.query("MATCH (a)-[r:NONE]->(b) RETURN r").to_edge_index()
     assert tuple(index.shape) == (2, 0) and len(ids) == 0
+
+
+def test_networkx_takes_any_name_of_a_property(db):
+    pytest.importorskip("networkx")
+    db.query("CREATE (a:A {node_for_adding: 1, self: 2})-[:R {key: 3, u_for_edge: 4, v_for_edge: 5}]->(a)")
+    graph = db.query("MATCH (a)-[r]->() RETURN a, r").to_networkx()
+    assert [data for _, data in graph.nodes(data=True)] == [{"node_for_adding": 1, "self": 2, "labels": ["A"]}]
+    assert [data for *_, data in graph.edges(data=True)] == [{"key": 3, "u_for_edge": 4, "v_for_edge": 5, "type": "R"}]
+
+
+@pytest.mark.parametrize("size", [1, 16383, 16384, 16385, 20000, 300000])
+@pytest.mark.parametrize("rows", [1, 3, 2000])
+def test_constant_texts_of_any_size(db, size, rows):
+    pytest.importorskip("pyarrow")
+    if size * rows > 40_000_000:
+        return
+    table = db.query("UNWIND range(1, $rows) AS x RETURN $t AS t", {"t": "x" * size, "rows": rows}).to_arrow()
+    table.validate(full=True)
+    assert table.to_pylist() == [{"t": "x" * size}] * rows

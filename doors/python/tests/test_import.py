@@ -154,3 +154,14 @@ def test_files(db, tmp_path):
         db.import_from(tmp_path / "none")
     with pytest.raises(tanglewood.InterfaceError):
         db.import_from(tmp_path, existing="perhaps")
+
+
+@pytest.mark.parametrize("sign", [";", "|", "\t", ";;;"])
+def test_columns_are_called_as_they_like(db, sign):
+    table = {"id": [1, 2], "a%sb" % sign: [3, 4]}
+    report = db.import_tables({"T": (table, "id")})
+    assert (report.nodes, report.skipped) == (2, [])
+    assert [row[0] for row in db.query("MATCH (t:T) RETURN properties(t) ORDER BY t.id").rows()] == [
+        {"id": 1, "a%sb" % sign: 3},
+        {"id": 2, "a%sb" % sign: 4},
+    ]

@@ -159,3 +159,51 @@ def test_a_forked_process_is_told(db):
     child.join(60)
     assert child.exitcode == 0
     assert len(result.rows()) == 5000
+
+
+@pytest.mark.parametrize("what", ["db.close()", "session.close()", "session.query('RETURN 1')"])
+def test_a_handler_of_signals_touches_what_runs(what):
+    script = """
+        import signal, tanglewood
+        db = tanglewood.connect(":memory:", threads=2)
+        session = db.session()
+        signal.signal(signal.SIGTERM, lambda *_: %s)
+        print("ready", flush=True)
+        try:
+            session.query(%r)
+        except tanglewood.Error as error:
+            print(type(error).__name__, flush=True)
+    """ % (what, ENDLESS.replace("RETURN", "WITH") + " AS c CREATE (:A {c: c})")
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(1)
+        child.send_signal(signal.SIGTERM)
+        said, errors = child.communicate(timeout=120)
+    finally:
+        child.kill()
+    assert said == ("InterfaceError\n" if "query" in what else "Interrupted\n"), (said, errors)
+
+
+def test_interrupt_ends_a_read_and_it_stays_ended(db):
+    session = db.session()
+    result = session.query("UNWIND range(1, 1000000000000) AS x RETURN count(x)")
+    timer = threading.Timer(0.3, session.interrupt)
+    timer.start()
+    for read in (result.rows, result.rows, result.dicts, lambda: next(result)):
+        with pytest.raises(tanglewood.Interrupted):
+            read()
+    timer.join()
+    assert session.query("RETURN 1").value() == 1
+
+
+def test_a_result_that_failed_does_not_look_whole(db):
+    result = db.query("UNWIND range(1, 100000) AS x RETURN 1 / (x - 50000) AS y")
+    with pytest.raises(tanglewood.Error, match="zero"):
+        result.rows()
+    with pytest.raises(tanglewood.Error, match="zero"):
+        result.rows()
+    with pytest.raises(tanglewood.Error, match="zero"):
+        list(result)
