@@ -298,7 +298,7 @@ class _Writer:
 
 
 def _group(label):
-    if not re.fullmatch(r"[^\s(){}/\\,\"'.;:|][^(){}/\\,\"';:|\r\n\t]*", label):
+    if not re.fullmatch(r"[^\s(){}/\\,\"'.;:|][^(){}/\\,\"';:|\r\n\t]*", label) or label.lower() == "single":
         raise _wrong("%r cannot be a label of an import" % label, "take letters, digits and _; SET n:`…` gives any other")
     return label
 

@@ -78,6 +78,20 @@ def _pandas(thing, name):
     return None
 
 
+_SECOND = 1_000_000_000
+#: Of the units of numpy.
+_NANOSECONDS = {
+    "W": 604_800 * _SECOND,
+    "D": 86_400 * _SECOND,
+    "h": 3_600 * _SECOND,
+    "m": 60 * _SECOND,
+    "s": _SECOND,
+    "ms": 1_000_000,
+    "us": 1_000,
+    "ns": 1,
+}
+
+
 def _timedelta(nanoseconds):
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
     days, seconds = divmod(seconds, 86_400)
@@ -94,6 +108,10 @@ def _numpy(thing, name):
         if unit.endswith(("Y", "M")):
             months = int(thing.astype("timedelta64[M]").astype("int64"))
             return True, Duration(months), None
+        name = unit.lstrip("0123456789")
+        if name in _NANOSECONDS:
+            # Long ones do not fit into 64 bits of nanoseconds.
+            return _timedelta(int(thing.astype("int64")) * int(unit[: len(unit) - len(name)] or 1) * _NANOSECONDS[name])
         return _timedelta(int(thing.astype("timedelta64[ns]").astype("int64")))
     if name == "ndarray":
         if thing.dtype.kind in "mM":

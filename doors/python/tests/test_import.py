@@ -165,3 +165,8 @@ def test_columns_are_called_as_they_like(db, sign):
         {"id": 1, "a%sb" % sign: 3},
         {"id": 2, "a%sb" % sign: 4},
     ]
+
+
+def test_a_label_that_a_header_would_lose_is_refused(db):
+    with pytest.raises(tanglewood.DataError, match="cannot be a label of an import"):
+        db.import_tables({"Single": ({"id": [1]}, "id")})

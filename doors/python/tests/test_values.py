@@ -242,3 +242,12 @@ def test_random_values_come_back(db):
         for _ in range(500):
             value = a_value(chance, 4)
             assert session.query("RETURN $x AS x", {"x": value}).value() == value
+
+
+@pytest.mark.parametrize("count, unit, days", [(200_000, "D", 200_000), (-200_000, "D", -200_000), (30_000, "W", 210_000), (3, "25h", 3)])
+def test_long_durations_of_numpy(db, count, unit, days):
+    np = pytest.importorskip("numpy")
+    text = "RETURN $d = duration({days: $days, hours: $hours})"
+    hours = 3 if unit == "25h" else 0
+    given = {"d": np.timedelta64(count, unit), "days": days, "hours": hours}
+    assert db.query(text, given).value() is True
