@@ -92,7 +92,7 @@ impl From<Error> for Refusal {
 
 impl From<Malformed> for Refusal {
     fn from(error: Malformed) -> Refusal {
-        Refusal { status: Status::MalformedRequest, message: error.to_string() }
+        Refusal { status: error.status, message: error.to_string() }
     }
 }
 

@@ -150,7 +150,7 @@ impl Connection {
         let request = match read {
             Ok(request) => request,
             Err(unread) => {
-                let refusal = Refusal { status: Status::MalformedRequest, message: unread.why.to_string() };
+                let refusal = Refusal::from(unread.why);
                 sink(message::failure(unread.format, unread.id, &refusal, "SerializationException"))?;
                 return Ok(Next::Read);
             }

@@ -121,15 +121,15 @@ impl JsonSize {
 /// There is no room, it is nested too deep, or it is no JSON.
 pub(super) fn json(text: &[u8], room: &mut Room<'_>) -> Result<Json, Malformed> {
     let size = JsonSize::of(text);
-    room(size.bytes).map_err(|why| Malformed(why.into()))?;
+    room(size.bytes).map_err(|why| Malformed::new(why))?;
     if size.is_too_deep() {
         return Err(too_deep());
     }
-    serde_json::from_slice(text).map_err(|error| Malformed(format!("it is no JSON: {error}")))
+    serde_json::from_slice(text).map_err(|error| Malformed::new(format!("it is no JSON: {error}")))
 }
 
 pub(super) fn too_deep() -> Malformed {
-    Malformed(format!("it is nested deeper than {JSON_DEPTH_MAX} brackets; flatten it"))
+    Malformed::new(format!("it is nested deeper than {JSON_DEPTH_MAX} brackets; flatten it"))
 }
 
 /// Bytes that a value takes as JSON.
@@ -148,7 +148,7 @@ impl Request {
     /// # Errors
     /// As there, or there is no room.
     pub fn read_within(frame: &[u8], room: &mut Room<'_>) -> Result<Request, Unread> {
-        let refused = |why: String| Unread { format: Format::Binary, id: None, why: Malformed(why) };
+        let refused = |why: String| Unread { format: Format::Binary, id: None, why: Malformed::new(why) };
         let named =
             frame.split_first().and_then(|(length, rest)| rest.split_at_checked(usize::from(*length)));
         let Some((mime, message)) = named else { return Err(refused("it is empty".into())) };
@@ -198,7 +198,7 @@ impl Request {
         let mut room = |bytes| room(bytes);
         let mut reader = Reader::within(message, &mut room);
         if reader.byte()? != VERSION {
-            return Err(Malformed("its version is not that of GraphBinary 1.0".into()));
+            return Err(Malformed::new("its version is not that of GraphBinary 1.0"));
         }
         let id = *known.insert(reader.uuid()?);
         let (operation, processor) = (reader.text()?.into(), reader.text()?.into());
@@ -216,11 +216,13 @@ impl Request {
             Some(typed) => typed["@value"].as_str().and_then(parse_uuid),
             None => None,
         };
-        let id = known.ok_or_else(|| Malformed("its requestId is no UUID".into()))?;
+        let id = known.ok_or_else(|| Malformed::new("its requestId is no UUID"))?;
         let text = |name: &str| json.get(name).and_then(Json::as_str).unwrap_or_default().to_string();
         let arguments = match json.get("args") {
             None | Some(Json::Null) => Vec::new(),
-            Some(arguments) => graphson::named_arguments(arguments).map_err(|error| Malformed(error.0))?,
+            Some(arguments) => {
+                graphson::named_arguments(arguments).map_err(|error| Malformed::new(error.0))?
+            }
         };
         let (operation, processor) = (text("op"), text("processor"));
         Ok(Request { format: Format::Json(dialect), id, operation, processor, arguments })

@@ -3,6 +3,7 @@
 //! Every length is checked against what is left before anything is made room for, and nesting has a limit: a hostile message costs no
 //! more than its own size.
 
+use super::message::Status;
 use gremlin::limits::INSTRUCTIONS_MAX;
 use gremlin::object::{Decimal, Instant, ReferenceKind};
 use gremlin::{Argument, Instruction, Object, Reference, Strategy, Token, bytecode};
@@ -15,16 +16,30 @@ pub const NESTING_DEPTH_MAX: usize = 64;
 
 /// Bytes that are no GraphBinary, or hold what is not supported.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Malformed(pub String);
+pub struct Malformed {
+    why: String,
+    /// A script error where the same traversal as a text is one.
+    pub status: Status,
+}
+
+impl Malformed {
+    /// The message is no message.
+    pub fn new(why: impl Into<String>) -> Malformed {
+        Malformed { why: why.into(), status: Status::MalformedRequest }
+    }
+}
 
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the message cannot be read: {}", self.0)
+        if self.status == Status::MalformedRequest {
+            f.write_str("the message cannot be read: ")?;
+        }
+        f.write_str(&self.why)
     }
 }
 
 fn malformed<T>(why: impl Into<String>) -> Result<T, Malformed> {
-    Err(Malformed(why.into()))
+    Err(Malformed::new(why))
 }
 
 /// Asked for room for so many bytes more while values are unpacked.
@@ -66,7 +81,7 @@ impl<'m> Reader<'m> {
             return Ok(());
         }
         let owed = std::mem::take(&mut self.owed);
-        self.room.as_mut().map_or(Ok(()), |room| room(owed)).map_err(|why| Malformed(why.into()))
+        self.room.as_mut().map_or(Ok(()), |room| room(owed)).map_err(Malformed::new)
     }
     /// Nothing left?
     pub fn is_empty(&self) -> bool {
@@ -83,7 +98,7 @@ impl<'m> Reader<'m> {
     }
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
         let taken = self.take(N)?;
-        taken.try_into().map_err(|_| Malformed("it ends too soon".into()))
+        taken.try_into().map_err(|_| Malformed::new("it ends too soon"))
     }
     /// One byte.
     pub fn byte(&mut self) -> Result<u8, Malformed> {
@@ -107,7 +122,7 @@ impl<'m> Reader<'m> {
     /// Text without a type in front.
     pub fn text(&mut self) -> Result<&'m str, Malformed> {
         let count = self.count()?;
-        std::str::from_utf8(self.take(count)?).map_err(|_| Malformed("a text is not UTF-8".into()))
+        std::str::from_utf8(self.take(count)?).map_err(|_| Malformed::new("a text is not UTF-8"))
     }
     /// A UUID without a type in front.
     pub fn uuid(&mut self) -> Result<u128, Malformed> {
@@ -248,7 +263,7 @@ impl<'m> Reader<'m> {
         let name = self.text()?;
         let count = self.count()?;
         let arguments = (0..count).map(|_| self.argument()).collect::<Result<Vec<_>, _>>()?;
-        let predicate = bytecode::predicate(name, arguments).map_err(Malformed)?;
+        let predicate = bytecode::predicate(name, arguments).map_err(Malformed::new)?;
         Ok(Argument::Predicate(predicate))
     }
     fn strategy(&mut self) -> Result<Argument, Malformed> {
@@ -260,7 +275,8 @@ impl<'m> Reader<'m> {
         let count = self.count()?;
         // Each becomes many times the bytes that it is sent in.
         if count > INSTRUCTIONS_MAX {
-            return malformed(format!("a traversal has more than {INSTRUCTIONS_MAX} instructions"));
+            let why = format!("the traversal has more than {INSTRUCTIONS_MAX} steps");
+            return Err(Malformed { why, status: Status::ScriptError });
         }
         let instruction = |reader: &mut Self| {
             reader.holds(INSTRUCTION_BYTES)?;
@@ -298,7 +314,7 @@ impl<'m> Reader<'m> {
         let mut bytes = vec![first];
         bytes.extend_from_slice(self.take(more)?);
         let text = std::str::from_utf8(&bytes).ok().and_then(|text| text.chars().next());
-        text.map(Object::Char).ok_or_else(|| Malformed("a character is not UTF-8".into()))
+        text.map(Object::Char).ok_or_else(|| Malformed::new("a character is not UTF-8"))
     }
     fn offset_date_time(&mut self) -> Result<Object, Malformed> {
         let (year, month, day) = (self.int()?, self.byte()?, self.byte()?);

@@ -24,7 +24,7 @@ pub struct Head {
 }
 
 fn malformed<T>(why: &str) -> Result<T, Malformed> {
-    Err(Malformed(why.into()))
+    Err(Malformed::new(why))
 }
 
 impl Head {
@@ -93,7 +93,7 @@ impl Head {
         match (lengths.next(), lengths.next()) {
             (None, _) => Ok(0),
             (Some((_, length)), None) if length.bytes().all(|byte| byte.is_ascii_digit()) => {
-                length.parse().map_err(|_| Malformed("its length is none".into()))
+                length.parse().map_err(|_| Malformed::new("its length is none"))
             }
             _ => malformed("its length is none"),
         }
@@ -168,5 +168,5 @@ fn decoded(text: &str) -> Result<String, Malformed> {
             other => bytes.push(*other),
         }
     }
-    String::from_utf8(bytes).map_err(|_| Malformed("what is asked is not UTF-8".into()))
+    String::from_utf8(bytes).map_err(|_| Malformed::new("what is asked is not UTF-8"))
 }
