@@ -58,7 +58,7 @@ fn check(slow: bool) -> bool {
             "clippy",
             &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"],
         )
-        && step("tests", || cargo(&["test", "--quiet", "--workspace"]))
+        && step("tests", || cargo(&["test", "--quiet", "--workspace", "--no-fail-fast"]))
         && (!slow
             || step("soak", || cargo(&["test", "--quiet", "--release", "--workspace", "--", "--ignored"])));
     println!(

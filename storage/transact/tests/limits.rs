@@ -439,7 +439,7 @@ fn there_are_at_most_so_many_labels_and_types() {
     t.create_edge(last, all, highest, vec![]).unwrap();
     let full = |error: TransactError| error.to_string();
     assert!(full(t.label("one more").unwrap_err()).contains("labels"));
-    assert!(full(t.edge_type("one more").unwrap_err()).contains("edge types"));
+    assert!(full(t.edge_type("one more").unwrap_err()).contains("relationship types"));
     assert_eq!(t.label("l7").unwrap(), labels[7], "those that are there are found");
     t.commit().unwrap();
     drop(t);
