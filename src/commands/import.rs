@@ -5,9 +5,9 @@ use super::folder::Whole;
 use super::interrupted;
 use super::units;
 use clap::{Args, ValueEnum};
-use database::{Error, GraphsonImport, ImportOptions, ImportReport, Options};
+use database::{Error, GraphsonImport, ImportOptions, ImportReport, MEMORY, Options};
 use indicatif::{ProgressBar, ProgressStyle};
-use ingest::{ExistingPolicy, Layout, Progress};
+use ingest::{ExistingPolicy, Layout, MappedEdges, MappedNodes, Mapping, Progress, Understood};
 use shell::text::count_text;
 use shell::{Ink, Style};
 use std::io::{IsTerminal, Write};
@@ -22,19 +22,37 @@ use std::sync::Arc;
 #[command(after_help = "Layouts:
   ldbc     folders of LDBC SNB, such as social_network/dynamic/person_0_0.csv
   headers  CSV whose first line names columns: id:ID(Person),name,:LABEL and :START_ID,:END_ID,:TYPE
-  edges    two ids a line, # comments; vertices get the property `id`, indexed
+  edges    two ids a line, numbers or texts, # comments; vertices get the property `id`, indexed
+  csv      CSV whose first line names columns and nothing more; what rows are, their columns tell, or --nodes and --edges
   graphson TinkerPop's files, one vertex a line with its outgoing edges
 
 Examples:
+  tanglewood import people.db --nodes Person=people.csv:id --edges KNOWS=friends.csv:from:Person,to:Person
+  tanglewood import people.db --from folder/ --dry-run
   tanglewood import people.db --from social_network/
   tanglewood import web.db --from web-Google.txt.gz --label Page --type LINKS_TO")]
 pub struct Import {
     /// Folder of the database, or :memory: to try the files out
     #[arg(value_name = "DB")]
     database: PathBuf,
-    /// What to read: a folder or a file
-    #[arg(long, value_name = "DIR_OR_FILE")]
-    from: PathBuf,
+    /// What to read: a folder or a file; - for standard input. Files of --nodes, --edges and --mapping are looked for in this folder
+    #[arg(long, value_name = "DIR_OR_FILE", required_unless_present_any = ["nodes", "edges", "mapping"])]
+    from: Option<PathBuf>,
+    /// Rows that become nodes: their label, the file, and the column with their ids. Every other column becomes a property
+    #[arg(long, value_name = "LABEL=FILE:ID", value_parser = ingest::nodes_flag)]
+    nodes: Vec<MappedNodes>,
+    /// Rows that become relationships: their type, the file, and for both ends the column with the node's id and the node's label
+    #[arg(long, value_name = "TYPE=FILE:COLUMN:LABEL,COLUMN:LABEL", value_parser = ingest::edges_flag)]
+    edges: Vec<MappedEdges>,
+    /// A file of TOML that says what --nodes and --edges say, and more
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["nodes", "edges"])]
+    mapping: Option<PathBuf>,
+    /// Read and count everything, show what was understood, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// A word that stands for no value in ordinary CSV, beside an empty field and \\N
+    #[arg(long = "null", value_name = "WORD")]
+    nulls: Vec<String>,
     /// How the files are laid out
     #[arg(long, value_enum, default_value_t)]
     layout: LayoutName,
@@ -77,6 +95,8 @@ enum LayoutName {
     Headers,
     /// Edge lists
     Edges,
+    /// CSV whose first line names the columns
+    Csv,
     /// TinkerPop's GraphSON, one vertex a line
     Graphson,
 }
@@ -96,10 +116,14 @@ enum ExistingName {
 impl Import {
     pub fn run(self) -> Result<(), Exit> {
         let bar = std::io::stderr().is_terminal().then(progress_bar);
-        let options = self.options(bar.clone());
-        let watch = interrupted::watch(Whole::unfinished(&self.database));
-        let whole = watch.make(|| Whole::open(&self.database, Options::default()))?;
+        let options = self.options(bar.clone())?;
+        let database = self.target();
+        let watch = interrupted::watch(Whole::unfinished(database));
+        let whole = watch.make(|| Whole::open(database, Options::default()))?;
         let outcome = match self.layout {
+            LayoutName::Graphson if self.dry_run => {
+                return Err(refusal("--dry-run reads no GraphSON; import into :memory: to try a file out"));
+            }
             LayoutName::Graphson => whole.database().import_graphson(&self.graphson()),
             _ => whole.database().import(&options),
         };
@@ -108,15 +132,33 @@ impl Import {
         }
         let report = outcome?;
         // Where nothing was imported, no empty database is left behind.
-        let shown = show(&report);
+        let shown = show(&report, self.dry_run);
         if !is_output_closed(&shown) {
             shown?;
         }
         watch.finish(|| whole.finish())
     }
 
+    /// The database; one that is not there need not be made to try files out.
+    fn target(&self) -> &Path {
+        let is_missing = Whole::unfinished(&self.database).is_some();
+        if self.dry_run && is_missing { Path::new(MEMORY) } else { &self.database }
+    }
     fn graphson(&self) -> GraphsonImport {
-        GraphsonImport { from: self.from.clone() }
+        GraphsonImport { from: self.from.clone().unwrap_or_default() }
+    }
+    /// What flags or a file say of ordinary files.
+    fn mapping(&self) -> Result<Mapping, Exit> {
+        let folder = self.from.as_deref();
+        if let Some(path) = &self.mapping {
+            return Ok(Mapping::read(path, folder).map_err(Error::from)?);
+        }
+        let mut mapping = Mapping { nodes: self.nodes.clone(), edges: self.edges.clone() };
+        if let Some(folder) = folder {
+            mapping.nodes.iter_mut().for_each(|nodes| nodes.file = folder.join(&nodes.file));
+            mapping.edges.iter_mut().for_each(|edges| edges.file = folder.join(&edges.file));
+        }
+        Ok(mapping)
     }
     /// Beside the database, on the disk that has room for it.
     fn spill_folder(&self) -> Option<PathBuf> {
@@ -124,15 +166,21 @@ impl Import {
         let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
         world::files::is_folder(above).then(|| above.to_path_buf())
     }
-    fn options(&self, bar: Option<ProgressBar>) -> ImportOptions {
-        ImportOptions {
-            from: self.from.clone(),
+    fn options(&self, bar: Option<ProgressBar>) -> Result<ImportOptions, Exit> {
+        let (told, is_dry) = (bar.clone(), self.dry_run);
+        Ok(ImportOptions {
+            from: self.from.clone().unwrap_or_default(),
+            mapping: self.mapping()?,
+            nulls: self.nulls.clone(),
+            dry_run: self.dry_run,
+            understood: Some(Arc::new(move |file: &Understood| say(file, told.as_ref(), is_dry))),
             layout: match self.layout {
                 // GraphSON is read elsewhere.
                 LayoutName::Auto | LayoutName::Graphson => Layout::Auto,
                 LayoutName::Ldbc => Layout::Ldbc,
                 LayoutName::Headers => Layout::Headers,
                 LayoutName::Edges => Layout::Edges,
+                LayoutName::Csv => Layout::Csv,
             },
             strict: self.strict,
             existing: match self.existing {
@@ -148,7 +196,24 @@ impl Import {
             memory_bytes: self.memory,
             stop: None,
             spill_folder: self.spill_folder(),
-        }
+        })
+    }
+}
+
+fn refusal(message: &str) -> Exit {
+    Error::new("Neo.ClientError.Statement.ArgumentError", message).into()
+}
+
+/// What a file was understood to be: what a dry run answers, else said beside the answer.
+fn say(file: &Understood, bar: Option<&ProgressBar>, is_dry: bool) {
+    let told = || match is_dry {
+        // Who reads no more of it wants no more.
+        true => drop(writeln!(world::files::stdout(), "{file}")),
+        false => eprintln!("{file}"),
+    };
+    match bar {
+        Some(bar) => bar.suspend(told),
+        None => told(),
     }
 }
 
@@ -180,7 +245,7 @@ fn follow(bar: &ProgressBar, progress: &Progress) {
 }
 
 /// Plain digits, one fact a line: people and scripts read the same.
-fn show(report: &ImportReport) -> Result<(), Exit> {
+fn show(report: &ImportReport, is_dry: bool) -> Result<(), Exit> {
     let (mut out, style) = (world::files::stdout(), Style::of_stdout());
     writeln!(out, "vertices  {}", report.vertices)?;
     writeln!(out, "edges     {}", report.edges)?;
@@ -202,6 +267,9 @@ fn show(report: &ImportReport) -> Result<(), Exit> {
         for path in report.skipped.iter().take(ingest::REJECTED_SHOWN_MAX) {
             writeln!(out, "  {}", path.display())?;
         }
+    }
+    if is_dry {
+        writeln!(out, "a dry run: nothing was changed")?;
     }
     if report.vertices + report.edges == 0 && report.rejected > 0 {
         let message = format!("nothing was imported: all {} lines are malformed", report.rejected);

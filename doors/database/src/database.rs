@@ -231,8 +231,7 @@ impl Database {
     }
     /// Reads files of other systems into the database; see [`ImportOptions`].
     pub fn import(&self, options: &ImportOptions) -> Result<ImportReport, Error> {
-        ingest::import(self.engine(), options)
-            .map_err(|error| Error { hint: error.hint(), ..Error::new(error.code(), error.to_string()) })
+        Ok(ingest::import(self.engine(), options)?)
     }
     /// Writes a checkpoint, so that the next open need not replay the log.
     pub fn checkpoint(&self) -> Result<transact::CheckpointReport, Error> {

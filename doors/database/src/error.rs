@@ -84,6 +84,12 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+impl From<ingest::ImportError> for Error {
+    fn from(error: ingest::ImportError) -> Error {
+        Error { hint: error.hint(), ..Error::new(error.code(), error.to_string()) }
+    }
+}
+
 impl From<TransactError> for Error {
     fn from(error: TransactError) -> Error {
         let (hint, retryable) = (error.hint(), error.is_retryable());

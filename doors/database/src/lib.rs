@@ -42,8 +42,9 @@ pub use execute::{Counters, TabletInfo, TabletMove, TabletNo};
 pub use files::{Checked, backup, check};
 pub use graphson::GraphsonImport;
 pub use ingest::{
-    ExistingPolicy, ImportOptions, ImportReport, Layout as ImportLayout, Progress as ImportProgress,
-    ProgressListener,
+    ExistingPolicy, ImportOptions, ImportReport, Layout as ImportLayout, MappedColumn, MappedEdges,
+    MappedEnd, MappedFile, MappedNodes, Mapping, Progress as ImportProgress, ProgressListener, Understood,
+    UnderstoodColumn, UnderstoodListener,
 };
 pub use interrupt::Interrupter;
 pub use model::{Batch, Value};

@@ -9,6 +9,7 @@ use model::temporal::Kind as Instant;
 use model::temporal::build::{duration_from_text, from_text};
 use model::{Column, Map, Nulls, Value, point};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Characters of a wrong field that a message shows.
 const SHOWN_CHARACTERS_MAX: usize = 40;
@@ -27,6 +28,25 @@ pub(crate) enum Kind {
     Moment,
     /// Several, separated by this.
     List(Box<Kind>, u8),
+    /// As ordinary files have it: blanks around what is no text are passed over, and words such as `NA` are null there; so are these words
+    /// everywhere.
+    Sniffed(Box<Kind>, Arc<[Vec<u8>]>),
+}
+
+/// Words that stand for no value where a number, truth value or date is expected.
+const NULL_WORDS: [&[u8]; 8] = [b"null", b"na", b"n/a", b"nan", b"none", b"nil", b"#n/a", b"?"];
+/// The word that always stands for no value in ordinary files: how databases dump null.
+const NULL_MARK: &[u8] = b"\\N";
+
+/// Is it one of the words that stand for no number?
+pub(crate) fn is_null_word(bytes: &[u8]) -> bool {
+    let bytes = bytes.trim_ascii();
+    NULL_WORDS.iter().any(|word| word.eq_ignore_ascii_case(bytes))
+}
+
+/// Does it stand for no value in any column of an ordinary file?
+pub(crate) fn is_null(bytes: &[u8], words: &[Vec<u8>]) -> bool {
+    bytes == NULL_MARK || words.iter().any(|word| word == bytes)
 }
 
 /// Text of a field; its doubled quotes are made single.
@@ -85,7 +105,7 @@ pub(crate) fn float(bytes: &[u8]) -> Option<f64> {
     std::str::from_utf8(bytes).ok()?.trim().parse().ok()
 }
 
-fn truth(bytes: &[u8]) -> Option<bool> {
+pub(crate) fn truth(bytes: &[u8]) -> Option<bool> {
     match bytes {
         _ if bytes.eq_ignore_ascii_case(b"true") => Some(true),
         _ if bytes.eq_ignore_ascii_case(b"false") => Some(false),
@@ -110,6 +130,7 @@ pub(crate) fn value(kind: &Kind, text: &str) -> Result<Value, String> {
             let parts = text.split(char::from(*separator)).filter(|part| !part.is_empty());
             Value::list(parts.map(|part| value(kind, part)).collect::<Result<_, _>>()?)
         }
+        Kind::Sniffed(kind, _) => value(kind, text)?,
     })
 }
 
@@ -141,11 +162,17 @@ fn parse_point(text: &str) -> Option<Value> {
 /// The fields of one column so far.
 pub(crate) struct Cells<'k> {
     kind: &'k Kind,
+    /// Of ordinary files: the words that are null.
+    sniffed: Option<&'k [Vec<u8>]>,
     column: Column,
 }
 
 impl<'k> Cells<'k> {
     pub fn new(kind: &'k Kind) -> Cells<'k> {
+        let (kind, sniffed) = match kind {
+            Kind::Sniffed(kind, words) => (&**kind, Some(&**words)),
+            kind => (kind, None),
+        };
         let column = match kind {
             Kind::Int => Column::Int(Vec::new(), Nulls::none()),
             Kind::Float => Column::Float(Vec::new(), Nulls::none()),
@@ -153,7 +180,7 @@ impl<'k> Cells<'k> {
             Kind::Text => Column::Text(Texts::default(), Nulls::none()),
             _ => Column::Any(Vec::new()),
         };
-        Cells { kind, column }
+        Cells { kind, sniffed, column }
     }
     /// Appends a row; what is wrong with the field, if anything.
     #[inline]
@@ -162,6 +189,25 @@ impl<'k> Cells<'k> {
             self.push_null();
             return Ok(());
         }
+        match self.sniffed {
+            Some(words) => self.push_sniffed(field, words),
+            None => self.push_present(field),
+        }
+    }
+    fn push_sniffed(&mut self, field: &Field<'_>, words: &[Vec<u8>]) -> Result<(), String> {
+        let is_text = *self.kind == Kind::Text;
+        let is_none = || !is_text && (field.bytes.is_empty() || is_null_word(field.bytes));
+        if is_null(field.bytes, words) || is_none() {
+            self.push_null();
+            return Ok(());
+        }
+        if is_text {
+            return self.push_present(field);
+        }
+        self.push_present(&Field { bytes: field.bytes.trim_ascii(), ..*field })
+    }
+    #[inline]
+    fn push_present(&mut self, field: &Field<'_>) -> Result<(), String> {
         match &mut self.column {
             Column::Int(rows, _) if let Some(int) = int(field.bytes) => rows.push(int),
             Column::Float(rows, _) if let Some(float) = float(field.bytes) => rows.push(float),
@@ -211,6 +257,26 @@ impl<'k> Cells<'k> {
     /// The column.
     pub fn finish(self) -> Column {
         self.column
+    }
+}
+
+/// What a kind is called in a header.
+pub(crate) fn name_of(kind: &Kind) -> String {
+    match kind {
+        Kind::Int => "int".into(),
+        Kind::Float => "float".into(),
+        Kind::Bool => "boolean".into(),
+        Kind::Text => "string".into(),
+        Kind::Instant(Instant::Date) => "date".into(),
+        Kind::Instant(Instant::LocalTime) => "localtime".into(),
+        Kind::Instant(Instant::Time) => "time".into(),
+        Kind::Instant(Instant::LocalDateTime) => "localdatetime".into(),
+        Kind::Instant(Instant::DateTime) => "datetime".into(),
+        Kind::Duration => "duration".into(),
+        Kind::Point => "point".into(),
+        Kind::Moment => "moment".into(),
+        Kind::List(kind, _) => format!("{}[]", name_of(kind)),
+        Kind::Sniffed(kind, _) => name_of(kind),
     }
 }
 

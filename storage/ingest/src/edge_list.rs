@@ -72,6 +72,11 @@ pub(crate) fn edge_lists(files: &[InputFile], options: &ImportOptions) -> Result
     Ok(lists)
 }
 
+/// Is the beginning of a file that of a list of relationships between whole numbers?
+pub(crate) fn is_edge_list(head: &[u8], delimiter: Option<u8>) -> bool {
+    edge_file(0, head, delimiter).is_some()
+}
+
 fn edge_file(file: usize, head: &[u8], delimiter: Option<u8>) -> Option<EdgeFile> {
     let mut header: Option<(u64, Vec<String>)> = None;
     for (line, record) in Records::new(head, PLAIN, 1) {

@@ -36,6 +36,18 @@ pub enum ImportError {
         /// The reason.
         what: String,
     },
+    /// The columns of a file are not what was said of them.
+    Columns {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// What was said of the files is wrong, or not enough.
+    Mapping {
+        /// What is wrong.
+        what: String,
+    },
     /// A line is malformed, and the import was strict.
     Rejected(Rejected),
     /// The database has it already, and the import was not told what to do then.
@@ -62,6 +74,8 @@ impl ImportError {
             ImportError::Nothing { .. } => "Neo.ClientError.Import.NothingRecognised",
             ImportError::Read { .. } => "Neo.ClientError.Import.Unreadable",
             ImportError::Header { .. } => "Neo.ClientError.Import.MalformedHeader",
+            ImportError::Columns { .. } => "Neo.ClientError.Import.WrongColumn",
+            ImportError::Mapping { .. } => "Neo.ClientError.Import.WrongMapping",
             ImportError::Rejected(_) => "Neo.ClientError.Import.MalformedLine",
             ImportError::Existing { .. } => "Neo.ClientError.Import.Exists",
             ImportError::Constraint { .. } => "Neo.ClientError.Schema.ConstraintValidationFailed",
@@ -80,7 +94,8 @@ impl ImportError {
             ImportError::Nothing { layout: Layout::Auto, .. } => concat!(
                 "layouts are: ldbc (LDBC SNB CSV folders, '|' separated, such as person_0_0.csv), ",
                 "headers (CSV whose first line has columns such as id:ID, :LABEL, :START_ID, :END_ID, :TYPE), ",
-                "edges (two integers a line, separated by tabs, blanks or commas)"
+                "edges (two ids a line, separated by tabs, blanks or commas), ",
+                "csv (the first line names the columns); --nodes and --edges say what the rows of a file are"
             )
             .into(),
             ImportError::Nothing { layout: Layout::Ldbc, .. } => {
@@ -92,6 +107,17 @@ impl ImportError {
             ImportError::Nothing { layout: Layout::Edges, .. } => {
                 "each line has two integers, separated by tabs, blanks or commas".into()
             }
+            ImportError::Nothing { layout: Layout::Csv, .. } => {
+                "the first line names the columns; say what the rows are, as in --nodes Person=people.csv:id".into()
+            }
+            ImportError::Columns { .. } => {
+                "--dry-run shows what is understood; flags and mappings name columns as the first line does".into()
+            }
+            ImportError::Mapping { .. } => concat!(
+                "say it: --nodes Person=people.csv:id --edges KNOWS=friends.csv:from:Person,to:Person, ",
+                "or [[nodes]] and [[edges]] in a file for --mapping"
+            )
+            .into(),
             ImportError::Read { .. } | ImportError::Stopped => return None,
             ImportError::Header { .. } => "columns are written name:TYPE, such as age:int or :START_ID(Person)".into(),
             ImportError::Rejected(_) => "correct the line, or import without strict to leave such lines out".into(),
@@ -117,6 +143,10 @@ impl fmt::Display for ImportError {
             }
             ImportError::Read { path, what } => write!(f, "{} cannot be read: {what}", path.display()),
             ImportError::Header { path, what } => write!(f, "first line of {}: {what}", path.display()),
+            ImportError::Columns { path, what } => {
+                write!(f, "{}: {what}; nothing was imported", path.display())
+            }
+            ImportError::Mapping { what } => write!(f, "{what}; nothing was imported"),
             ImportError::Rejected(Rejected { file, line, what }) => {
                 write!(f, "{}:{line}: {what}; nothing was imported", file.display())
             }

@@ -3,8 +3,9 @@
 //! An archive is unpacked into a temporary folder that goes away with the import, since its files are needed in another order than
 //! they come in; messages name them by their place in the archive.
 
-use crate::ImportError;
 use crate::source::{self, InputFile};
+use crate::{ImportError, ImportOptions};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -17,30 +18,69 @@ const FILE_COUNT_MAX: usize = 1 << 20;
 /// Where a tar archive says that it is one.
 const TAR_MAGIC_AT: usize = 257;
 
-/// The files, sorted by path, and the folder they were unpacked to, if any.
+/// The files, sorted by path, and the folders they were unpacked to, if any.
+#[derive(Default)]
 pub(crate) struct Inputs {
     pub files: Vec<InputFile>,
-    _unpacked: Option<TemporaryFolder>,
+    /// Which of them lie at each path that a mapping names.
+    pub by_path: BTreeMap<PathBuf, Vec<usize>>,
+    unpacked: Vec<TemporaryFolder>,
 }
 
-/// Everything at `from`.
-pub(crate) fn inputs(from: &Path) -> Result<Inputs, ImportError> {
-    if !files::exists(from) {
-        return Err(ImportError::NotFound { path: from.to_path_buf() });
+/// Everything that is to be read.
+pub(crate) fn inputs(options: &ImportOptions) -> Result<Inputs, ImportError> {
+    let mut inputs = Inputs::default();
+    if options.mapping.is_empty() {
+        inputs.add(&options.from)?;
     }
-    let mut found = Vec::new();
-    if files::is_folder(from) {
-        walk(from, from, from, 0, &mut found)?;
-        return Ok(Inputs { files: found, _unpacked: None });
+    for path in options.mapping.files() {
+        let first = inputs.files.len();
+        inputs.add(path)?;
+        inputs.by_path.insert(path.to_path_buf(), (first..inputs.files.len()).collect());
     }
-    let file = InputFile::new(from.to_path_buf(), from.to_path_buf())?;
-    let head = source::head(&file)?;
-    if head.get(TAR_MAGIC_AT..).is_some_and(|rest| rest.starts_with(b"ustar")) {
+    Ok(inputs)
+}
+
+impl Inputs {
+    /// Everything at `from`.
+    fn add(&mut self, from: &Path) -> Result<(), ImportError> {
+        if from == Path::new("-") {
+            return self.add_standard_input();
+        }
+        if !files::exists(from) {
+            return Err(ImportError::NotFound { path: from.to_path_buf() });
+        }
+        if files::is_folder(from) {
+            return walk(from, from, from, 0, &mut self.files);
+        }
+        self.add_file(InputFile::new(from.to_path_buf(), from.to_path_buf())?, from)
+    }
+    /// A file, or what an archive holds.
+    fn add_file(&mut self, file: InputFile, shown: &Path) -> Result<(), ImportError> {
+        let is_archive =
+            source::head(&file)?.get(TAR_MAGIC_AT..).is_some_and(|rest| rest.starts_with(b"ustar"));
+        if !is_archive {
+            self.files.push(file);
+            return Ok(());
+        }
         let folder = unpack(&file)?;
-        walk(folder.path(), folder.path(), from, 0, &mut found)?;
-        return Ok(Inputs { files: found, _unpacked: Some(folder) });
+        walk(folder.path(), folder.path(), shown, 0, &mut self.files)?;
+        self.unpacked.push(folder);
+        Ok(())
     }
-    Ok(Inputs { files: vec![file], _unpacked: None })
+    /// Standard input is read more than once, so it is put into a file.
+    fn add_standard_input(&mut self) -> Result<(), ImportError> {
+        let folder = TemporaryFolder::new("import")?;
+        let path = folder.path().join("stdin");
+        let mut writer = files::create_writer(&path)?;
+        let shown = PathBuf::from("-");
+        let unreadable =
+            |error: std::io::Error| ImportError::Read { path: shown.clone(), what: error.to_string() };
+        std::io::copy(&mut files::stdin(), &mut writer).map_err(unreadable)?;
+        writer.flush().map_err(unreadable)?;
+        self.unpacked.push(folder);
+        self.add_file(InputFile::new(path, shown.clone())?, &shown)
+    }
 }
 
 fn walk(

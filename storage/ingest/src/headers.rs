@@ -251,7 +251,8 @@ impl Making<'_> {
             _ => return Err(self.wrong("edges need both :START_ID and :END_ID")),
         };
         let (file, format, skip) = (self.at, self.format, self.skip);
-        Ok(Table { file, format, skip, roles, properties, rows })
+        let (columns, comments) = (Vec::new(), false);
+        Ok(Table { file, format, skip, roles, properties, rows, columns, comments })
     }
 
     fn property(
@@ -297,7 +298,7 @@ impl Making<'_> {
                 _ => self.property(column, properties)?,
             });
         }
-        Ok((Rows::Vertices(VertexTable { space, labels, links: Vec::new() }), roles))
+        Ok((Rows::Vertices(VertexTable { space, labels, links: Vec::new(), implied: false }), roles))
     }
 
     fn id_space(&mut self, id: &HeaderColumn) -> Result<SpaceNo, ImportError> {

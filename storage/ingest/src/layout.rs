@@ -1,9 +1,11 @@
 //! How files are laid out: as asked, or found out from their names and first lines.
 
 use crate::edge_list::{self, EdgeLists};
+use crate::find::Inputs;
+use crate::plain::{self, Habits};
 use crate::source::InputFile;
 use crate::table::{IdKind, SpaceNo, Tables};
-use crate::{ImportError, ImportOptions, Layout, headers, ldbc};
+use crate::{ImportError, ImportOptions, Layout, Understood, guess, headers, ldbc};
 use std::path::PathBuf;
 use store::Names;
 
@@ -18,6 +20,13 @@ impl Plan {
     pub fn take_ids_as_text(&mut self, space: SpaceNo) {
         if let Plan::Tables(plan) = self {
             plan.spaces[space].kind = IdKind::Text;
+        }
+    }
+    /// What ordinary files were understood to be.
+    pub fn understood(&self) -> &[Understood] {
+        match self {
+            Plan::Tables(plan) => &plan.understood,
+            Plan::EdgeLists(_) => &[],
         }
     }
     /// Files that will be read.
@@ -38,18 +47,30 @@ impl Plan {
 
 /// Recognises the files.
 pub(crate) fn recognise(
-    files: &[InputFile],
+    inputs: &Inputs,
     options: &ImportOptions,
     names: &Names,
 ) -> Result<Plan, ImportError> {
+    let files = &inputs.files;
+    if !options.mapping.is_empty() {
+        let mapped = plain::mapped(&options.mapping, &inputs.by_path);
+        return Ok(Plan::Tables(plain::tables(files, &mapped, Habits::default(), options, names)?));
+    }
     let layout = match options.layout {
-        Layout::Auto => find_out(files, options.delimiter),
+        Layout::Auto => find_out(files, options)?,
         asked => asked,
     };
     let plan = match layout {
+        Layout::Csv => Plan::Tables(guess::tables(files, options, names)?),
         Layout::Ldbc => Plan::Tables(ldbc::tables(files, options, names)?),
         Layout::Headers => Plan::Tables(headers::tables(files, options, names)?),
-        Layout::Auto | Layout::Edges => Plan::EdgeLists(edge_list::edge_lists(files, options)?),
+        Layout::Auto | Layout::Edges => {
+            let lists = edge_list::edge_lists(files, options)?;
+            match lists.files.is_empty() {
+                true => Plan::Tables(guess::text_edges(files, options, names)?),
+                false => Plan::EdgeLists(lists),
+            }
+        }
     };
     if plan.files().is_empty() {
         return Err(ImportError::Nothing { path: options.from.clone(), layout: options.layout });
@@ -57,14 +78,17 @@ pub(crate) fn recognise(
     Ok(plan)
 }
 
-fn find_out(files: &[InputFile], delimiter: Option<u8>) -> Layout {
+fn find_out(files: &[InputFile], options: &ImportOptions) -> Result<Layout, ImportError> {
     if ldbc::is_ldbc(files) {
-        return Layout::Ldbc;
+        return Ok(Layout::Ldbc);
     }
     // A file that cannot be read is met again by whoever reads it.
     let has_header = |file: &InputFile| {
         let line = headers::first_record(file).ok().flatten();
-        line.is_some_and(|line| headers::is_header(&line, delimiter))
+        line.is_some_and(|line| headers::is_header(&line, options.delimiter))
     };
-    if files.iter().any(has_header) { Layout::Headers } else { Layout::Edges }
+    if files.iter().any(has_header) {
+        return Ok(Layout::Headers);
+    }
+    Ok(if guess::is_csv(files, options)? { Layout::Csv } else { Layout::Edges })
 }

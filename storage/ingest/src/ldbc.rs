@@ -209,7 +209,8 @@ impl Making<'_> {
         Ok(space)
     }
     fn table(&self, rows: Rows, roles: Vec<Role>, properties: Vec<(KeyId, Kind)>) -> Table {
-        Table { file: self.at, format: self.format, skip: 1, roles, properties, rows }
+        let (columns, comments) = (Vec::new(), false);
+        Table { file: self.at, format: self.format, skip: 1, roles, properties, rows, columns, comments }
     }
     fn header_error(&self, what: &str) -> ImportError {
         ImportError::Header { path: self.file.shown.clone(), what: what.to_string() }
@@ -219,7 +220,12 @@ impl Making<'_> {
         let (name, _, labels) = ENTITIES[entity];
         let space = self.space(entity)?;
         let labels = labels.iter().map(|label| self.names.intern_label(label));
-        let mut vertex = VertexTable { space, labels: labels.collect::<Result<_, _>>()?, links: Vec::new() };
+        let mut vertex = VertexTable {
+            space,
+            labels: labels.collect::<Result<_, _>>()?,
+            links: Vec::new(),
+            implied: false,
+        };
         vertex.labels.sort_unstable();
         let (mut roles, mut properties) = (Vec::new(), Vec::new());
         for column in columns {

@@ -15,29 +15,39 @@ mod edge_list;
 mod error;
 mod existing;
 mod find;
+mod guess;
 mod headers;
 mod ids;
 mod layout;
 mod ldbc;
 mod lists;
 mod load;
+mod mapping;
 mod options;
+mod plain;
 mod reject;
 mod repeated;
 mod rows;
 mod rules;
+mod sniff;
 mod source;
 mod spill;
 mod split;
 mod table;
+mod understood;
 mod vertices;
 mod work;
 
 pub use error::ImportError;
+pub use mapping::{
+    MappedColumn, MappedEdges, MappedEnd, MappedFile, MappedNodes, Mapping, edges_flag, nodes_flag,
+};
 pub use options::{
     DEFAULT_EDGE_TYPE, DEFAULT_VERTEX_LABEL, ExistingPolicy, ImportOptions, ImportReport, Layout, Progress,
-    ProgressListener, REJECTED_SHOWN_MAX, Rejected,
+    ProgressListener, REJECTED_SHOWN_MAX, Rejected, UnderstoodListener,
 };
+
+pub use understood::{Understood, UnderstoodColumn};
 
 use layout::Plan;
 use load::{Counts, Loaded};
@@ -63,10 +73,13 @@ const ROOM_SHARE: usize = 2;
 /// See [`ImportError`]; the database is unchanged then.
 pub fn import(engine: &Engine, options: &ImportOptions) -> Result<ImportReport, ImportError> {
     let started_ns = world::clock::monotonic_ns();
-    let inputs = find::inputs(&options.from)?;
+    let inputs = find::inputs(options)?;
     let names = engine.store().names();
-    let mut plan = layout::recognise(&inputs.files, options, names)?;
+    let mut plan = layout::recognise(&inputs, options, names)?;
     let files = plan.files();
+    if let Some(understood) = &options.understood {
+        plan.understood().iter().for_each(|file| understood(file));
+    }
     let mut attempts = 0;
     let (work, counts) = loop {
         let work = Work::new(&inputs.files, &files, options);
@@ -109,6 +122,9 @@ fn load_once(engine: &Engine, work: &Work<'_>, plan: &Plan, options: &ImportOpti
         Plan::EdgeLists(lists) => edge_list::load(work, lists, options, store, &given, room)?,
     };
     work.check_strict()?;
+    if options.dry_run {
+        return Ok(loaded.counts);
+    }
     work.phase("building");
     let Loaded { bulk, counts, indexes, existing, updates } = loaded;
     let base = rules::with_indexes(&given, given.place() + 1, &indexes)?;

@@ -85,6 +85,7 @@ pub(crate) fn load<'a>(
     let tables: Vec<(&Table, &VertexTable)> = vertex_tables.collect();
     let survey = survey(work, plan, &tables, store.names(), snapshot)?;
     let mut existing = Existing::new(snapshot, &plan.spaces, &survey)?;
+    check_elsewhere(plan, &existing)?;
     let rules = Rules::new(snapshot);
     let names = store.names();
     let policy = options.existing;
@@ -118,6 +119,23 @@ pub(crate) fn load<'a>(
     existing.watch(&plan.spaces, &made.label_sets);
     drop(made);
     Ok(Loaded { bulk, counts, indexes, existing, updates })
+}
+
+/// Nodes that no file holds must be in the database, and found there.
+fn check_elsewhere(plan: &Tables, existing: &Existing) -> Result<(), ImportError> {
+    for (number, space) in plan.spaces.iter().enumerate() {
+        if let Some(label) = space
+            .elsewhere
+            .as_ref()
+            .filter(|label| !existing.has_any(number) || existing.snapshot().catalog().label(label).is_none())
+        {
+            let what = format!(
+                "relationships lead to nodes :{label}, but no file holds such nodes, and the database has no unique index over them"
+            );
+            return Err(ImportError::Mapping { what });
+        }
+    }
+    Ok(())
 }
 
 /// Label sets that the files hold, by space, where it must be known beforehand which vertices that are there they may speak of.

@@ -1,5 +1,6 @@
 //! What is imported and how, and what came of it.
 
+use crate::{Mapping, Understood};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -23,6 +24,8 @@ pub enum Layout {
     Headers,
     /// Edge lists.
     Edges,
+    /// Ordinary CSV, whose first line names the columns; what rows are, is told by columns.
+    Csv,
 }
 
 /// What becomes of vertices and edges that the database has already.
@@ -59,11 +62,23 @@ pub struct Progress {
 /// Who is told how far an import is.
 pub type ProgressListener = Arc<dyn Fn(&Progress) + Send + Sync>;
 
+/// Who is told what a file was understood to be, before it is used.
+pub type UnderstoodListener = Arc<dyn Fn(&Understood) + Send + Sync>;
+
 /// What to import.
 #[derive(Clone, Default)]
 pub struct ImportOptions {
-    /// A folder, a file, or a tar archive of a folder; each plain or compressed by gzip or zstd.
+    /// A folder, a file, or a tar archive of a folder, each plain or compressed by gzip or zstd; `-` is standard input. Left alone where there
+    /// is a mapping.
     pub from: PathBuf,
+    /// Which ordinary files hold what; nothing else is read then.
+    pub mapping: Mapping,
+    /// Words that stand for no value in ordinary files, beside an empty field and `\N`.
+    pub nulls: Vec<String>,
+    /// Read and count everything, and change nothing.
+    pub dry_run: bool,
+    /// Told what ordinary files were understood to be.
+    pub understood: Option<UnderstoodListener>,
     /// How it is laid out.
     pub layout: Layout,
     /// Stop at the first malformed line, and change nothing.

@@ -108,11 +108,14 @@ pub(crate) fn vertices(
     block: &Block,
     rejects: &mut Rejects,
 ) -> VertexBatch {
+    // The same lines are met again as edges.
+    let mut unheard = Rejects::default();
+    let rejects = if vertex.implied { &mut unheard } else { rejects };
     let mut reading = VertexReading::new(table, vertex, kind, names);
     let mut parts = Vec::with_capacity(table.roles.len());
     let mut wrong = Vec::new();
     for (line, record) in Records::new(&block.bytes, table.format, block.first_line) {
-        if record.is_empty() {
+        if table.passes_over(record) {
             continue;
         }
         if let Err(what) = fields(table, record, &mut parts) {
@@ -171,7 +174,7 @@ impl<'t> VertexReading<'t> {
         let row = self.batch.count as u32;
         self.batch.count += 1;
         self.batch.lines.push(line);
-        for (role, field) in self.table.roles.iter().zip(fields) {
+        for (at, (role, field)) in self.table.roles.iter().zip(fields).enumerate() {
             let pushed = match role {
                 Role::Id => self.push_id(field),
                 Role::Property(property) => self.cells[*property].push(field),
@@ -188,7 +191,7 @@ impl<'t> VertexReading<'t> {
                 }
                 _ => Ok(()),
             };
-            result = result.and(pushed);
+            result = result.and(pushed.map_err(|what| self.table.wrong(at, what)));
         }
         result
     }
@@ -277,7 +280,7 @@ pub(crate) fn edges(
     let mut parts = Vec::with_capacity(table.roles.len());
     let mut wrong = Vec::new();
     for (line, record) in Records::new(&block.bytes, table.format, block.first_line) {
-        if record.is_empty() {
+        if table.passes_over(record) {
             continue;
         }
         if let Err(what) = fields(table, record, &mut parts) {
@@ -311,7 +314,7 @@ impl EdgeReading<'_> {
     fn row(&mut self, fields: &[Field<'_>]) -> Result<(), String> {
         let mut result = Ok(());
         let mut pair = (0, 0);
-        for (role, field) in self.table.roles.iter().zip(fields) {
+        for (at, (role, field)) in self.table.roles.iter().zip(fields).enumerate() {
             let pushed = match role {
                 Role::Start => self.end(field, self.edge.source, self.kinds.0).map(|vertex| pair.0 = vertex),
                 Role::End => self.end(field, self.edge.target, self.kinds.1).map(|vertex| pair.1 = vertex),
@@ -319,7 +322,7 @@ impl EdgeReading<'_> {
                 Role::Type => self.push_type(field),
                 _ => Ok(()),
             };
-            result = result.and(pushed);
+            result = result.and(pushed.map_err(|what| self.table.wrong(at, what)));
         }
         self.pairs.push(pair);
         result
@@ -398,7 +401,7 @@ pub(crate) fn elements(table: &Table, block: &Block, rejects: &mut Rejects) -> E
     let (mut parts, mut unescaped) = (Vec::new(), Vec::new());
     let (_, kind) = &table.properties[0];
     for (line, record) in Records::new(&block.bytes, table.format, block.first_line) {
-        if record.is_empty() {
+        if table.passes_over(record) {
             continue;
         }
         let mut read = || -> Result<(), String> {

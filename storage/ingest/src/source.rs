@@ -13,6 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use world::files;
 
+mod encoding;
+
+pub(crate) use encoding::Encoding;
+
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Bytes at the beginning of a file by which its layout is told: a header or a first edge must end in them.
@@ -31,16 +35,27 @@ pub(crate) struct InputFile {
     /// The first decompressed bytes of a compressed file, once they were asked for: zstd gives nothing before it has decoded a
     /// whole window, which can be megabytes.
     head: OnceLock<Vec<u8>>,
+    /// How its text is encoded, where that is not UTF-8 and its first bytes do not say it.
+    encoding: OnceLock<Encoding>,
 }
 
 impl InputFile {
     pub fn new(path: PathBuf, shown: PathBuf) -> Result<InputFile, ImportError> {
         let size_bytes = files::size_bytes(&path)?;
-        Ok(InputFile { path, shown, size_bytes, head: OnceLock::new() })
+        Ok(InputFile { path, shown, size_bytes, ..InputFile::default() })
     }
     #[cfg(test)]
     pub fn named(shown: &str) -> InputFile {
         InputFile { shown: shown.into(), ..InputFile::default() }
+    }
+    /// Says how its text is encoded, before anything of it was asked for as text.
+    pub fn encode(&self, encoding: Encoding) {
+        // Whoever said it first looked at the same bytes.
+        let _ = self.encoding.set(encoding);
+    }
+    /// How its text is encoded.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding.get().copied().unwrap_or_default()
     }
     pub fn unreadable(&self, error: &io::Error) -> ImportError {
         ImportError::Read { path: self.shown.clone(), what: error.to_string() }
@@ -61,24 +76,30 @@ impl InputFile {
 pub(crate) fn open(file: &InputFile, done: Arc<AtomicU64>) -> Result<Box<dyn Read + Send>, ImportError> {
     let mut source = Counted { inner: files::open_reader(&file.path)?, done };
     let head = source.inner.fill_buf().map_err(|error| file.unreadable(&error))?;
-    Ok(if head.starts_with(&GZIP_MAGIC) {
+    let is_utf16 = Encoding::marked(head).is_some();
+    let bytes: Box<dyn Read + Send> = if head.starts_with(&GZIP_MAGIC) {
         Box::new(MultiGzDecoder::new(source))
     } else if head.starts_with(&ZSTD_MAGIC) {
         Box::new(Zstd { source, decoder: FrameDecoder::new(), in_frame: false })
-    } else {
+    } else if is_utf16 || file.encoding() != Encoding::Utf8 {
         Box::new(source)
-    })
+    } else {
+        return Ok(Box::new(source));
+    };
+    encoding::decode(bytes, file.encoding()).map_err(|error| file.unreadable(&error))
 }
 
 /// Up to [`HEAD_BYTES`] of the first decompressed bytes of a file.
 pub(crate) fn head(file: &InputFile) -> Result<Cow<'_, [u8]>, ImportError> {
-    if let Some(head) = file.head.get() {
+    // What was kept is not as it is read if the encoding became known later.
+    let is_plain = file.encoding.get().is_none();
+    if let Some(head) = file.head.get().filter(|_| is_plain) {
         return Ok(Cow::Borrowed(head));
     }
     let mut head = Vec::new();
     let source = open(file, Arc::default())?;
     source.take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(|error| file.unreadable(&error))?;
-    let is_compressed = is_packed(file)?;
+    let is_compressed = is_plain && is_packed(file)?;
     Ok(match is_compressed {
         true => Cow::Borrowed(file.head.get_or_init(|| head)),
         false => Cow::Owned(head),

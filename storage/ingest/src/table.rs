@@ -31,6 +31,8 @@ pub(crate) struct Space {
     pub key: Option<KeyId>,
     /// Labels whose vertices have ids of this space, although no file may hold such vertices.
     pub labels: Vec<LabelId>,
+    /// The label of vertices that no file holds: the database must.
+    pub elsewhere: Option<String>,
 }
 
 /// What a column is for.
@@ -70,6 +72,8 @@ pub(crate) struct VertexTable {
     /// Labels of all rows.
     pub labels: Vec<LabelId>,
     pub links: Vec<Link>,
+    /// Are the rows edges whose ends are vertices? Ids may repeat then, and be there.
+    pub implied: bool,
 }
 
 /// Rows that are edges.
@@ -103,6 +107,24 @@ pub(crate) struct Table {
     pub roles: Vec<Role>,
     pub properties: Vec<(KeyId, Kind)>,
     pub rows: Rows,
+    /// Names of the columns, where messages name them.
+    pub columns: Vec<String>,
+    /// Are lines that begin with `#` or `%` no rows?
+    pub comments: bool,
+}
+
+impl Table {
+    /// Is this record no row?
+    pub fn passes_over(&self, record: &[u8]) -> bool {
+        record.is_empty() || (self.comments && matches!(record[0], b'#' | b'%'))
+    }
+    /// What is wrong with a column, as a message says it.
+    pub fn wrong(&self, column: usize, what: String) -> String {
+        match self.columns.get(column) {
+            Some(name) => format!("column `{name}`: {what}"),
+            None => what,
+        }
+    }
 }
 
 /// An index that is wanted; unique ones also become constraints.
@@ -122,6 +144,8 @@ pub(crate) struct Tables {
     /// Are the ids of every label that is met to be indexed too? Uniquely, unless several spaces share the label.
     pub index_ids: bool,
     pub skipped: Vec<PathBuf>,
+    /// What ordinary files were understood to be.
+    pub understood: Vec<crate::Understood>,
 }
 
 impl Tables {

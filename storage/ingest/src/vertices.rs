@@ -132,6 +132,7 @@ impl<'a> Taking<'a> {
         let first_row = state.by_row.len();
         let mut wrong: Vec<(u32, String)> = Vec::new();
         let mut there: Vec<(u32, u32)> = Vec::new();
+        let mut repeated: Vec<u32> = Vec::new();
         if batch.ids.len() > 0 {
             let is_text = matches!(batch.ids, IdColumn::Texts(_));
             if is_text && state.as_text == Some(false) {
@@ -140,7 +141,12 @@ impl<'a> Taking<'a> {
             state.as_text.get_or_insert(is_text);
             state.by_row.resize(first_row + batch.ids.len(), NO_ROW);
             for row in 0..batch.ids.len() {
-                if !state.map.insert(batch.ids.get(row), (first_row + row) as u32) {
+                if state.map.insert(batch.ids.get(row), (first_row + row) as u32) {
+                    continue;
+                }
+                if vertex.implied {
+                    repeated.push(row as u32);
+                } else {
                     wrong.push((
                         row as u32,
                         format!("id {} is there before", id_text(&batch.ids, row as u32)),
@@ -148,13 +154,14 @@ impl<'a> Taking<'a> {
                 }
             }
             let by_row = &mut state.by_row[first_row..];
-            there = find_existing(&self.intake, vertex.space, table, &batch, by_row)?;
+            there = find_existing(&self.intake, vertex, table, &batch, by_row)?;
         }
         let with_ids = batch.ids.len() > 0;
         let links = std::mem::take(&mut batch.links);
         let lines = batch.lines.clone();
         there.retain(|(row, _)| wrong.iter().all(|(wrong, _)| wrong != row));
-        let (kept, made) = self.make(vertex.space, table, &mut batch, wrong, &there)?;
+        there.retain(|(row, _)| repeated.binary_search(row).is_err());
+        let (kept, made) = self.make((table, vertex), &mut batch, wrong, &repeated, &there)?;
         if with_ids {
             let by_row = &mut self.spaces[vertex.space].by_row[first_row..];
             kept.iter().zip(&made).for_each(|(row, vertex)| by_row[*row as usize] = *vertex);
@@ -185,15 +192,18 @@ impl<'a> Taking<'a> {
     /// Makes the vertices of a batch, without the wrong rows: which rows are kept, and the dense vertex of each.
     fn make(
         &mut self,
-        space: SpaceNo,
-        table: &Table,
+        (table, vertex): (&Table, &VertexTable),
         batch: &mut VertexBatch,
         mut wrong: Vec<(u32, String)>,
+        repeated: &[u32],
         there: &[(u32, u32)],
     ) -> Result<(Vec<u32>, Vec<u32>), ImportError> {
+        let space = vertex.space;
         let state = &mut self.spaces[space];
         state.lists.iter_mut().for_each(|list| batch.columns.push((list.key, list.column(&batch.ids))));
-        self.note_existing(batch, there);
+        if !vertex.implied {
+            self.note_existing(batch, there);
+        }
         let state = &self.spaces[space];
         if let Some(key) = self.intake.plan.spaces[space].key.filter(|_| batch.ids.len() > 0) {
             let mut ids = std::mem::take(&mut batch.ids);
@@ -206,11 +216,12 @@ impl<'a> Taking<'a> {
         wrong.sort();
         wrong.dedup_by_key(|(row, _)| *row);
         wrong.retain(|(row, _)| there.binary_search_by_key(row, |(row, _)| *row).is_err());
+        wrong.retain(|(row, _)| repeated.binary_search(row).is_err());
         let mut rejects = Rejects::default();
         wrong.iter().for_each(|(row, what)| rejects.add(batch.lines[*row as usize], what.as_str()));
         self.intake.work.rejection.take(table.file, rejects);
         let mut gone: Vec<u32> = wrong.into_iter().map(|(row, _)| row).collect();
-        gone.extend(there.iter().map(|(row, _)| *row));
+        gone.extend(there.iter().map(|(row, _)| *row).chain(repeated.iter().copied()));
         gone.sort_unstable();
         let kept = all_but(batch.count, &gone);
         if !gone.is_empty() {
@@ -293,18 +304,18 @@ impl<'a> Taking<'a> {
 /// There is one, and the import is to fail then.
 fn find_existing(
     intake: &VertexIntake<'_>,
-    space: SpaceNo,
+    rows: &VertexTable,
     table: &Table,
     batch: &VertexBatch,
     by_row: &mut [u32],
 ) -> Result<Vec<(u32, u32)>, ImportError> {
-    let mut there = Vec::new();
+    let (mut there, space) = (Vec::new(), rows.space);
     if !intake.existing.has_any(space) {
         return Ok(there);
     }
     for (row, place) in by_row.iter_mut().enumerate() {
         let Some(vertex) = intake.existing.find(space, batch.ids.get(row))? else { continue };
-        if intake.policy == ExistingPolicy::Fail {
+        if intake.policy == ExistingPolicy::Fail && !rows.implied {
             let file = intake.work.files[table.file].shown.display();
             let (line, id) = (batch.lines[row], id_text(&batch.ids, row as u32));
             return Err(ImportError::Existing { what: format!("{file}:{line}: the node with id {id}") });
