@@ -67,7 +67,8 @@ impl Shape {
         let delimiter = given.unwrap_or_else(|| delimiter_of(head));
         let format = Format { delimiter, quoting: true };
         let mut records = Records::new(head, format, 1).map(|(_, record)| record).enumerate();
-        let first = records.find(|(_, record)| !record.is_empty() && !(comments && is_comment(record)));
+        let is_passed_over = |record: &[u8]| record.is_empty() || (comments && is_comment(record));
+        let first = records.find(|(_, record)| !is_passed_over(record));
         let Some((before, first)) = first else { return Err(wrong("the file is empty".into())) };
         let mut fields = Vec::new();
         split(first, format, &mut fields).map_err(|what| wrong(what.into()))?;

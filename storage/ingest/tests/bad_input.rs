@@ -23,7 +23,7 @@ fn nothing_that_is_recognised() {
     assert_eq!(error.code(), "Neo.ClientError.Import.NothingRecognised");
     let hint = error.hint().unwrap();
     assert!(["ldbc", "headers", "edges"].iter().all(|layout| hint.contains(layout)), "{hint}");
-    refused(&[("a.csv", "name,age\nAda,36\n"), ("empty.csv", "")], Layout::Auto, false);
+    refused(&[("notes.txt", "nothing of interest\nat all\n"), ("empty.csv", "")], Layout::Auto, false);
     refused(&[("g.txt", "1 2\n")], Layout::Ldbc, false);
     refused(&[("g.txt", "1 2\n")], Layout::Headers, false);
     let error = refused(&[("a.csv", "id:ID\nx\n")], Layout::Edges, false);

@@ -1,0 +1,214 @@
+//! Ordinary CSV: by flags, by a mapping, by its columns alone.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+extern crate tanglewood_ingest as ingest;
+
+mod common;
+
+use common::{Files, edge_lines, import, index_lines, memory, options, refused, rejected, vertex_lines};
+use ingest::{ExistingPolicy, ImportError, ImportOptions, Layout, Mapping, edges_flag, nodes_flag};
+use std::path::Path;
+use transact::Engine;
+
+const PEOPLE: &str = "id,name,age\n1,Ada,36\n2,\"Bob, the first\",NA\n";
+const FRIENDS: &str = "from,to,since\n1,2,1833\n2,2,1900\n1,2,1833\n";
+
+fn mapped(folder: &Path, nodes: &[&str], edges: &[&str]) -> ImportOptions {
+    let mut mapping = Mapping::default();
+    mapping.nodes.extend(nodes.iter().map(|flag| nodes_flag(flag).unwrap()));
+    mapping.edges.extend(edges.iter().map(|flag| edges_flag(flag).unwrap()));
+    mapping.nodes.iter_mut().for_each(|nodes| nodes.file = folder.join(&nodes.file));
+    mapping.edges.iter_mut().for_each(|edges| edges.file = folder.join(&edges.file));
+    ImportOptions { mapping, ..ImportOptions::default() }
+}
+
+fn people() -> (Files, ImportOptions) {
+    let files = Files::new(&[("people.csv", PEOPLE), ("friends.csv", FRIENDS)]);
+    let edges = ["KNOWS=friends.csv:from:Person,to:Person"];
+    let options = mapped(files.folder(), &["Person=people.csv:id"], &edges);
+    (files, options)
+}
+
+#[track_caller]
+fn holds_people(engine: &Engine, times: usize) {
+    let vertices = [r#":Person {age: 36, id: 1, name: "Ada"}"#, r#":Person {id: 2, name: "Bob, the first"}"#];
+    assert_eq!(vertex_lines(engine), vertices);
+    let mut edges = vec!["1 -[:KNOWS {since: 1833}]-> 2"; 2 * times];
+    edges.extend(vec!["2 -[:KNOWS {since: 1900}]-> 2"; times]);
+    assert_eq!(edge_lines(engine), edges);
+}
+
+#[test]
+fn flags_say_what_files_are_and_fields_what_types_are() {
+    let ((_files, options), engine) = (people(), memory());
+    let report = ingest::import(&engine, &options).unwrap();
+    assert_eq!(rejected(&report), [""; 0]);
+    holds_people(&engine, 1);
+    assert_eq!(index_lines(&engine), ["unique Person.id"]);
+}
+
+#[test]
+fn what_is_there_is_refused_left_or_set() {
+    let ((files, options), engine) = (people(), memory());
+    ingest::import(&engine, &options).unwrap();
+    let error = ingest::import(&engine, &options).unwrap_err().to_string();
+    assert!(error.contains("people.csv:2: the node with id `1` is in the database already"), "{error}");
+    let skip = ImportOptions { existing: ExistingPolicy::Skip, ..options.clone() };
+    assert_eq!(ingest::import(&engine, &skip).unwrap().existing, 5);
+    holds_people(&engine, 1);
+    files.add("people.csv", b"id,name,age\n1,Ada,37\n3,Cyd,\n");
+    let merge = ImportOptions { existing: ExistingPolicy::Merge, ..options };
+    assert_eq!(ingest::import(&engine, &merge).unwrap().vertices, 1);
+    let vertices = vertex_lines(&engine);
+    assert_eq!(vertices[0], r#":Person {age: 37, id: 1, name: "Ada"}"#);
+    assert_eq!(vertices[2], r#":Person {id: 3, name: "Cyd"}"#);
+}
+
+#[test]
+fn relationships_lead_to_nodes_of_the_database_if_their_ids_are_unique() {
+    let ((files, options), engine) = (people(), memory());
+    ingest::import(&engine, &options).unwrap();
+    let more = mapped(files.folder(), &[], &["LIKES=friends.csv:from:Person,to:Person"]);
+    assert_eq!(ingest::import(&engine, &more).unwrap().edges, 3);
+    let typo = mapped(files.folder(), &[], &["LIKES=friends.csv:from:Person,to:Persn"]);
+    let error = ingest::import(&engine, &typo).unwrap_err();
+    assert!(error.to_string().contains("lead to nodes :Persn"), "{error}");
+    assert_eq!(error.code(), "Neo.ClientError.Import.WrongMapping");
+}
+
+#[test]
+fn ids_are_numbers_or_texts_and_several_files_share_a_label() {
+    let files = Files::new(&[
+        ("parts/a.csv", "key;name\na;Ada\n7;Bob\n"),
+        ("parts/b.csv", "key;name\n007;Cyd\n"),
+        ("links.tsv", "x\ty\na\t007\n7\ta\n"),
+    ]);
+    let engine = memory();
+    let edges = ["OF=links.tsv:x:Part,y:Thing"];
+    ingest::import(&engine, &mapped(files.folder(), &["Thing:Part=parts:key"], &edges)).unwrap();
+    assert_eq!(
+        vertex_lines(&engine),
+        [
+            r#":Part:Thing {key: "007", name: "Cyd"}"#,
+            r#":Part:Thing {key: "7", name: "Bob"}"#,
+            r#":Part:Thing {key: "a", name: "Ada"}"#,
+        ]
+    );
+    assert_eq!(edge_lines(&engine).len(), 2);
+}
+
+#[test]
+fn a_dry_run_reads_all_and_changes_nothing() {
+    let ((files, options), engine) = (people(), memory());
+    files.add("friends.csv", b"from,to\n1,2\n1,9\n");
+    let report = ingest::import(&engine, &ImportOptions { dry_run: true, ..options }).unwrap();
+    assert_eq!((report.vertices, report.edges, report.rejected), (2, 1, 1));
+    assert_eq!(rejected(&report), ["friends.csv:3: column `to`: no vertex has the id `9`"]);
+    let snapshot = engine.snapshot();
+    assert_eq!((snapshot.place(), snapshot.statistics().vertices()), (0, 0));
+}
+
+#[test]
+fn wrong_fields_are_told_by_file_line_and_column() {
+    let files = Files::new(&[("people.csv", "id,born\n1,2024-01-01\n2,soon\n,2024-01-01\n3\n1,\n")]);
+    files.add(
+        "m.toml",
+        b"[[nodes]]\nfile = 'people.csv'\nlabel = 'Person'\nid = 'id'\ncolumns = { born = { type = 'date' } }\n",
+    );
+    let options =
+        ImportOptions { mapping: Mapping::read(&files.path("m.toml"), None).unwrap(), ..Default::default() };
+    let engine = memory();
+    let report = ingest::import(&engine, &ImportOptions { threads: Some(1), ..options.clone() }).unwrap();
+    assert_eq!(
+        rejected(&report),
+        [
+            "people.csv:3: column `born`: `soon` is no date",
+            "people.csv:4: column `id`: the id is missing",
+            "people.csv:5: 1 fields where the header has 2",
+            "people.csv:6: id `1` is there before",
+        ]
+    );
+    let engine = memory();
+    let error = ingest::import(&engine, &ImportOptions { strict: true, ..options }).unwrap_err();
+    assert!(matches!(error, ImportError::Rejected(_)), "{error}");
+    assert_eq!(engine.snapshot().place(), 0);
+}
+
+#[test]
+fn a_mapping_names_types_and_leaves_out() {
+    let files = Files::new(&[("p.txt", "1|x;y|secret|3\n2||a|4\n")]);
+    files.add(
+        "m.toml",
+        b"[[nodes]]\nfile = 'p.txt'\nlabels = ['A', 'B']\nid = 'column1'\nread = { header = false, delimiter = '|' }\n\
+          [nodes.columns]\ncolumn2 = { property = 'tags', type = 'string[]' }\ncolumn3 = false\ncolumn4 = 'size'\n",
+    );
+    let engine = memory();
+    let mapping = Mapping::read(&files.path("m.toml"), None).unwrap();
+    ingest::import(&engine, &ImportOptions { mapping, ..Default::default() }).unwrap();
+    assert_eq!(
+        vertex_lines(&engine),
+        [r#":A:B {column1: 1, size: 3, tags: ["x", "y"]}"#, ":A:B {column1: 2, size: 4}"]
+    );
+}
+
+#[test]
+fn other_encodings_are_read() {
+    let files = Files::new(&[]);
+    let text = "id,name\n1,Zoë\n";
+    let utf16: Vec<u8> =
+        std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    files.add("a.csv", &utf16);
+    files.add("b.csv", b"id,name\n2,Zo\xeb\n");
+    files.add("c.csv", "\u{feff}id,name\n3,Zoë\n".as_bytes());
+    let engine = memory();
+    let nodes = ["P=a.csv:id", "P=b.csv:id", "P=c.csv:id"];
+    ingest::import(&engine, &mapped(files.folder(), &nodes, &[])).unwrap();
+    let expected = [1, 2, 3].map(|id| format!(r#":P {{id: {id}, name: "Zoë"}}"#));
+    assert_eq!(vertex_lines(&engine), expected);
+}
+
+#[test]
+fn columns_tell_nodes_from_relationships() {
+    let (engine, report) = import(&[
+        ("people.csv", "person_id,name\n1,Ada\n2,Bob\n"),
+        ("cities.csv", "id,name\n1,Lyon\n2,Bern\n"),
+        ("lives_in.csv", "person_id,city_id,since\n1,2,2001\n"),
+        ("notes.txt", "nothing of interest\n"),
+    ]);
+    assert_eq!(rejected(&report), [""; 0]);
+    assert_eq!(report.by_label, [("Cities".into(), 2), ("People".into(), 2)]);
+    assert_eq!(report.by_type, [("LIVES_IN".into(), 1)]);
+    assert_eq!(
+        edge_lines(&engine),
+        [r#":People {name: "Ada", person_id: 1} -[:LIVES_IN {since: 2001}]-> 2"#]
+    );
+    assert_eq!(report.skipped.len(), 1);
+}
+
+#[test]
+fn what_is_not_clear_is_refused() {
+    let error = refused(
+        &[
+            ("people.csv", "id,name\n1,Ada\n"),
+            ("cities.csv", "id,name\n1,Lyon\n"),
+            ("links.csv", "from,to\n1,1\n"),
+        ],
+        Layout::Auto,
+        false,
+    );
+    assert!(error.to_string().contains("it is not clear which nodes the column `from` means"), "{error}");
+    assert!(error.hint().unwrap().contains("--edges KNOWS=friends.csv:from:Person,to:Person"));
+}
+
+#[test]
+fn lists_of_relationships_have_texts_for_ends() {
+    let files = Files::new(&[("e.txt", "# who knows whom\nann\tbob\t3\nbob\tcyd\t4\nann\tann\t5\n")]);
+    let engine = memory();
+    let report = ingest::import(&engine, &options(&files.path("e.txt"))).unwrap();
+    assert_eq!((report.vertices, report.edges, report.rejected), (3, 3, 0));
+    assert_eq!(edge_lines(&engine)[0], r#""ann" -[:EDGE {weight: 3}]-> "bob""#);
+    // Nodes of such lists are no rows of their own: they may be there.
+    let more = Files::new(&[("e.csv", "from,to\ndan,ann\n")]);
+    let report = ingest::import(&engine, &options(&more.path("e.csv"))).unwrap();
+    assert_eq!((report.vertices, report.edges), (1, 1));
+}

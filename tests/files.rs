@@ -1,0 +1,56 @@
+//! Files in and out by the command line: what a newcomer types, and what comes of it.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod support;
+
+use support::Place;
+
+const FLAGS: [&str; 4] =
+    ["--nodes", "Person=people.csv:id", "--edges", "KNOWS=friends.csv:from:Person,to:Person"];
+
+fn ordinary() -> Place {
+    let place = Place::new();
+    place.file("people.csv", "id,name,age\n1,Ada,36\nx2,Bob,NA\n");
+    place.file("friends.csv", "from,to,since\n1,x2,1833\nx2,x2,1900\n");
+    place
+}
+
+fn run(place: &Place, database: &str, more: &[&str]) -> support::Ran {
+    place.run(&[&["import", database], more].concat())
+}
+
+#[test]
+fn ordinary_csv_is_shown_and_imported_by_flags() {
+    let place = ordinary();
+    let dry = run(&place, "p.db", &[&FLAGS[..], &["--dry-run"]].concat()).ok();
+    assert!(dry.starts_with("people.csv: nodes :Person, 2 rows, separated by `,`, UTF-8\n"), "{dry}");
+    assert!(
+        dry.contains("  age   int, 1 of 2 null (`NA`)\n") && dry.contains("nothing was changed"),
+        "{dry}"
+    );
+    assert!(!place.path().join("p.db").exists());
+    let ran = run(&place, "p.db", &FLAGS);
+    assert!(ran.err.starts_with("people.csv: nodes :Person"), "{}", ran.err);
+    assert!(ran.ok().starts_with("vertices  2\nedges     2\n"));
+    let text = "MATCH (a:Person)-[k:KNOWS]->(b) RETURN a.id AS a, a.age AS age, k.since AS since, b.id AS b ORDER BY since";
+    let rows = place.run(&["query", "p.db", text, "--format", "csv"]).ok();
+    assert_eq!(rows, "a,age,since,b\n1,36,1833,x2\nx2,,1900,x2\n");
+}
+
+#[test]
+fn wrong_words_and_files_leave_no_database() {
+    let place = ordinary();
+    let wrong = |more: &[&str], code: i32, says: &[&str]| {
+        let err = run(&place, "p.db", more).failed(code);
+        says.iter().for_each(|part| assert!(err.contains(part), "`{part}` is missing in:\n{err}"));
+        assert!(!place.path().join("p.db").exists());
+    };
+    wrong(&["--nodes", "Person=people.csv"], 2, &["LABEL=FILE:ID_COLUMN"]);
+    wrong(&["--nodes", "Person=nowhere.csv:id"], 1, &["nowhere.csv does not exist", "hint: "]);
+    wrong(&["--nodes", "Person=people.csv:ID"], 1, &["no column `ID`", "do you mean `id`?"]);
+    wrong(&FLAGS[2..], 1, &["lead to nodes :Person", "hint: say it: --nodes"]);
+    place.file("m.toml", "[[nodes]]\nfile = 'people.csv'\nlabel = 'P'\nid = 'id'\ncolumns = { age = { type = 'int' } }\nx = 1\n");
+    wrong(&["--mapping", "m.toml"], 1, &["m.toml:6:1: unknown field `x`"]);
+    place.file("people.csv", "id,name,age\n1,Ada,36\n2,Bob\n");
+    wrong(&["--strict", "--nodes", "P=people.csv:id"], 1, &["people.csv:3: 2 fields where the header has 3"]);
+}
