@@ -13,6 +13,7 @@ mod dist;
 mod panics;
 mod rooms;
 mod tidy;
+mod wings;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

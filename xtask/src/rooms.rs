@@ -30,8 +30,9 @@ pub fn actual(root: &Path) -> (Imports, BTreeMap<String, usize>) {
 
 /// Reads the table under "Who may import whom": `| room | sentence | imports |`.
 pub fn promised(architecture: &str) -> Imports {
-    let table = architecture.lines().skip_while(|line| !line.starts_with("## Who may import whom"));
+    let table = architecture.lines().skip_while(|line| !line.starts_with("## Who may import whom")).skip(1);
     table
+        .take_while(|line| !line.starts_with("## "))
         .filter(|line| line.starts_with("| `"))
         .filter_map(|line| {
             let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();

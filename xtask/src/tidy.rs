@@ -1,9 +1,10 @@
 //! House rules that are tests: the import table, sizes of files and functions, words that must not stand in the code, links in the
-//! pages, places that would panic, circles of files. Limits only ever go down.
+//! pages, places that would panic, circles of files, borders of wings. Limits only ever go down.
 
 use crate::circles;
 use crate::panics;
 use crate::rooms::{self, Imports};
+use crate::wings;
 use std::path::{Path, PathBuf};
 
 /// Lines of a Rust file that nobody may pass.
@@ -33,7 +34,9 @@ pub fn run(root: &Path) -> bool {
     words(root, &sources, &mut faults);
     links(root, &mut faults);
     panics::check(root, &sources, &mut faults);
-    circles::check(root, &sources, &mut faults);
+    let crates = circles::read(root, &sources);
+    circles::check(&crates, &mut faults);
+    wings::check(root, &crates, &mut faults);
     faults.iter().for_each(|fault| println!("   {fault}"));
     faults.is_empty()
 }

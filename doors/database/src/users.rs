@@ -18,7 +18,7 @@ use crate::{Database, Error, SetAside};
 use entry::User;
 use std::fmt;
 use std::sync::Arc;
-use store::entries::EntryTable;
+use store::EntryTable;
 use store::{Change, EntryKind};
 
 /// Users of one database.

@@ -182,11 +182,11 @@ fn names_have_at_most_so_many_bytes() {
     let database = memory();
     let mut session = database.session();
     let name = |length: usize| "n".repeat(length);
-    for length in [store::names::NAME_BYTES_MAX - 1, store::names::NAME_BYTES_MAX] {
+    for length in [store::NAME_BYTES_MAX - 1, store::NAME_BYTES_MAX] {
         let text = format!("CREATE (a:`{0}` {{`{0}`: 1}})-[r:`{0}`]->(a) RETURN size(type(r))", name(length));
         assert_eq!(ints(&mut session, &text), [length as i64]);
     }
-    let name = name(store::names::NAME_BYTES_MAX + 1);
+    let name = name(store::NAME_BYTES_MAX + 1);
     for text in [
         format!("CREATE (a:`{name}`)"),
         format!("CREATE (a {{`{name}`: 1}})"),

@@ -13,6 +13,7 @@ pub mod message;
 pub mod pace;
 pub mod reading;
 pub mod request_head;
+pub mod status;
 pub mod writing;
 
 pub use asking::DEFAULT_SOURCE;

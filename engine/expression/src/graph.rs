@@ -7,7 +7,7 @@ use model::{
     VertexId,
 };
 use std::sync::Arc;
-use store::property::push_property;
+use store::push_property;
 use store::{Catalog, EdgePropertyReader, PropertyReader, PropertyRef, Snapshot, StoreError};
 
 /// Names to ids. A name without an id is one that nothing in the graph carries.

@@ -6,31 +6,27 @@
 //! are merged into their tables. What was built stands beside the graph until [`Built::onto`] puts it onto whatever was committed
 //! meanwhile. Cost: one counting sort by source chunk and one by target chunk for each edge type; memory at most twice the final size.
 
-mod built;
+mod batch;
+pub(crate) mod built;
 mod edges;
+pub(crate) mod parallel;
 mod spill;
 mod vertices;
 
-pub use built::Built;
-pub(crate) use spill::Portion;
-pub use spill::{Emit, Room, Spill};
-
 use crate::StoreError;
-use crate::allocator::Allocator;
-use crate::column::PropertyRef;
-use crate::snapshot::Snapshot;
-use built::Edges;
-use edges::{EdgeBatch, EdgeParts};
+use crate::commits::allocator::Allocator;
+use crate::paging::spill::{Emit, Room};
+use crate::snapshots::root::Snapshot;
+use batch::{EdgeBatch, check_columns, cut};
+use built::{Built, Edges};
+use edges::EdgeParts;
 use model::{CHUNK_SLOTS, ChunkNo, Column, EdgeTypeId, KeyId, LabelSetId, VertexId};
+use parallel::Parallel;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use vertices::{NewChunk, Piece, Target, Vertices};
-
-/// A parallel for: calls its second argument once with every number below its first, from any threads, and returns when all
-/// calls are done.
-pub type Parallel<'a> = &'a dyn Fn(usize, &(dyn Fn(usize) + Sync));
 
 /// Builder for import.
 pub struct Bulk<'a> {
@@ -143,7 +139,7 @@ impl<'a> Bulk<'a> {
         check_columns(pairs.len(), &columns)?;
         let mut waiting = self.edges.lock();
         let batches = match columns.is_empty() {
-            true => edges::cut(pairs),
+            true => cut(pairs),
             false => vec![EdgeBatch { pairs, columns }],
         };
         waiting.bytes += batches.iter().map(spill::batch_bytes).sum::<usize>();
@@ -200,42 +196,4 @@ impl<'a> Bulk<'a> {
         built.installed(allocator);
         Ok(next)
     }
-}
-
-fn check_columns(rows: usize, columns: &[(KeyId, Column)]) -> Result<(), StoreError> {
-    let bad =
-        |column: &Column| column.len() != rows || matches!(column, Column::Vertex(..) | Column::Edge(..));
-    if columns.iter().any(|(_, column)| bad(column)) {
-        return Err(StoreError::Unsupported(
-            "columns of another length than their rows, or of graph elements",
-        ));
-    }
-    Ok(())
-}
-
-/// A value of a batch column, borrowed.
-fn column_ref(column: &Column, row: usize) -> PropertyRef<'_> {
-    match column {
-        Column::Constant(value, _) => PropertyRef::from(value),
-        Column::Any(rows) => PropertyRef::from(&rows[row]),
-        _ if column.is_null(row) => PropertyRef::Null,
-        Column::Bool(rows, _) => PropertyRef::Bool(rows[row]),
-        Column::Int(rows, _) => PropertyRef::Int(rows[row]),
-        Column::Float(rows, _) => PropertyRef::Float(rows[row]),
-        Column::Text(rows, _) => PropertyRef::Text(rows.get(row)),
-        Column::Vertex(..) | Column::Edge(..) => PropertyRef::Null,
-    }
-}
-
-/// Runs `count` fallible tasks and collects what they give, in order.
-fn run<T: Send>(
-    parallel: Parallel<'_>,
-    count: usize,
-    task: &(dyn Fn(usize) -> Result<T, StoreError> + Sync),
-) -> Result<Vec<T>, StoreError> {
-    let results: Vec<Mutex<Option<Result<T, StoreError>>>> = (0..count).map(|_| Mutex::new(None)).collect();
-    parallel(count, &|at| *results[at].lock() = Some(task(at)));
-    let result =
-        |cell: Mutex<Option<Result<T, StoreError>>>| cell.into_inner().expect("the caller ran every task");
-    results.into_iter().map(result).collect()
 }

@@ -5,20 +5,23 @@
 //! chunk its meta and blob key. Opening reads the manifest alone; every byte read is checked before it is believed.
 
 use crate::bytes::{Reader, Writer};
-use crate::catalog::Catalog;
-use crate::change::{decode_constraint, decode_name, encode_constraint, encode_name};
-use crate::chunk::ChunkMeta;
-use crate::directory::{Cell, Directory};
-use crate::entries::Entries;
-use crate::index::Index;
-use crate::index_manifest::{IndexBlobs, read_index, write_index};
-use crate::index_run::IndexRun;
-use crate::names::NameCounts;
-use crate::page::Page;
-use crate::pager::Pager;
-use crate::snapshot::{LayerCache, Root};
-use crate::statistics::{Counter, IndexStatistics, Statistics};
-use crate::{BlobKey, ChunkSource, Names, Snapshot, StoreError, StoreOptions, chunk_bytes};
+use crate::chunks::chunk::ChunkMeta;
+use crate::chunks::chunk_bytes;
+use crate::indexes::manifest::{IndexBlobs, read_index, write_index};
+use crate::indexes::run::IndexRun;
+use crate::indexes::tree::Index;
+use crate::paging::page::Page;
+use crate::paging::pager::Pager;
+use crate::paging::source::read_blob;
+use crate::schema::catalog::Catalog;
+use crate::schema::definitions::{decode_constraint, decode_name, encode_constraint, encode_name};
+use crate::schema::entries::Entries;
+use crate::schema::names::NameCounts;
+use crate::schema::statistics::{Counter, IndexStatistics, Statistics};
+use crate::snapshots::root::{LayerCache, Root};
+use crate::versions::cell::Cell;
+use crate::versions::directory::Directory;
+use crate::{BlobKey, ChunkSource, Names, Snapshot, StoreError, StoreOptions};
 use model::id::CHUNK_COUNT_MAX;
 use model::schema::IndexId;
 use model::{CHUNK_SLOTS, EdgeTypeId, LabelSetId};
@@ -305,9 +308,4 @@ fn read_meta(reader: &mut Reader<'_>, catalog: &Catalog) -> Result<ChunkMeta, St
         meta.raise_edge_slot_bound(edge_type, reader.uint32()?);
     }
     Ok(meta)
-}
-
-pub(crate) fn read_blob(reader: &mut Reader<'_>) -> Result<BlobKey, StoreError> {
-    let bytes = reader.raw(size_of::<BlobKey>())?;
-    Ok(BlobKey(bytes.try_into().expect("a blob key is as long as what was read")))
 }

@@ -55,7 +55,7 @@ pub enum StoreError {
     Outdated(&'static str),
     /// A request this store does not serve.
     Unsupported(&'static str),
-    /// A label, edge type or property key has so many bytes, more than [`crate::names::NAME_BYTES_MAX`].
+    /// A label, edge type or property key has so many bytes, more than [`crate::schema::names::NAME_BYTES_MAX`].
     NameTooLong(usize),
     /// Who asked for long work was ended meanwhile; nothing of it was taken.
     Stopped,

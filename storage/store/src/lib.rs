@@ -4,76 +4,57 @@
 //! statistics. A commit makes a new root with [`Snapshot::apply`] and copies only what it touches; a reader keeps the root it
 //! holds, takes no lock, and never meets a writer.
 //!
-//! Reading order: [`snapshot`] (the one read interface), [`GraphRead`] (the same for whoever need not know that it is a snapshot) and [`adjacency`] with `layer`, `views`, `joined` and `edge_list` (following edges); [`change`] and [`apply`] (how the
-//! next snapshot is made); `chunk`, `table`, `delta`, `column` (what a chunk is) and `fold` (how a delta becomes base); `page` and [`pager`]
-//! (what is in memory); `index`, `index_leaf`, `index_manifest`, `index_range`, `index_keep`, `index_edges`, `index_gather`, `index_online`;
-//! [`entries`] (what doors keep in the catalogue); [`names`] and [`allocator`] (what is handed out before commit); [`bulk`] (import); [`checkpoint`] (to bytes and back).
+//! The crate has wings, each a folder, from the ground up; ARCHITECTURE.md says which may use which, and a test holds it:
+//!
+//! | wing | in one sentence |
+//! |---|---|
+//! | `paging` | what is in memory: pages that can be read again, and the budget |
+//! | `schema` | names, indexes and constraints by definition, entries that doors keep, counts |
+//! | `chunks` | what a chunk is: base, columns, tables, delta, fold |
+//! | `versions` | versions of chunks, what each keeps for its readers, and the directory |
+//! | `indexes` | trees of leaves over the properties of vertices and edges |
+//! | `snapshots` | the graph at one commit: [`Snapshot`], [`AdjacencyView`], [`GraphRead`] |
+//! | `commits` | how the next snapshot is made: [`Change`], the draft, [`Allocator`] |
+//! | `bulk` | import |
+//!
+//! Beside them: `checkpoint` (to bytes and back), `store` (the current snapshot), `bytes` and `error`.
 
-pub mod adjacency;
-pub mod allocator;
-mod apply;
-mod apply_edges;
-pub mod bulk;
+mod bulk;
 mod bytes;
-pub mod catalog;
-pub mod change;
-pub mod checkpoint;
-mod chunk;
-mod chunk_bytes;
-mod column;
-mod column_bytes;
-mod delta;
-mod directory;
-mod edge_list;
-mod edge_set;
-pub mod entries;
-pub mod error;
-pub mod filter;
-mod fold;
-mod index;
-mod index_bytes;
-mod index_edges;
-mod index_estimate;
-mod index_gather;
-mod index_keep;
-mod index_leaf;
-mod index_manifest;
-mod index_merge;
-mod index_online;
-mod index_range;
-mod index_run;
-mod joined;
-mod layer;
-pub mod memory;
-pub mod names;
-mod page;
-pub mod pager;
-pub mod property;
-mod reads;
-mod refold;
-pub mod snapshot;
-pub mod statistics;
+mod checkpoint;
+mod chunks;
+mod commits;
+mod error;
+mod indexes;
+mod paging;
+mod schema;
+mod snapshots;
 mod store;
-mod table;
-mod views;
+mod versions;
 
-pub use adjacency::{AdjacencyView, EdgeScratch};
-pub use allocator::Allocator;
-pub use bulk::{Built, Bulk, Emit, Parallel, Room, Spill};
-pub use catalog::Catalog;
-pub use change::Change;
-pub use column::PropertyRef;
-pub use directory::{BlobKey, ChunkSource};
-pub use entries::{Entries, EntryKind, EntryTable};
+pub use bulk::Bulk;
+pub use bulk::built::Built;
+pub use bulk::parallel::Parallel;
+pub use checkpoint::Written;
+pub use chunks::column::PropertyRef;
+pub use commits::allocator::Allocator;
+pub use commits::change::Change;
 pub use error::StoreError;
-pub use filter::LabelFilter;
-pub use index_edges::EdgeRange;
-pub use index_range::IndexRange;
-pub use memory::MemoryReport;
-pub use names::{NameCounts, NameDefinition, NameTable, Names};
-pub use pager::PagingReport;
-pub use property::{EdgePropertyReader, PropertyReader};
-pub use reads::{AdjacencyRead, GraphRead};
-pub use snapshot::{Lease, Snapshot, StoreOptions};
-pub use statistics::{IndexStatistics, Statistics};
+pub use indexes::edges::EdgeRange;
+pub use indexes::range::IndexRange;
+pub use paging::pager::PagingReport;
+pub use paging::source::{BlobKey, ChunkSource};
+pub use paging::spill::{Emit, Room, Spill};
+pub use schema::catalog::Catalog;
+pub use schema::entries::{ENTRIES_BYTES_MAX, ENTRIES_MAX, ENTRY_BYTES_MAX, ENTRY_NAME_BYTES_MAX};
+pub use schema::entries::{Entries, EntryKind, EntryTable};
+pub use schema::filter::LabelFilter;
+pub use schema::names::{KEY_COUNT_MAX, LABEL_COUNT_MAX, LABEL_SET_COUNT_MAX, NAME_BYTES_MAX};
+pub use schema::names::{NameCounts, NameDefinition, NameTable, Names};
+pub use schema::statistics::{IndexStatistics, Statistics};
+pub use snapshots::adjacency::{AdjacencyView, EdgeScratch};
+pub use snapshots::graph_read::{AdjacencyRead, GraphRead};
+pub use snapshots::memory::MemoryReport;
+pub use snapshots::property::{EdgePropertyReader, PropertyReader, push_property};
+pub use snapshots::root::{Lease, Snapshot, StoreOptions};
 pub use store::Store;

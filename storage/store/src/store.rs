@@ -1,10 +1,10 @@
 //! The store: the current snapshot, and what all transactions share.
 
-use crate::allocator::Allocator;
-use crate::directory::ChunkSource;
-use crate::names::Names;
-use crate::pager::PagingReport;
-use crate::snapshot::{Snapshot, StoreOptions};
+use crate::commits::allocator::Allocator;
+use crate::paging::pager::PagingReport;
+use crate::paging::source::ChunkSource;
+use crate::schema::names::Names;
+use crate::snapshots::root::{Snapshot, StoreOptions};
 use arc_swap::ArcSwap;
 use model::ChunkNo;
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use crate::{Engine, TransactError};
 use durable::{Anchor, BlobRef, CheckpointMark, CheckpointSink, DurableError};
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
-use store::checkpoint::Written;
+use store::Written;
 use store::{BlobKey, Lease, Snapshot, StoreError};
 
 /// Times that a chunk is folded while commits write to it.

@@ -21,7 +21,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use store::checkpoint::Written;
+use store::Written;
 use store::{BlobKey, Emit, NameCounts, Snapshot, StoreError};
 
 /// Times that a load catches up with commits before it makes them wait.

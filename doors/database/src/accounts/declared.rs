@@ -7,7 +7,7 @@ use plan::StatementKind;
 use plan::accounts::AccountCommand;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use store::entries::EntryTable;
+use store::EntryTable;
 use store::{Change, Entries, EntryKind};
 
 /// The tenants that were declared, by name.

@@ -11,7 +11,7 @@ use crate::users::entry::User;
 use plan::StatementKind;
 use plan::accounts::AccountCommand;
 use std::path::Path;
-use store::entries::{ENTRY_BYTES_MAX, ENTRY_NAME_BYTES_MAX};
+use store::{ENTRY_BYTES_MAX, ENTRY_NAME_BYTES_MAX};
 use store::{Change, Entries, EntryKind};
 use transact::Engine;
 use world::disk::Disk;

@@ -1,6 +1,6 @@
 //! Responses in GraphSON: what stands around the objects of an answer, and answers without objects.
 
-use super::message::{Status, Wrapping};
+use super::status::{Status, Wrapping};
 use database::Error;
 use database::gremlin::GremlinAnswer;
 use gremlin::Object;

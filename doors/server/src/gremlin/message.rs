@@ -10,6 +10,8 @@ use gremlin::{Argument, Object, graphson};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
+pub use super::status::{Status, Wrapping};
+
 /// GraphBinary's name in front of a frame and in the headers of HTTP.
 pub const GRAPH_BINARY: &str = "application/vnd.graphbinary-v1.0";
 /// Texts between `requestId` and the id itself, at most: a type and a name.
@@ -243,33 +245,6 @@ fn id_within(message: &[u8]) -> Option<u128> {
     let behind = &text[text.find("\"requestId\"")? + "\"requestId\"".len()..];
     // It is a text, or the value of a typed one: in both a text of its own.
     behind.split('"').take(ID_TEXTS_MAX).find_map(parse_uuid)
-}
-
-/// How a request went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are those of the protocol")]
-pub enum Status {
-    Success = 200,
-    NoContent = 204,
-    PartialContent = 206,
-    Unauthorized = 401,
-    Authenticate = 407,
-    MalformedRequest = 498,
-    InvalidArguments = 499,
-    ServerError = 500,
-    FailStep = 595,
-    Temporary = 596,
-    ScriptError = 597,
-    Timeout = 598,
-}
-
-/// What the objects of an answer are wrapped in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wrapping {
-    /// As traversers with their bulk: for bytecode.
-    Traversers,
-    /// As they are: for scripts.
-    Plain,
 }
 
 fn head(writer: &mut Writer<'_>, id: Option<u128>, status: Status, message: Option<&str>) {

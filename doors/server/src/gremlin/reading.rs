@@ -3,7 +3,7 @@
 //! Every length is checked against what is left before anything is made room for, and nesting has a limit: a hostile message costs no
 //! more than its own size.
 
-use super::message::Status;
+use super::status::Status;
 use gremlin::limits::INSTRUCTIONS_MAX;
 use gremlin::object::{Decimal, Instant, ReferenceKind};
 use gremlin::{Argument, Instruction, Object, Reference, Strategy, Token, bytecode};

@@ -2,7 +2,7 @@
 
 mod parts;
 
-use super::message::Wrapping;
+use super::status::Wrapping;
 use database::Error;
 use database::gremlin::GremlinAnswer;
 use gremlin::object::{Path, Property, VertexProperty};

@@ -8,63 +8,20 @@
 //!
 //! Cost: each edge is written and read twice, some 20 bytes each time.
 
-use super::edges::{self, Arrival, EdgeBatch, EdgeParts, chunk_of};
+use super::batch::{EdgeBatch, column_ref};
+use super::edges::share::chunk_of;
+use super::edges::{self, Arrival, EdgeParts};
+use super::parallel::{Parallel, run};
 use super::vertices::Target;
-use super::{Parallel, column_ref, run};
-use crate::allocator::Allocator;
+use crate::StoreError;
 use crate::bytes::{Reader, Writer};
-use crate::chunk::{Base, Chunk, ChunkMeta};
-use crate::directory::{BaseKnown, BlobKey};
-use crate::{StoreError, chunk_bytes};
+use crate::chunks::chunk::{Base, BaseKnown, Chunk, ChunkMeta};
+use crate::chunks::chunk_bytes;
+use crate::commits::allocator::Allocator;
+use crate::paging::spill::{Portion, Room};
 use model::{ChunkNo, Column, EdgeTypeId, KeyId, LabelSetId, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// A file that only grows, and goes away with the import.
-pub trait Spill: Sync {
-    /// Writes bytes; where they are.
-    fn write(&self, bytes: &[u8]) -> Result<u64, StoreError>;
-    /// Reads so many bytes from there.
-    fn read(&self, at: u64, len: usize) -> Result<Vec<u8>, StoreError>;
-}
-
-/// Where finished chunks go, so that they need not stay in memory.
-pub trait Emit: Sync {
-    /// Writes a chunk.
-    fn put(&self, bytes: &[u8]) -> Result<BlobKey, StoreError>;
-    /// What was put can be read from here on.
-    fn settle(&self) -> Result<(), StoreError>;
-}
-
-/// How much an import may hold, and where the rest goes.
-#[derive(Clone, Copy)]
-pub struct Room<'a> {
-    /// Bytes.
-    pub bytes: usize,
-    /// The rest.
-    pub spill: &'a dyn Spill,
-}
-
-impl Room<'_> {
-    /// Bytes that sealed columns, edges that came in, edges of one band, edges on their way to their targets, and entries of an index may
-    /// take, each.
-    pub(crate) fn share(&self) -> usize {
-        self.bytes / 8
-    }
-    pub(crate) fn put(&self, bytes: &[u8]) -> Result<Portion, StoreError> {
-        Ok(Portion { at: self.spill.write(bytes)?, len: bytes.len() })
-    }
-    pub(crate) fn get(&self, portion: Portion) -> Result<Vec<u8>, StoreError> {
-        self.spill.read(portion.at, portion.len)
-    }
-}
-
-/// Bytes that were put aside.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Portion {
-    at: u64,
-    len: usize,
-}
 
 /// Edges of one type that were put aside together, by source chunk, with their number.
 pub(super) type EdgeRun = BTreeMap<ChunkNo, (Portion, usize)>;
@@ -262,6 +219,7 @@ impl Aside<'_> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::paging::spill::Spill;
     use std::sync::Mutex;
 
     #[derive(Default)]

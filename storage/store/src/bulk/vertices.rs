@@ -1,12 +1,13 @@
 //! The vertices of an import: chunks being filled, and what edges may lead to.
 
-use super::spill::{Portion, Room};
-use super::{Parallel, column_ref, run};
-use crate::chunk::{Base, Chunk, ChunkMeta, ChunkRead};
-use crate::column::StoredColumn;
-use crate::directory::BaseKnown;
-use crate::snapshot::Snapshot;
-use crate::{StoreError, chunk_bytes};
+use super::batch::column_ref;
+use super::parallel::{Parallel, run};
+use crate::StoreError;
+use crate::chunks::chunk::{Base, BaseKnown, Chunk, ChunkMeta, ChunkRead};
+use crate::chunks::chunk_bytes;
+use crate::chunks::column::StoredColumn;
+use crate::paging::spill::{Portion, Room};
+use crate::snapshots::root::Snapshot;
 use model::{ChunkNo, Column, KeyId, LabelSetId, VertexId};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;

@@ -2,11 +2,11 @@
 //! outgoing tables are visited in the order of their sources.
 
 use super::out::OutPart;
-use super::{SHARE_EDGES, Share, chunk_of, runs_by_size, slot_in_chunk};
+use super::share::{SHARE_EDGES, Share, chunk_of, runs_by_size, slot_in_chunk};
 use crate::StoreError;
+use crate::bulk::parallel::{Parallel, run};
 use crate::bulk::vertices::Target;
-use crate::bulk::{Parallel, run};
-use crate::table::EdgeTable;
+use crate::chunks::table::EdgeTable;
 use model::ChunkNo;
 use model::id::SLOT_BITS;
 use std::ops::Range;

@@ -1,11 +1,12 @@
 //! Outgoing tables: pairs are sorted by source chunk, then by source and target.
 
-use super::{EdgeBatch, Pairs, SHARE_EDGES, Share, chunk_of, runs_by_size, slot_in_chunk};
+use super::share::{SHARE_EDGES, Share, chunk_of, runs_by_size, slot_in_chunk};
 use crate::StoreError;
-use crate::allocator::Allocator;
+use crate::bulk::batch::{EdgeBatch, Pairs, column_ref};
+use crate::bulk::parallel::{Parallel, run};
 use crate::bulk::vertices::Target;
-use crate::bulk::{Parallel, column_ref, run};
-use crate::table::EdgeTable;
+use crate::chunks::table::EdgeTable;
+use crate::commits::allocator::Allocator;
 use model::{ChunkNo, EdgeTypeId, KeyId};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;

@@ -1,11 +1,11 @@
 //! What an import adds to the edges of one chunk, and how that is merged into the chunk.
 
 use super::out::{NewValues, OutPart};
-use crate::chunk::{Base, Chunk, ChunkRead};
-use crate::column::PropertyRef;
-use crate::fold::overlay_columns;
-use crate::statistics::Counter;
-use crate::table::{EdgeTable, Lane};
+use crate::chunks::chunk::{Base, Chunk, ChunkRead};
+use crate::chunks::column::PropertyRef;
+use crate::chunks::fold::overlay_columns;
+use crate::chunks::table::{EdgeTable, Lane};
+use crate::schema::statistics::Counter;
 use model::{ChunkNo, EdgeTypeId};
 use std::collections::BTreeMap;
 use std::sync::Arc;

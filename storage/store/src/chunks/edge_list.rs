@@ -1,0 +1,132 @@
+//! The edges of one vertex in one lane, as slices: of the base where the vertex is clean, of a kept list where it is dirty.
+//!
+//! A kept list is one array: all neighbours, then the edge slots in the same order. Its first reader puts it together; every later
+//! reader of any snapshot that shares the list's delta reads slices. Cost: 8 bytes an edge of the dirty lists that are read.
+
+use crate::chunks::table::{EdgeSlots, EdgeTable, Lane};
+use model::{EdgeId, VertexId};
+use std::ops::Range;
+
+/// Edge slots beside a list of neighbours.
+#[derive(Clone, Copy, Debug)]
+enum Slots<'a> {
+    /// They count up from here.
+    From(u32),
+    Short(&'a [u16]),
+    Given(&'a [u32]),
+}
+
+/// Neighbours in order, and what their edges' ids are made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EdgeList<'a> {
+    pub(crate) neighbours: &'a [u32],
+    slots: Slots<'a>,
+}
+
+impl<'a> EdgeList<'a> {
+    #[inline]
+    pub(crate) fn of_base(table: &'a EdgeTable, slot: usize) -> EdgeList<'a> {
+        let range = table.range(slot);
+        let slots = match &table.slots {
+            EdgeSlots::Position => Slots::From(range.start as u32),
+            EdgeSlots::Short(slots) => Slots::Short(&slots[range.clone()]),
+            EdgeSlots::Long(slots) => Slots::Given(&slots[range.clone()]),
+        };
+        EdgeList { neighbours: &table.neighbours[range], slots }
+    }
+    #[inline]
+    pub(crate) fn of_kept(kept: &'a [u32]) -> EdgeList<'a> {
+        let (neighbours, slots) = kept.split_at(kept.len() / 2);
+        EdgeList { neighbours, slots: Slots::Given(slots) }
+    }
+    pub(crate) fn part(self, range: Range<usize>) -> EdgeList<'a> {
+        let slots = match self.slots {
+            Slots::From(first) => Slots::From(first + range.start as u32),
+            Slots::Short(slots) => Slots::Short(&slots[range.clone()]),
+            Slots::Given(slots) => Slots::Given(&slots[range.clone()]),
+        };
+        EdgeList { neighbours: &self.neighbours[range], slots }
+    }
+    /// Where in the list the edges to `neighbour` lie.
+    pub(crate) fn range_to(self, neighbour: u32) -> Range<usize> {
+        let start = self.neighbours.partition_point(|other| *other < neighbour);
+        let count = self.neighbours[start..].iter().take_while(|other| **other == neighbour).count();
+        start..start + count
+    }
+    /// Calls `found` with each neighbour and edge slot, in order.
+    #[inline(always)]
+    fn for_each_slot(self, mut found: impl FnMut(u32, u32)) {
+        match self.slots {
+            Slots::From(first) => {
+                self.neighbours.iter().zip(first..).for_each(|(neighbour, slot)| found(*neighbour, slot))
+            }
+            Slots::Short(slots) => {
+                let pairs = self.neighbours.iter().zip(slots);
+                pairs.for_each(|(neighbour, slot)| found(*neighbour, *slot as u32))
+            }
+            Slots::Given(slots) => {
+                self.neighbours.iter().zip(slots).for_each(|(neighbour, slot)| found(*neighbour, *slot))
+            }
+        }
+    }
+    /// Calls `found` with the neighbour and the id of each edge; this is the list of `vertex` in `lane`.
+    #[inline(always)]
+    pub(crate) fn for_each(self, vertex: u32, lane: Lane, mut found: impl FnMut(u32, EdgeId)) {
+        if lane.is_out() {
+            let first = EdgeId::new(VertexId::from_dense(vertex).chunk(), lane.edge_type(), 0).0;
+            self.for_each_slot(|neighbour, slot| found(neighbour, EdgeId(first | slot as u64)));
+        } else {
+            self.for_each_slot(|neighbour, slot| {
+                let chunk = VertexId::from_dense(neighbour).chunk();
+                found(neighbour, EdgeId::new(chunk, lane.edge_type(), slot));
+            });
+        }
+    }
+    /// Appends the ids of the edges.
+    #[inline]
+    pub(crate) fn push_ids(self, vertex: u32, lane: Lane, ids: &mut Vec<u64>) {
+        ids.reserve(self.neighbours.len());
+        let start = ids.len();
+        match (self.slots, lane.is_out()) {
+            (Slots::From(slot), true) => {
+                let first = EdgeId::new(VertexId::from_dense(vertex).chunk(), lane.edge_type(), slot).0;
+                ids.extend(first..first + self.neighbours.len() as u64);
+            }
+            (Slots::Short(slots), true) => {
+                let first = EdgeId::new(VertexId::from_dense(vertex).chunk(), lane.edge_type(), 0).0;
+                ids.extend(slots.iter().map(|slot| first | *slot as u64));
+            }
+            (Slots::Given(slots), true) => {
+                let first = EdgeId::new(VertexId::from_dense(vertex).chunk(), lane.edge_type(), 0).0;
+                ids.extend(slots.iter().map(|slot| first | *slot as u64));
+            }
+            (Slots::Short(slots), false) => {
+                let id = |(neighbour, slot): (&u32, &u16)| incoming(*neighbour, lane, *slot as u32);
+                ids.extend(self.neighbours.iter().zip(slots).map(id));
+            }
+            (Slots::Given(slots), false) => {
+                let id = |(neighbour, slot): (&u32, &u32)| incoming(*neighbour, lane, *slot);
+                ids.extend(self.neighbours.iter().zip(slots).map(id));
+            }
+            (Slots::From(_), false) => self.for_each(vertex, lane, |_, id| ids.push(id.0)),
+        }
+        debug_assert_eq!(ids.len() - start, self.neighbours.len());
+    }
+}
+
+/// Id of an incoming edge: it counts among those of its source's chunk.
+#[inline(always)]
+fn incoming(source: u32, lane: Lane, slot: u32) -> u64 {
+    EdgeId::new(VertexId::from_dense(source).chunk(), lane.edge_type(), slot).0
+}
+
+/// What lies before and behind `vertex` in a sorted list.
+#[inline]
+pub(crate) fn without(list: &[u32], vertex: u32) -> (&[u32], &[u32]) {
+    let start = list.partition_point(|other| *other < vertex);
+    if list.get(start) != Some(&vertex) {
+        return (list, &[]);
+    }
+    let end = list.partition_point(|other| *other <= vertex);
+    (&list[..start], &list[end..])
+}

@@ -1,0 +1,9 @@
+//! From one snapshot to the next: changes, the ids they need, and the root that is made of them.
+
+pub(crate) mod allocator;
+pub(crate) mod apply;
+pub(crate) mod apply_edges;
+pub(crate) mod change;
+pub(crate) mod draft;
+pub(crate) mod index_upkeep;
+pub(crate) mod refold;

@@ -1,0 +1,167 @@
+//! Handing out ids before commit: vertex slots in open chunks by label set, edge slots by chunk and type.
+//!
+//! An id is handed out once: what an aborted transaction gives back may be handed out again, what was ever committed is not.
+//! One open chunk serves each label set. Writers that share it do not conflict (conflicts are by vertex), and a commit group
+//! copies it once for all of them; spreading writers over many open chunks would leave the ids sparse instead.
+
+use crate::StoreError;
+use crate::snapshots::root::Snapshot;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use model::id::{CHUNK_COUNT_MAX, EDGE_SLOT_COUNT_MAX};
+use model::{CHUNK_SLOTS, ChunkNo, EdgeId, EdgeTypeId, LabelSetId, Slot, VertexId};
+use parking_lot::Mutex;
+
+/// Locks over which edge counters are spread, so that writers of different chunks rarely meet.
+const EDGE_SHARDS: usize = 16;
+/// Ids kept from aborted transactions for each label set or edge counter; more are forgotten.
+const RETURNED_MAX: usize = 1024;
+
+#[derive(Default)]
+struct OpenChunk {
+    chunk: ChunkNo,
+    next: usize,
+    returned: Vec<VertexId>,
+}
+
+#[derive(Default)]
+struct Vertices {
+    next_chunk: ChunkNo,
+    open: HashMap<LabelSetId, OpenChunk, FixedState>,
+}
+
+#[derive(Default)]
+struct EdgeCounter {
+    next: u32,
+    returned: Vec<u32>,
+}
+
+type EdgeCounters = HashMap<(ChunkNo, EdgeTypeId), EdgeCounter, FixedState>;
+
+/// The shared source of ids.
+#[derive(Default)]
+pub struct Allocator {
+    vertices: Mutex<Vertices>,
+    edges: [Mutex<EdgeCounters>; EDGE_SHARDS],
+}
+
+impl Allocator {
+    /// An allocator for an empty store.
+    pub fn new() -> Allocator {
+        Allocator::default()
+    }
+    /// An allocator that goes on where the snapshot ends; nothing is loaded for it.
+    pub fn restored(snapshot: &Snapshot) -> Allocator {
+        let allocator = Allocator::new();
+        allocator.restore(snapshot);
+        allocator
+    }
+    /// Forgets everything and goes on where the snapshot ends. No transaction may be open.
+    pub fn restore(&self, snapshot: &Snapshot) {
+        let mut vertices = Vertices { next_chunk: snapshot.root.directory.bound(), ..Vertices::default() };
+        self.edges.iter().for_each(|shard| shard.lock().clear());
+        for (chunk, cell) in snapshot.root.directory.iter() {
+            let next = cell.meta.slot_bound as usize;
+            if next < CHUNK_SLOTS {
+                vertices.open.insert(cell.meta.birth, OpenChunk { chunk, next, returned: Vec::new() });
+            }
+            for (edge_type, bound) in &cell.meta.edge_slot_bounds {
+                let counter = EdgeCounter { next: *bound, returned: Vec::new() };
+                self.shard(chunk).lock().insert((chunk, *edge_type), counter);
+            }
+        }
+        *self.vertices.lock() = vertices;
+    }
+    fn shard(&self, chunk: ChunkNo) -> &Mutex<EdgeCounters> {
+        &self.edges[chunk as usize % EDGE_SHARDS]
+    }
+    /// An id for a vertex born with these labels.
+    pub fn vertex(&self, labels: LabelSetId) -> Result<VertexId, StoreError> {
+        let mut vertices = self.vertices.lock();
+        let Vertices { next_chunk, open } = &mut *vertices;
+        let open = match open.entry(labels) {
+            hashbrown::hash_map::Entry::Occupied(open) => open.into_mut(),
+            hashbrown::hash_map::Entry::Vacant(place) => {
+                place.insert(OpenChunk { chunk: take_chunks(next_chunk, 1)?, ..OpenChunk::default() })
+            }
+        };
+        if let Some(vertex) = open.returned.pop() {
+            return Ok(vertex);
+        }
+        if open.next == CHUNK_SLOTS {
+            *open = OpenChunk { chunk: take_chunks(next_chunk, 1)?, ..OpenChunk::default() };
+        }
+        open.next += 1;
+        Ok(VertexId::new(open.chunk, (open.next - 1) as Slot))
+    }
+    /// An id for an edge of this type that starts at `source`.
+    pub fn edge(&self, source: VertexId, edge_type: EdgeTypeId) -> Result<EdgeId, StoreError> {
+        let chunk = source.chunk();
+        let mut counters = self.shard(chunk).lock();
+        let counter = counters.entry((chunk, edge_type)).or_default();
+        if let Some(slot) = counter.returned.pop() {
+            return Ok(EdgeId::new(chunk, edge_type, slot));
+        }
+        if counter.next as usize >= EDGE_SLOT_COUNT_MAX {
+            return Err(StoreError::Full("edges of one type born in one chunk"));
+        }
+        counter.next += 1;
+        Ok(EdgeId::new(chunk, edge_type, counter.next - 1))
+    }
+    /// Takes back ids that were handed out and never committed.
+    pub fn give_back(&self, vertices: &[(VertexId, LabelSetId)], edges: &[EdgeId]) {
+        let mut all = self.vertices.lock();
+        for (vertex, labels) in vertices {
+            if let Some(open) = all.open.get_mut(labels)
+                && open.returned.len() < RETURNED_MAX
+            {
+                open.returned.push(*vertex);
+            }
+        }
+        drop(all);
+        for edge in edges {
+            let mut counters = self.shard(edge.chunk()).lock();
+            if let Some(counter) = counters.get_mut(&(edge.chunk(), edge.edge_type()))
+                && counter.returned.len() < RETURNED_MAX
+            {
+                counter.returned.push(edge.slot());
+            }
+        }
+    }
+    /// Takes `count` whole chunks that no one else will get; the first of them.
+    pub(crate) fn take_chunks(&self, count: u32) -> Result<ChunkNo, StoreError> {
+        take_chunks(&mut self.vertices.lock().next_chunk, count)
+    }
+    /// Makes the rest of a chunk taken by [`Allocator::take_chunks`] the open one of its label set, unless one is open.
+    pub(crate) fn reopen(&self, labels: LabelSetId, chunk: ChunkNo, next: usize) {
+        let mut vertices = self.vertices.lock();
+        let has_room = vertices.open.get(&labels).is_some_and(|open| open.next < CHUNK_SLOTS);
+        if next < CHUNK_SLOTS && !has_room {
+            vertices.open.insert(labels, OpenChunk { chunk, next, returned: Vec::new() });
+        }
+    }
+    /// Takes `count` edge slots in a row; the first of them.
+    pub(crate) fn take_edges(
+        &self,
+        chunk: ChunkNo,
+        edge_type: EdgeTypeId,
+        count: usize,
+    ) -> Result<u32, StoreError> {
+        let mut counters = self.shard(chunk).lock();
+        let counter = counters.entry((chunk, edge_type)).or_default();
+        if counter.next as usize + count > EDGE_SLOT_COUNT_MAX {
+            return Err(StoreError::Full("edges of one type born in one chunk"));
+        }
+        counter.next += count as u32;
+        Ok(counter.next - count as u32)
+    }
+}
+
+fn take_chunks(next: &mut ChunkNo, count: u32) -> Result<ChunkNo, StoreError> {
+    // One chunk less than fits, so that bounds of dense ids fit 32 bits too.
+    if *next as usize + count as usize >= CHUNK_COUNT_MAX {
+        return Err(StoreError::Full("chunks of one store"));
+    }
+    *next += count;
+    Ok(*next - count)
+}

@@ -1,0 +1,124 @@
+//! The next snapshot in the making: working copies of the chunks that changes touch, and the root that is made of them.
+
+use crate::StoreError;
+use crate::chunks::chunk::{Base, Chunk, ChunkRead};
+use crate::chunks::delta::Delta;
+use crate::chunks::fold;
+use crate::indexes::tree::Index;
+use crate::paging::page::Page;
+use crate::paging::pager::Pager;
+use crate::schema::catalog::Catalog;
+use crate::schema::statistics::{Counter, IndexStatistics};
+use crate::snapshots::root::{LayerCache, Root, Snapshot};
+use crate::versions::cell::Cell;
+use crate::versions::directory::Directory;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use model::schema::IndexId;
+use model::{ChunkNo, LabelSetId, VertexId};
+use std::sync::Arc;
+
+/// A chunk being written to, and the page of its base, unless the base is new.
+pub(super) struct Working {
+    pub(super) chunk: Chunk,
+    pub(super) page: Option<Arc<Page<Base>>>,
+}
+
+/// The next snapshot in the making.
+pub(crate) struct Draft<'a> {
+    pub(crate) from: &'a Root,
+    pub(crate) directory: Directory,
+    pub(super) chunks: HashMap<ChunkNo, Working, FixedState>,
+    pub(crate) catalog: Catalog,
+    pub(crate) indexes: Vec<(IndexId, Arc<Index>)>,
+    counts: HashMap<Counter, i64, FixedState>,
+}
+
+impl<'a> Draft<'a> {
+    pub(crate) fn new(snapshot: &'a Snapshot) -> Draft<'a> {
+        let from = &*snapshot.root;
+        let mut catalog = from.catalog.clone();
+        catalog.names = from.names.table();
+        Draft {
+            from,
+            directory: from.directory.clone(),
+            chunks: HashMap::default(),
+            catalog,
+            indexes: from.indexes.clone(),
+            counts: HashMap::default(),
+        }
+    }
+
+    /// The new snapshot.
+    pub(crate) fn finish(mut self, place: u64) -> Result<Snapshot, StoreError> {
+        self.flush();
+        let mut statistics = self.from.statistics.clone();
+        statistics.names = self.catalog.names.clone();
+        self.counts.into_iter().for_each(|(counter, difference)| statistics.add(counter, difference));
+        let size = |(id, index): &(IndexId, Arc<Index>)| IndexStatistics {
+            index: *id,
+            entries: index.entry_count(),
+            distinct: index.distinct_estimate(),
+        };
+        statistics.indexes = self.indexes.iter().map(size).collect();
+        Ok(Snapshot::from_root(Root {
+            place,
+            directory: self.directory,
+            catalog: self.catalog,
+            names: self.from.names.clone(),
+            indexes: self.indexes,
+            statistics,
+            options: self.from.options,
+            layers: LayerCache::default(),
+            lease: self.from.lease.clone(),
+            pager: self.from.pager.clone(),
+            prepared: self.from.prepared.clone(),
+        }))
+    }
+    /// Puts the working copies into the directory, folding those whose delta is due.
+    pub(crate) fn flush(&mut self) {
+        for (number, Working { chunk, page }) in self.chunks.drain() {
+            let due = fold::is_due(number, &chunk, self.from.options.fold_changes_min);
+            let cell = match page.filter(|_| !due) {
+                Some(page) => Cell::over(page, chunk.meta, chunk.delta),
+                None => Cell::new(if due { fold::fold(&chunk) } else { chunk }, &self.from.pager),
+            };
+            self.directory.set(number, Arc::new(cell));
+        }
+    }
+
+    pub(crate) fn count(&mut self, counter: Counter, difference: i64) {
+        *self.counts.entry(counter).or_default() += difference;
+    }
+    pub(crate) fn chunk(&mut self, vertex: VertexId) -> Result<&mut Chunk, StoreError> {
+        let missing = StoreError::NoVertex(vertex);
+        if vertex.0 > u32::MAX as u64 {
+            return Err(missing);
+        }
+        match self.chunks.entry(vertex.chunk()) {
+            hashbrown::hash_map::Entry::Occupied(working) => Ok(&mut working.into_mut().chunk),
+            hashbrown::hash_map::Entry::Vacant(place) => {
+                let cell = self.directory.get(vertex.chunk()).ok_or(missing)?;
+                let (chunk, page) = (cell.chunk()?.to_chunk(), Some(cell.base().clone()));
+                Ok(&mut place.insert(Working { chunk, page }).chunk)
+            }
+        }
+    }
+    /// Chunk, slot and labels of a vertex that must exist.
+    pub(super) fn existing(
+        &mut self,
+        vertex: VertexId,
+    ) -> Result<(&mut Chunk, usize, LabelSetId), StoreError> {
+        let slot = vertex.slot() as usize;
+        let chunk = self.chunk(vertex)?;
+        let labels = chunk.labels(slot).ok_or(StoreError::NoVertex(vertex))?;
+        Ok((chunk, slot, labels))
+    }
+}
+
+/// The delta to write one change to; `outside` is what its values take outside of the vertex.
+pub(super) fn delta_of<'c>(chunk: &'c mut Chunk, pager: &Arc<Pager>, outside: usize) -> &'c mut Delta {
+    let delta = Arc::make_mut(chunk.delta.get_or_insert_with(|| Arc::new(Delta::new(pager))));
+    delta.count_change(outside);
+    delta
+}

@@ -1,0 +1,105 @@
+//! How a commit keeps the indexes: what they held for a vertex or an edge before a change, what they shall hold after it, and new ones.
+
+use super::draft::Draft;
+use crate::StoreError;
+use crate::indexes::collect::{edge_entry, index_key};
+use crate::indexes::prepared::PreparedIndex;
+use crate::indexes::run::IndexKey;
+use crate::indexes::tree::Index;
+use crate::snapshots::root::Snapshot;
+use model::schema::{IndexDefinition, SchemaTarget};
+use model::{EdgeRef, LabelSetId, VertexId};
+use std::sync::Arc;
+
+impl Draft<'_> {
+    /// What the indexes that `wanted` picks hold for a vertex with these labels.
+    pub(crate) fn index_keys(
+        &mut self,
+        vertex: VertexId,
+        labels: LabelSetId,
+        wanted: impl Fn(&IndexDefinition) -> bool,
+    ) -> Result<Vec<(usize, IndexKey)>, StoreError> {
+        let mut found = Vec::new();
+        if self.indexes.is_empty() {
+            return Ok(found);
+        }
+        let names = self.catalog.names.clone();
+        let labels = names.labels_of(labels).map_or(&[][..], |labels| labels);
+        for at in 0..self.indexes.len() {
+            let definition = self.indexes[at].1.definition.clone();
+            let SchemaTarget::Vertices(label) = definition.target else { continue };
+            if labels.binary_search(&label).is_err() || !wanted(&definition) {
+                continue;
+            }
+            let chunk = self.chunk(vertex)?;
+            found.extend(index_key(chunk, vertex.slot() as usize, &definition.keys).map(|key| (at, key)));
+        }
+        Ok(found)
+    }
+    /// Brings the indexes from what they held for a vertex, or an edge that leaves it, to what they shall hold.
+    pub(crate) fn reindex(
+        &mut self,
+        vertex: VertexId,
+        before: Vec<(usize, IndexKey)>,
+        after: Vec<(usize, IndexKey)>,
+    ) -> Result<(), StoreError> {
+        let delta_min = self.from.options.index_delta_min;
+        for (at, key) in before.iter().filter(|entry| !after.contains(entry)) {
+            let index = Arc::make_mut(&mut self.indexes[*at].1);
+            index.remove(key.clone(), vertex.dense(), delta_min)?;
+        }
+        for (at, key) in after.into_iter().filter(|entry| !before.contains(entry)) {
+            Arc::make_mut(&mut self.indexes[at].1).insert(key, vertex.dense(), delta_min)?;
+        }
+        Ok(())
+    }
+    /// From what was prepared for it beside other commits, or from nothing.
+    pub(crate) fn create_index(&mut self, definition: &IndexDefinition) -> Result<(), StoreError> {
+        self.catalog.add_index(definition)?;
+        self.flush();
+        let index = match self.from.prepared.take(definition) {
+            Some(prepared) => {
+                prepared.caught_up(&self.catalog, &self.directory, self.from.options.index_delta_min)?.index
+            }
+            None => Index::over(&self.catalog, &self.directory, definition, &self.from.pager)?,
+        };
+        self.indexes.push((definition.id, Arc::new(index)));
+        Ok(())
+    }
+    /// What the indexes that `wanted` picks hold for an edge.
+    pub(crate) fn edge_index_keys(
+        &mut self,
+        edge: EdgeRef,
+        wanted: impl Fn(&IndexDefinition) -> bool,
+    ) -> Result<Vec<(usize, IndexKey)>, StoreError> {
+        let mut found = Vec::new();
+        for at in 0..self.indexes.len() {
+            let definition = self.indexes[at].1.definition.clone();
+            if definition.target == SchemaTarget::Edges(edge.id.edge_type()) && wanted(&definition) {
+                let chunk = self.chunk(edge.source)?;
+                found.extend(edge_entry(chunk, edge, &definition.keys).map(|entry| (at, entry.key)));
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Snapshot {
+    /// Builds an index beside commits, for the commit that will create it, or brings what was prepared before up to this snapshot.
+    /// Call it with the current snapshot, two or three times; then commit the change. It fails where the index is unique and the graph is not.
+    pub fn prepare_index(&self, definition: &IndexDefinition) -> Result<(), StoreError> {
+        let root = &self.root;
+        let prepared = match root.prepared.take(definition) {
+            Some(prepared) => {
+                prepared.caught_up(&root.catalog, &root.directory, root.options.index_delta_min)?
+            }
+            None => PreparedIndex::new(&root.catalog, &root.directory, definition, &root.pager)?,
+        };
+        root.prepared.put(prepared);
+        Ok(())
+    }
+    /// Forgets what was prepared: the index will not be created after all.
+    pub fn forget_prepared(&self, definition: &IndexDefinition) {
+        self.root.prepared.take(definition);
+    }
+}

@@ -1,0 +1,6 @@
+//! What is in memory: pages that can be read again, the budget, and where bytes are read from and put aside.
+
+pub(crate) mod page;
+pub(crate) mod pager;
+pub(crate) mod source;
+pub(crate) mod spill;

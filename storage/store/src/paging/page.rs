@@ -1,0 +1,200 @@
+//! A page: something immutable that is in memory or can be read again, as the pager wants it.
+//!
+//! ```text
+//! made in memory ──> unstored ──(a checkpoint keeps it)──> stored, in memory <──(read / evicted)──> stored, away
+//! ```
+//! A reader gets a [`Read`], which keeps what it reads alive and never blocks the hand: an evicted page is freed when its last
+//! reader lets go. A [`Pin`] keeps a page in memory for long, for views that hand out slices. Cost of a read: an atomic
+//! pointer read and a mark; no reference count is touched that other readers touch.
+
+use crate::StoreError;
+use crate::paging::pager::{Evict, Pager, Turn};
+use crate::paging::source::BlobKey;
+use arc_swap::{ArcSwapOption, Guard};
+use parking_lot::Mutex;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// What a page can hold.
+pub(crate) trait Paged: Send + Sync + Sized + 'static {
+    /// What is known of it without loading it, and checked when it is loaded.
+    type Known: Send + Sync;
+    fn decode(bytes: &[u8], known: &Self::Known) -> Result<Self, StoreError>;
+    fn heap_bytes(&self) -> usize;
+}
+
+pub(crate) struct Page<T: Paged> {
+    content: ArcSwapOption<T>,
+    pub(crate) known: T::Known,
+    blob: OnceLock<BlobKey>,
+    /// Bytes of the content, where it is in memory.
+    bytes: AtomicUsize,
+    /// Was it read since the hand came by?
+    mark: AtomicBool,
+    /// Pins. Held while the content comes or goes.
+    pins: Mutex<usize>,
+    pager: Arc<Pager>,
+}
+
+/// The content of a page, alive as long as this is.
+pub(crate) struct Read<T>(Guard<Option<Arc<T>>>);
+
+impl<T> Deref for Read<T> {
+    type Target = T;
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        self.shared()
+    }
+}
+
+impl<T> Read<T> {
+    #[inline(always)]
+    pub(crate) fn shared(&self) -> &Arc<T> {
+        self.0.as_ref().expect("only made of content in memory")
+    }
+}
+
+impl<T: Paged> Page<T> {
+    /// A page that is not stored yet.
+    pub(crate) fn new(content: Arc<T>, known: T::Known, pager: &Arc<Pager>) -> Arc<Page<T>> {
+        let bytes = content.heap_bytes();
+        pager.pages.fetch_add(bytes, Ordering::Relaxed);
+        pager.unstored.fetch_add(bytes, Ordering::Relaxed);
+        Arc::new(Page {
+            content: ArcSwapOption::from(Some(content)),
+            known,
+            blob: OnceLock::new(),
+            bytes: AtomicUsize::new(bytes),
+            mark: AtomicBool::new(true),
+            pins: Mutex::new(0),
+            pager: pager.clone(),
+        })
+    }
+    /// A page that can be read from the pager's source.
+    pub(crate) fn stored(blob: BlobKey, known: T::Known, pager: &Arc<Pager>) -> Arc<Page<T>> {
+        Arc::new(Page {
+            content: ArcSwapOption::empty(),
+            known,
+            blob: OnceLock::from(blob),
+            bytes: AtomicUsize::new(0),
+            mark: AtomicBool::new(false),
+            pins: Mutex::new(0),
+            pager: pager.clone(),
+        })
+    }
+    pub(crate) fn pager(&self) -> &Arc<Pager> {
+        &self.pager
+    }
+    pub(crate) fn blob(&self) -> Option<BlobKey> {
+        self.blob.get().copied()
+    }
+    /// It is stored from now on, and may be evicted.
+    pub(crate) fn set_stored(self: &Arc<Page<T>>, blob: BlobKey) {
+        if self.blob.set(blob).is_ok() {
+            self.pager.unstored.fetch_sub(self.bytes.load(Ordering::Relaxed), Ordering::Relaxed);
+            let page: Arc<dyn Evict> = self.clone();
+            self.pager.enter(Arc::downgrade(&page));
+        }
+    }
+    /// The content, loaded if need be.
+    #[inline]
+    pub(crate) fn read(self: &Arc<Page<T>>) -> Result<Read<T>, StoreError> {
+        let content = self.content.load();
+        if content.is_none() {
+            return self.load();
+        }
+        if !self.mark.load(Ordering::Relaxed) {
+            self.mark.store(true, Ordering::Relaxed);
+        }
+        Ok(Read(content))
+    }
+    #[cold]
+    fn load(self: &Arc<Page<T>>) -> Result<Read<T>, StoreError> {
+        let pins = self.pins.lock();
+        let content = self.content.load();
+        if content.is_some() {
+            return Ok(Read(content));
+        }
+        let (Some(source), Some(blob)) = (self.pager.source(), self.blob.get()) else {
+            return Err(StoreError::corrupt("a page is neither in memory nor stored"));
+        };
+        let loaded = Arc::new(T::decode(&source.read(*blob)?, &self.known)?);
+        let bytes = loaded.heap_bytes();
+        self.bytes.store(bytes, Ordering::Relaxed);
+        self.pager.pages.fetch_add(bytes, Ordering::Relaxed);
+        self.pager.loads.fetch_add(1, Ordering::Relaxed);
+        self.mark.store(true, Ordering::Relaxed);
+        self.content.store(Some(loaded));
+        let content = self.content.load();
+        drop(pins);
+        let page: Arc<dyn Evict> = self.clone();
+        self.pager.enter(Arc::downgrade(&page));
+        Ok(Read(content))
+    }
+    /// The content if it is in memory; leaves no mark.
+    pub(crate) fn peek(&self) -> Option<Read<T>> {
+        let content = self.content.load();
+        content.is_some().then_some(Read(content))
+    }
+    /// Keeps the page in memory, if the pager has room for it.
+    pub(crate) fn pin(self: &Arc<Page<T>>) -> Result<Option<Pinned<T>>, StoreError> {
+        let read = self.read()?;
+        let mut pins = self.pins.lock();
+        // It may have left meanwhile; then it is under pressure, and not worth a pin.
+        if self.content.load().is_none() {
+            return Ok(None);
+        }
+        let bytes = self.bytes.load(Ordering::Relaxed);
+        if *pins == 0 {
+            if !self.pager.may_pin(bytes) {
+                return Ok(None);
+            }
+            self.pager.pinned.fetch_add(bytes, Ordering::Relaxed);
+        }
+        *pins += 1;
+        Ok(Some((Pin(self.clone()), read)))
+    }
+}
+
+impl<T: Paged> Evict for Page<T> {
+    fn turn(&self) -> Turn {
+        if self.mark.swap(false, Ordering::Relaxed) {
+            return Turn::Stays;
+        }
+        let Some(pins) = self.pins.try_lock() else { return Turn::Stays };
+        if *pins > 0 {
+            return Turn::Stays;
+        }
+        if self.content.swap(None).is_some() {
+            self.pager.pages.fetch_sub(self.bytes.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+        }
+        Turn::Left
+    }
+}
+
+impl<T: Paged> Drop for Page<T> {
+    fn drop(&mut self) {
+        let bytes = *self.bytes.get_mut();
+        self.pager.pages.fetch_sub(bytes, Ordering::Relaxed);
+        if self.blob.get().is_none() {
+            self.pager.unstored.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A page kept in memory, and its content.
+pub(crate) type Pinned<T> = (Pin<T>, Read<T>);
+
+/// Keeps a page in memory.
+pub(crate) struct Pin<T: Paged>(Arc<Page<T>>);
+
+impl<T: Paged> Drop for Pin<T> {
+    fn drop(&mut self) {
+        let mut pins = self.0.pins.lock();
+        *pins -= 1;
+        if *pins == 0 {
+            self.0.pager.pinned.fetch_sub(self.0.bytes.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+}

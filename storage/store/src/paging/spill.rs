@@ -1,0 +1,50 @@
+//! Where an import puts what does not fit into the memory it was given, and where its finished chunks go.
+
+use super::source::BlobKey;
+use crate::StoreError;
+
+/// A file that only grows, and goes away with the import.
+pub trait Spill: Sync {
+    /// Writes bytes; where they are.
+    fn write(&self, bytes: &[u8]) -> Result<u64, StoreError>;
+    /// Reads so many bytes from there.
+    fn read(&self, at: u64, len: usize) -> Result<Vec<u8>, StoreError>;
+}
+
+/// Where finished chunks go, so that they need not stay in memory.
+pub trait Emit: Sync {
+    /// Writes a chunk.
+    fn put(&self, bytes: &[u8]) -> Result<BlobKey, StoreError>;
+    /// What was put can be read from here on.
+    fn settle(&self) -> Result<(), StoreError>;
+}
+
+/// How much an import may hold, and where the rest goes.
+#[derive(Clone, Copy)]
+pub struct Room<'a> {
+    /// Bytes.
+    pub bytes: usize,
+    /// The rest.
+    pub spill: &'a dyn Spill,
+}
+
+impl Room<'_> {
+    /// Bytes that sealed columns, edges that came in, edges of one band, edges on their way to their targets, and entries of an index may
+    /// take, each.
+    pub(crate) fn share(&self) -> usize {
+        self.bytes / 8
+    }
+    pub(crate) fn put(&self, bytes: &[u8]) -> Result<Portion, StoreError> {
+        Ok(Portion { at: self.spill.write(bytes)?, len: bytes.len() })
+    }
+    pub(crate) fn get(&self, portion: Portion) -> Result<Vec<u8>, StoreError> {
+        self.spill.read(portion.at, portion.len)
+    }
+}
+
+/// Bytes that were put aside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Portion {
+    at: u64,
+    pub(crate) len: usize,
+}

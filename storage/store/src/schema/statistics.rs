@@ -1,0 +1,126 @@
+//! What the planner may know for free: counts kept up to date with every commit.
+//!
+//! Counters are kept per label set, which partition the vertices; a question about a label sums over the sets that hold it.
+
+use crate::schema::filter::LabelFilter;
+use crate::schema::names::NameTable;
+use imbl::OrdMap;
+use model::schema::IndexId;
+use model::{Direction, EdgeTypeId, LabelId, LabelSetId};
+use std::sync::Arc;
+
+/// What is counted.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Counter {
+    /// Vertices with this label set.
+    Vertices(LabelSetId),
+    /// Edges of this type that leave vertices with this label set.
+    Out(EdgeTypeId, LabelSetId),
+    /// Edges of this type that enter vertices with this label set.
+    In(EdgeTypeId, LabelSetId),
+}
+
+/// Size of an index at one snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexStatistics {
+    /// The index.
+    pub index: IndexId,
+    /// Entries, one for every indexed vertex.
+    pub entries: u64,
+    /// Distinct values, estimated between folds.
+    pub distinct: u64,
+}
+
+/// Counts at one snapshot. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Statistics {
+    pub(crate) counts: OrdMap<Counter, u64>,
+    pub(crate) indexes: Vec<IndexStatistics>,
+    pub(crate) names: Arc<NameTable>,
+}
+
+impl Statistics {
+    /// All vertices.
+    pub fn vertices(&self) -> u64 {
+        self.vertices_matching(&LabelFilter::Any)
+    }
+    /// Vertices with this label.
+    pub fn vertices_with_label(&self, label: LabelId) -> u64 {
+        self.vertices_matching(&LabelFilter::Has(label))
+    }
+    /// Vertices whose labels pass the filter; exact.
+    pub fn vertices_matching(&self, filter: &LabelFilter) -> u64 {
+        let range = Counter::Vertices(LabelSetId(0))..=Counter::Vertices(LabelSetId(u32::MAX));
+        let sets = self.counts.range(range).filter_map(|(counter, count)| match counter {
+            Counter::Vertices(set) => Some((set, count)),
+            _ => None,
+        });
+        sets.filter(|(set, _)| filter.accepts(self.labels(**set))).map(|(_, count)| count).sum()
+    }
+    /// Vertices with exactly this label set.
+    pub fn vertices_with_set(&self, set: LabelSetId) -> u64 {
+        self.counts.get(&Counter::Vertices(set)).copied().unwrap_or(0)
+    }
+    /// All edges.
+    pub fn edges(&self) -> u64 {
+        self.edge_types().into_iter().map(|edge_type| self.edges_of_type(edge_type)).sum()
+    }
+    /// Edges of this type.
+    pub fn edges_of_type(&self, edge_type: EdgeTypeId) -> u64 {
+        self.edges_near(edge_type, Direction::Out, None)
+    }
+    /// Edges of this type met when all vertices with `near` (or all vertices) are expanded this way. Both counts each way.
+    pub fn edges_near(&self, edge_type: EdgeTypeId, direction: Direction, near: Option<LabelId>) -> u64 {
+        self.edges_matching(edge_type, direction, &near.map_or(LabelFilter::Any, LabelFilter::Has))
+    }
+    /// Edges of this type met when all vertices whose labels pass the filter are expanded this way; exact. Both counts each way.
+    pub fn edges_matching(&self, edge_type: EdgeTypeId, direction: Direction, near: &LabelFilter) -> u64 {
+        let (first, last) = (LabelSetId(0), LabelSetId(u32::MAX));
+        let range = match direction {
+            Direction::Out => Counter::Out(edge_type, first)..=Counter::Out(edge_type, last),
+            Direction::In => Counter::In(edge_type, first)..=Counter::In(edge_type, last),
+            Direction::Both => {
+                let one_way = |direction| self.edges_matching(edge_type, direction, near);
+                return one_way(Direction::Out) + one_way(Direction::In);
+            }
+        };
+        let counts = self.counts.range(range).filter(|(counter, _)| match counter {
+            Counter::Out(_, set) | Counter::In(_, set) => near.accepts(self.labels(*set)),
+            Counter::Vertices(_) => false,
+        });
+        counts.map(|(_, count)| count).sum()
+    }
+    /// Edge types of which there are edges, by number.
+    pub fn edge_types(&self) -> Vec<EdgeTypeId> {
+        let mut found = Vec::new();
+        let mut from = EdgeTypeId(0);
+        while let Some((Counter::Out(edge_type, _), _)) = self
+            .counts
+            .range(Counter::Out(from, LabelSetId(0))..Counter::In(EdgeTypeId(0), LabelSetId(0)))
+            .next()
+        {
+            found.push(*edge_type);
+            from = EdgeTypeId(edge_type.0 + 1);
+        }
+        found
+    }
+    /// Size of an index.
+    pub fn index(&self, index: IndexId) -> Option<IndexStatistics> {
+        self.indexes.iter().find(|statistics| statistics.index == index).copied()
+    }
+    fn labels(&self, set: LabelSetId) -> &[LabelId] {
+        self.names.labels_of(set).map_or(&[], |labels| labels)
+    }
+    /// Adds to a counter; counters at nothing are dropped.
+    pub(crate) fn add(&mut self, counter: Counter, difference: i64) {
+        if difference == 0 {
+            return;
+        }
+        let count = self.counts.get(&counter).copied().unwrap_or(0).saturating_add_signed(difference);
+        if count == 0 {
+            self.counts.remove(&counter);
+        } else {
+            self.counts.insert(counter, count);
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The graph at one commit, and everything that can be asked of it.
+
+pub(crate) mod adjacency;
+pub(crate) mod collected;
+pub(crate) mod graph_read;
+pub(crate) mod joined;
+pub(crate) mod layer;
+pub(crate) mod memory;
+pub(crate) mod property;
+pub(crate) mod root;
+pub(crate) mod snapshot;

@@ -1,0 +1,242 @@
+//! Following edges: a view of the adjacency for some edge types and a direction, made once per query.
+//!
+//! A view is one layer for each (type, way); see `layer`. A vertex of a one-layer view is a plain slice: of the base where it is
+//! clean (two loads more than flat CSR: the layer, its cell), of the kept list where it is dirty; no lock, no copy. A vertex with
+//! edges in several layers is assembled in the caller's scratch, and so is one whose page may leave memory. Layers are cached by the snapshot, so views of the same snapshot
+//! share them.
+
+use crate::StoreError;
+use crate::chunks::edge_list::{EdgeList, without};
+use crate::chunks::table::Lane;
+use crate::snapshots::joined::Joined;
+use crate::snapshots::layer::Layer;
+use crate::snapshots::root::Snapshot;
+use model::{Direction, EdgeId, EdgeTypeId, VertexId};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Buffers of [`AdjacencyView::edges`], kept by the caller from vertex to vertex.
+#[derive(Default, Debug, Clone)]
+pub struct EdgeScratch {
+    neighbours: Vec<u32>,
+    ids: Vec<u64>,
+}
+
+impl EdgeScratch {
+    /// Empty buffers.
+    pub fn new() -> EdgeScratch {
+        EdgeScratch::default()
+    }
+}
+
+/// The edges of some types in one direction. Owns its snapshot; cheap to clone; shared by threads.
+#[derive(Clone)]
+pub struct AdjacencyView {
+    snapshot: Snapshot,
+    layers: SmallVec<[Arc<Layer>; 2]>,
+    /// The layer, where there is one.
+    only: Option<Arc<Layer>>,
+    /// Both ways of one type, where that is what is asked for.
+    joined: Option<Arc<Joined>>,
+    /// Are edges met from both ends? Then self-loops of incoming layers are left out.
+    both: bool,
+}
+
+impl AdjacencyView {
+    pub(crate) fn new(snapshot: Snapshot, types: &[EdgeTypeId], direction: Direction) -> AdjacencyView {
+        let mut types = if types.is_empty() { snapshot.statistics().edge_types() } else { types.to_vec() };
+        types.sort_unstable();
+        types.dedup();
+        let mut layers: SmallVec<[Arc<Layer>; 2]> = SmallVec::new();
+        if direction != Direction::In {
+            layers.extend(types.iter().map(|edge_type| snapshot.layer(Lane::out(*edge_type))));
+        }
+        if direction != Direction::Out {
+            layers.extend(types.iter().map(|edge_type| snapshot.layer(Lane::into(*edge_type))));
+        }
+        let only = if let [layer] = layers.as_slice() { Some(layer.clone()) } else { None };
+        let joined = match types.as_slice() {
+            [edge_type] if direction == Direction::Both => Some(snapshot.joined(*edge_type)),
+            _ => None,
+        };
+        AdjacencyView { snapshot, layers, only, joined, both: direction == Direction::Both }
+    }
+    /// The snapshot this view reads.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+    /// Dense vertex numbers lie below this.
+    pub fn vertex_bound(&self) -> u32 {
+        self.snapshot.vertex_bound()
+    }
+    /// Does this layer repeat self-loops that an earlier layer showed?
+    #[inline]
+    fn skips_loops(&self, layer: &Layer) -> bool {
+        self.both && !layer.lane.is_out()
+    }
+    /// Number of edges at `vertex`.
+    pub fn degree(&self, vertex: u32) -> Result<u32, StoreError> {
+        let mut degree = 0;
+        for layer in &self.layers {
+            degree += layer.degree(vertex, self.snapshot.chunks())?;
+            if self.skips_loops(layer) {
+                layer.for_each_to(vertex, vertex, self.snapshot.chunks(), |_| degree -= 1)?;
+            }
+        }
+        Ok(degree as u32)
+    }
+    /// Calls `read` with the list of one layer, in up to two parts: before and behind the self-loops that an earlier layer showed.
+    #[inline]
+    fn for_parts(
+        &self,
+        layer: &Layer,
+        vertex: u32,
+        mut read: impl FnMut(EdgeList<'_>),
+    ) -> Result<(), StoreError> {
+        layer.with_list(vertex, self.snapshot.chunks(), |list| {
+            if self.skips_loops(layer) {
+                let (all, loops) = (list.neighbours.len(), list.range_to(vertex));
+                read(list.part(0..loops.start));
+                read(list.part(loops.end..all));
+            } else {
+                read(list);
+            }
+        })
+    }
+    /// Neighbours of `vertex`, one for each edge: sorted within each layer, outgoing layers first. `scratch` is used only where
+    /// several layers have edges here.
+    #[inline(always)]
+    pub fn neighbours<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> Result<&'a [u32], StoreError> {
+        if let Some(layer) = &self.only
+            && let Some(list) = layer.ready(vertex)
+        {
+            return Ok(list);
+        }
+        if let Some(joined) = &self.joined {
+            if let Some(list) = joined.ready(vertex) {
+                return Ok(list);
+            }
+            joined.ask(vertex, self.snapshot.chunks())?;
+            let list = self.gather(vertex, scratch)?;
+            joined.keep(vertex, list);
+            return Ok(list);
+        }
+        self.gather(vertex, scratch)
+    }
+    #[inline(never)]
+    fn gather<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> Result<&'a [u32], StoreError> {
+        scratch.clear();
+        // The only part so far, in place; once there are more, or one that cannot be borrowed, all are in `scratch`.
+        let mut first: &[u32] = &[];
+        for layer in &self.layers {
+            let list = match layer.ready(vertex) {
+                Some(list) => list,
+                None => match layer.held(vertex, self.snapshot.chunks())? {
+                    Some(list) => list.neighbours,
+                    None => {
+                        scratch.extend_from_slice(std::mem::take(&mut first));
+                        self.for_parts(layer, vertex, |part| scratch.extend_from_slice(part.neighbours))?;
+                        continue;
+                    }
+                },
+            };
+            if list.is_empty() {
+                continue;
+            }
+            let (before, behind) =
+                if self.skips_loops(layer) { without(list, vertex) } else { (list, &[][..]) };
+            for part in [before, behind].into_iter().filter(|part| !part.is_empty()) {
+                if first.is_empty() && scratch.is_empty() {
+                    first = part;
+                    continue;
+                }
+                scratch.extend_from_slice(std::mem::take(&mut first));
+                scratch.extend_from_slice(part);
+            }
+        }
+        Ok(if scratch.is_empty() { first } else { scratch })
+    }
+    /// Edges of `vertex`: neighbours, and ids ([`EdgeId`]'s number) in the same order. The order is that of
+    /// [`AdjacencyView::neighbours`]. Ids are put together here; neighbours are, where several layers have edges here.
+    pub fn edges<'a>(
+        &'a self,
+        vertex: u32,
+        scratch: &'a mut EdgeScratch,
+    ) -> Result<(&'a [u32], &'a [u64]), StoreError> {
+        let EdgeScratch { neighbours, ids } = scratch;
+        self.edges_in(vertex, neighbours, ids)
+    }
+    /// As [`AdjacencyView::edges`], with the buffers apart.
+    pub fn edges_in<'a>(
+        &'a self,
+        vertex: u32,
+        neighbours: &'a mut Vec<u32>,
+        ids: &'a mut Vec<u64>,
+    ) -> Result<(&'a [u32], &'a [u64]), StoreError> {
+        ids.clear();
+        if let Some(layer) = &self.only
+            && let Some(list) = layer.held(vertex, self.snapshot.chunks())?
+        {
+            list.push_ids(vertex, layer.lane, ids);
+            return Ok((list.neighbours, ids));
+        }
+        if let Some(all) = self.joined.as_ref().and_then(|joined| joined.ready(vertex))
+            && self.joined_ids(vertex, all.len(), ids)?
+        {
+            return Ok((all, ids));
+        }
+        for layer in &self.layers {
+            self.for_parts(layer, vertex, |part| part.push_ids(vertex, layer.lane, ids))?;
+        }
+        Ok((self.neighbours(vertex, neighbours)?, ids))
+    }
+    /// Appends the ids of both lists of a vertex whose joined list has this length; false where there are self-loops to be left out, or
+    /// a list is not held.
+    #[inline]
+    fn joined_ids(&self, vertex: u32, length: usize, ids: &mut Vec<u64>) -> Result<bool, StoreError> {
+        let [out, into] = self.layers.as_slice() else { return Ok(false) };
+        let (Some(outgoing), Some(incoming)) =
+            (out.held(vertex, self.snapshot.chunks())?, into.held(vertex, self.snapshot.chunks())?)
+        else {
+            return Ok(false);
+        };
+        if outgoing.neighbours.len() + incoming.neighbours.len() != length {
+            return Ok(false);
+        }
+        outgoing.push_ids(vertex, out.lane, ids);
+        incoming.push_ids(vertex, into.lane, ids);
+        Ok(true)
+    }
+    /// Appends the edges between two vertices, as this view follows them; costs a binary search in each layer.
+    pub fn find(&self, from: u32, to: u32, found: &mut Vec<EdgeId>) -> Result<(), StoreError> {
+        for layer in &self.layers {
+            if !(self.skips_loops(layer) && from == to) {
+                layer.for_each_to(from, to, self.snapshot.chunks(), |edge| {
+                    found.push(layer.edge_id(from, edge))
+                })?;
+            }
+        }
+        Ok(())
+    }
+    /// Calls `found` with each edge of `vertex` in stored direction, in the order of [`AdjacencyView::edges`].
+    pub fn for_each_edge(
+        &self,
+        vertex: u32,
+        mut found: impl FnMut(model::EdgeRef),
+    ) -> Result<(), StoreError> {
+        let here = VertexId::from_dense(vertex);
+        for layer in &self.layers {
+            self.for_parts(layer, vertex, |part| {
+                part.for_each(vertex, layer.lane, |neighbour, id| {
+                    let there = VertexId::from_dense(neighbour);
+                    let (source, target) = if layer.lane.is_out() { (here, there) } else { (there, here) };
+                    found(model::EdgeRef { id, source, target });
+                });
+            })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! Where the bytes of a snapshot are.
+
+use crate::Snapshot;
+use crate::chunks::chunk::ChunkRead;
+use crate::paging::pager::PagingReport;
+
+/// Bytes a snapshot holds in memory, by what holds them; shared parts are counted once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryReport {
+    /// Chunks loaded.
+    pub chunks_loaded: usize,
+    /// Chunks in all.
+    pub chunks: usize,
+    /// Bases: adjacency.
+    pub adjacency_bytes: usize,
+    /// Bases: vertex properties.
+    pub vertex_property_bytes: usize,
+    /// Bases: edge properties.
+    pub edge_property_bytes: usize,
+    /// Deltas.
+    pub delta_bytes: usize,
+    /// Indexes.
+    pub index_bytes: usize,
+    /// The budget, and what all snapshots of the store hold of it.
+    pub paging: PagingReport,
+}
+
+impl MemoryReport {
+    /// All bytes.
+    pub fn total_bytes(&self) -> usize {
+        self.adjacency_bytes
+            + self.vertex_property_bytes
+            + self.edge_property_bytes
+            + self.delta_bytes
+            + self.index_bytes
+    }
+}
+
+impl Snapshot {
+    /// Bytes held in memory, by what holds them.
+    pub fn memory(&self) -> MemoryReport {
+        let mut report = MemoryReport { paging: self.root.pager.report(), ..MemoryReport::default() };
+        for (_, cell) in self.root.directory.iter() {
+            report.chunks += 1;
+            let Some(chunk) = cell.loaded() else { continue };
+            report.chunks_loaded += 1;
+            report.adjacency_bytes +=
+                chunk.base().tables.iter().map(|(_, table)| table.heap_bytes()).sum::<usize>();
+            report.vertex_property_bytes +=
+                chunk.base().columns.iter().map(|(_, column)| column.heap_bytes()).sum::<usize>();
+            report.edge_property_bytes +=
+                chunk.base().edge_columns.iter().map(|(_, column)| column.heap_bytes()).sum::<usize>();
+            report.delta_bytes += chunk.delta().map_or(0, |delta| delta.heap_bytes());
+        }
+        report.index_bytes = self.root.indexes.iter().map(|(_, index)| index.heap_bytes()).sum();
+        report
+    }
+}

@@ -1,0 +1,231 @@
+//! What can be asked of a [`Snapshot`]: vertices, edges, their properties, scans and indexes.
+//!
+//! The only errors of reading come from chunks that are loaded on first touch.
+
+use super::adjacency::AdjacencyView;
+use super::property::{EdgePropertyReader, PropertyReader, push_property};
+use super::root::Snapshot;
+use crate::StoreError;
+use crate::chunks::chunk::ChunkRead;
+use crate::chunks::column::PropertyRef;
+use crate::chunks::edge_set::pack;
+use crate::chunks::table::Lane;
+use crate::indexes::edges::EdgeRange;
+use crate::indexes::range::IndexRange;
+use crate::indexes::tree::Index;
+use crate::schema::filter::LabelFilter;
+use model::schema::{IndexId, SchemaTarget};
+use model::{
+    ChunkNo, ColumnBuilder, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, Slot, Value,
+    VertexId,
+};
+use std::ops::Bound;
+use std::sync::Arc;
+
+impl Snapshot {
+    /// Is there such a vertex?
+    pub fn exists(&self, vertex: VertexId) -> Result<bool, StoreError> {
+        Ok(self.locate(vertex)?.is_some_and(|(chunk, slot)| chunk.exists(slot)))
+    }
+    /// Label set of a vertex; [`StoreError::NoVertex`] where there is none.
+    pub fn labels(&self, vertex: VertexId) -> Result<LabelSetId, StoreError> {
+        let labels = self.locate(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
+        labels.ok_or(StoreError::NoVertex(vertex))
+    }
+    /// Label sets that vertices of this chunk may have; known without reading the chunk.
+    pub fn labels_in_chunk(&self, chunk: ChunkNo) -> &[LabelSetId] {
+        self.root.directory.get(chunk).map_or(&[], |cell| &cell.meta.label_sets)
+    }
+    /// Does the vertex exist and carry this label?
+    pub fn has_label(&self, vertex: VertexId, label: LabelId) -> Result<bool, StoreError> {
+        let labels = self.locate(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
+        Ok(labels.is_some_and(|set| self.root.catalog.labels_of(set).binary_search(&label).is_ok()))
+    }
+    /// Does the vertex exist and pass the filter?
+    pub fn passes(&self, vertex: VertexId, filter: &LabelFilter) -> Result<bool, StoreError> {
+        let labels = self.locate(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
+        Ok(labels.is_some_and(|set| filter.accepts(self.root.catalog.labels_of(set))))
+    }
+    /// A property of a vertex; null if either is missing.
+    pub fn property(&self, vertex: VertexId, key: KeyId) -> Result<Value, StoreError> {
+        self.with_property(vertex, key, |value| value.to_value())
+    }
+    /// Calls `read` with a property of a vertex, borrowed: nothing is allocated.
+    pub fn with_property<R>(
+        &self,
+        vertex: VertexId,
+        key: KeyId,
+        read: impl FnOnce(PropertyRef<'_>) -> R,
+    ) -> Result<R, StoreError> {
+        Ok(match self.locate(vertex)? {
+            Some((chunk, slot)) => read(chunk.property(slot, key)),
+            None => read(PropertyRef::Null),
+        })
+    }
+    /// All properties of a vertex, in key order.
+    pub fn properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>, StoreError> {
+        Ok(self.locate(vertex)?.map(|(chunk, slot)| chunk.properties(slot)).unwrap_or_default())
+    }
+    /// Appends a property of each vertex to `column`, in order; null for vertices that are not there.
+    pub fn property_column(
+        &self,
+        vertices: &[VertexId],
+        key: KeyId,
+        column: &mut ColumnBuilder,
+    ) -> Result<(), StoreError> {
+        let mut reader = PropertyReader::new(self, key);
+        vertices.iter().try_for_each(|vertex| {
+            push_property(column, reader.get(*vertex)?);
+            Ok(())
+        })
+    }
+    /// An edge with its ends, if it exists.
+    pub fn edge(&self, edge: EdgeId) -> Result<Option<EdgeRef>, StoreError> {
+        let ends = self.chunk(edge.chunk())?.and_then(|chunk| chunk.edge_ends(edge.edge_type(), edge.slot()));
+        Ok(ends.map(|(slot, target)| EdgeRef {
+            id: edge,
+            source: VertexId::new(edge.chunk(), slot as Slot),
+            target: VertexId::from_dense(target),
+        }))
+    }
+    /// Is this very edge there? Cheaper than [`Snapshot::edge`], since the ends are known.
+    pub fn edge_exists(&self, edge: EdgeRef) -> Result<bool, StoreError> {
+        let Some((chunk, slot)) = self.locate(edge.source)? else { return Ok(false) };
+        if edge.source.chunk() != edge.id.chunk() || edge.target.0 > u32::MAX as u64 {
+            return Ok(false);
+        }
+        let packed = pack(edge.target.dense(), edge.id.slot());
+        Ok(chunk.has_edge(slot, Lane::out(edge.id.edge_type()), packed))
+    }
+    /// A property of an edge; null if it is absent. What it gives for an edge that is gone is not promised.
+    pub fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Value, StoreError> {
+        self.with_edge_property(edge, key, |value| value.to_value())
+    }
+    /// Calls `read` with a property of an edge, borrowed.
+    pub fn with_edge_property<R>(
+        &self,
+        edge: EdgeId,
+        key: KeyId,
+        read: impl FnOnce(PropertyRef<'_>) -> R,
+    ) -> Result<R, StoreError> {
+        Ok(match self.chunk(edge.chunk())? {
+            Some(chunk) => read(chunk.edge_property(edge.edge_type(), edge.slot(), key)),
+            None => read(PropertyRef::Null),
+        })
+    }
+    /// All properties of an edge, in key order.
+    pub fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>, StoreError> {
+        let chunk = self.chunk(edge.chunk())?;
+        Ok(chunk.map(|chunk| chunk.edge_properties(edge.edge_type(), edge.slot())).unwrap_or_default())
+    }
+    /// Appends a property of each edge to `column`, in order.
+    pub fn edge_property_column(
+        &self,
+        edges: &[EdgeId],
+        key: KeyId,
+        column: &mut ColumnBuilder,
+    ) -> Result<(), StoreError> {
+        let mut reader = EdgePropertyReader::new(self, key);
+        edges.iter().try_for_each(|edge| {
+            push_property(column, reader.get(*edge)?);
+            Ok(())
+        })
+    }
+    /// The edges of these types (none given: all types) met in this direction from any vertex.
+    pub fn adjacency(&self, types: &[EdgeTypeId], direction: Direction) -> AdjacencyView {
+        AdjacencyView::new(self.clone(), types, direction)
+    }
+    /// Edges of these types (none given: all types) at a vertex in this direction; a self-loop counts once.
+    pub fn degree(
+        &self,
+        vertex: VertexId,
+        types: &[EdgeTypeId],
+        direction: Direction,
+    ) -> Result<u32, StoreError> {
+        if vertex.0 > u32::MAX as u64 {
+            Ok(0)
+        } else {
+            self.adjacency(types, direction).degree(vertex.dense())
+        }
+    }
+    /// Chunks that may hold vertices that pass the filter, in order.
+    pub fn scan_chunks(&self, filter: &LabelFilter) -> Vec<ChunkNo> {
+        (0..self.root.directory.bound()).filter(|chunk| self.may_hold(*chunk, filter)).collect()
+    }
+    /// Those of them in which anything may differ from what they held in an earlier snapshot of this graph.
+    pub fn scan_changed_chunks(&self, filter: &LabelFilter, earlier: &Snapshot) -> Vec<ChunkNo> {
+        let (now, then) = (&self.root.directory, &earlier.root.directory);
+        let is_same = |chunk: ChunkNo| match (now.get(chunk), then.get(chunk)) {
+            (Some(now), Some(then)) => Arc::ptr_eq(now, then),
+            _ => false,
+        };
+        self.scan_chunks(filter).into_iter().filter(|chunk| !is_same(*chunk)).collect()
+    }
+    /// May this chunk hold vertices that pass the filter? Known without reading it.
+    pub(crate) fn may_hold(&self, chunk: ChunkNo, filter: &LabelFilter) -> bool {
+        let passes = |set: &LabelSetId| filter.accepts(self.root.catalog.labels_of(*set));
+        let cell = self.root.directory.get(chunk);
+        cell.is_some_and(|cell| cell.meta.live > 0 && cell.meta.label_sets.iter().any(passes))
+    }
+    /// Appends the vertices of a chunk that pass the filter, in order.
+    pub fn scan_chunk(
+        &self,
+        chunk: ChunkNo,
+        filter: &LabelFilter,
+        found: &mut Vec<VertexId>,
+    ) -> Result<(), StoreError> {
+        let Some(content) = self.chunk(chunk)? else { return Ok(()) };
+        let accepts = |set: LabelSetId| filter.accepts(self.root.catalog.labels_of(set));
+        let all_pass = content.meta().label_sets.iter().all(|set| accepts(*set));
+        for (word, bits) in content.existing().iter().enumerate() {
+            let mut left = *bits;
+            while left != 0 {
+                let slot = word * 64 + left.trailing_zeros() as usize;
+                left &= left - 1;
+                if all_pass || content.labels(slot).is_some_and(accepts) {
+                    found.push(VertexId::new(chunk, slot as Slot));
+                }
+            }
+        }
+        Ok(())
+    }
+    /// The index over exactly these keys of this target.
+    pub fn index_for(&self, target: SchemaTarget, keys: &[KeyId]) -> Option<IndexId> {
+        self.root.catalog.index_for(target, keys)
+    }
+    pub(crate) fn index(&self, index: IndexId) -> Result<&Arc<Index>, StoreError> {
+        let found = self.root.indexes.iter().find(|(other, _)| *other == index);
+        found.map(|(_, index)| index).ok_or(StoreError::NoIndex(index))
+    }
+    /// Vertices whose indexed keys equal `values` (fewer values than keys: a prefix); exact. Null and NaN equal nothing.
+    pub fn seek(&self, index: IndexId, values: &[Value]) -> Result<Vec<VertexId>, StoreError> {
+        self.index(index)?.seek(values)
+    }
+    /// As [`Snapshot::seek`], of an index over edges.
+    pub fn seek_edges(&self, index: IndexId, values: &[Value]) -> Result<Vec<EdgeRef>, StoreError> {
+        self.index(index)?.seek_edges(values)
+    }
+    /// As [`Snapshot::seek_range`], of an index over edges, from the front alone.
+    pub fn seek_edge_range(
+        &self,
+        index: IndexId,
+        lower: Bound<&Value>,
+        upper: Bound<&Value>,
+    ) -> Result<EdgeRange, StoreError> {
+        self.index(index)?.edge_range(lower, upper)
+    }
+    /// Vertices whose first indexed key lies between the bounds, in index order, from either end; exact. Values that are not
+    /// comparable with a bound are not found; without bounds all indexed vertices are.
+    pub fn seek_range(
+        &self,
+        index: IndexId,
+        lower: Bound<&Value>,
+        upper: Bound<&Value>,
+    ) -> Result<IndexRange, StoreError> {
+        self.index(index)?.range(lower, upper)
+    }
+    /// About how many vertices that would find; reads nothing that is not in memory.
+    pub fn estimate_range(&self, index: IndexId, lower: Bound<&Value>, upper: Bound<&Value>) -> Option<f64> {
+        Some(self.index(index).ok()?.estimate(lower, upper))
+    }
+}

@@ -1,0 +1,7 @@
+//! Versions of chunks: a base in a page with a delta, and what each version keeps for its readers; the directory of them all.
+
+pub(crate) mod cell;
+pub(crate) mod directory;
+pub(crate) mod joined_view;
+pub(crate) mod ranked;
+pub(crate) mod views;

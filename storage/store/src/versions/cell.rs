@@ -1,0 +1,156 @@
+//! A cell: one immutable version of a chunk. Its meta, a base that is paged (see `page`), a delta that is not, and what it keeps for readers.
+//!
+//! Versions share the base until a fold.
+
+use crate::StoreError;
+use crate::chunks::chunk::{Base, BaseKnown, Chunk, ChunkMeta, ChunkRead};
+use crate::chunks::delta::Delta;
+use crate::chunks::table::Lane;
+use crate::paging::page::{Page, Read};
+use crate::paging::pager::Pager;
+use crate::paging::source::BlobKey;
+use crate::versions::joined_view::JoinedView;
+use crate::versions::views::{LaneView, Views};
+use model::EdgeTypeId;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+
+/// One version of a chunk. Without a delta it is stored when its base is; with one, when a checkpoint wrote both as one.
+pub(crate) struct Cell {
+    pub(crate) meta: Arc<ChunkMeta>,
+    base: Arc<Page<Base>>,
+    delta: Option<Arc<Delta>>,
+    /// The version as a whole, where it has a delta.
+    folded: OnceLock<BlobKey>,
+    views: Views,
+}
+
+impl Cell {
+    /// A version whose base is new.
+    pub(crate) fn new(chunk: Chunk, pager: &Arc<Pager>) -> Cell {
+        let known = BaseKnown { slot_bound: chunk.meta.slot_bound, live: chunk.meta.live };
+        let page = Page::new(chunk.base, known, pager);
+        Cell::over(page, chunk.meta, chunk.delta)
+    }
+    /// A version over a base that others share.
+    pub(crate) fn over(base: Arc<Page<Base>>, meta: Arc<ChunkMeta>, delta: Option<Arc<Delta>>) -> Cell {
+        base.pager().cells.fetch_add(1, Ordering::Relaxed);
+        Cell { meta, base, delta, folded: OnceLock::new(), views: Views::default() }
+    }
+    pub(crate) fn stored(meta: Arc<ChunkMeta>, blob: BlobKey, pager: &Arc<Pager>) -> Cell {
+        let known = BaseKnown { slot_bound: meta.slot_bound, live: meta.live };
+        Cell::over(Page::stored(blob, known, pager), meta, None)
+    }
+    pub(crate) fn base(&self) -> &Arc<Page<Base>> {
+        &self.base
+    }
+    pub(crate) fn delta(&self) -> Option<&Arc<Delta>> {
+        self.delta.as_ref()
+    }
+    /// What this version keeps for readers.
+    pub(crate) fn views(&self) -> &Views {
+        &self.views
+    }
+    /// The chunk, its base loaded if need be.
+    #[inline]
+    pub(crate) fn chunk(&self) -> Result<ChunkRef<'_>, StoreError> {
+        Ok(ChunkRef { cell: self, base: self.base.read()? })
+    }
+    /// The chunk if its base is in memory.
+    pub(crate) fn loaded(&self) -> Option<ChunkRef<'_>> {
+        Some(ChunkRef { cell: self, base: self.base.peek()? })
+    }
+    /// The blob that holds all of this version.
+    pub(crate) fn blob(&self) -> Option<BlobKey> {
+        match self.delta {
+            None => self.base.blob(),
+            Some(_) => self.folded.get().copied(),
+        }
+    }
+    pub(crate) fn set_stored(&self, blob: BlobKey) {
+        match self.delta {
+            None => self.base.set_stored(blob),
+            Some(_) => {
+                self.folded.get_or_init(|| blob);
+            }
+        }
+    }
+    /// All blobs that this version may still be read from.
+    pub(crate) fn blobs(&self) -> impl Iterator<Item = BlobKey> {
+        self.base.blob().into_iter().chain(self.folded.get().copied())
+    }
+    /// The same version without its delta, to be read from the blob that has both.
+    pub(crate) fn without_delta(&self) -> Option<Cell> {
+        let (Some(_), Some(blob)) = (&self.delta, self.folded.get()) else { return None };
+        Some(Cell::stored(self.meta.clone(), *blob, self.base.pager()))
+    }
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        self.base.pager().cells.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A chunk being read: its base stays alive as long as this.
+pub(crate) struct ChunkRef<'a> {
+    cell: &'a Cell,
+    base: Read<Base>,
+}
+
+impl ChunkRead for ChunkRef<'_> {
+    #[inline(always)]
+    fn meta(&self) -> &Arc<ChunkMeta> {
+        &self.cell.meta
+    }
+    #[inline(always)]
+    fn base(&self) -> &Arc<Base> {
+        self.base.shared()
+    }
+    #[inline(always)]
+    fn delta(&self) -> Option<&Arc<Delta>> {
+        self.cell.delta.as_ref()
+    }
+}
+
+/// Bytes of room below which no pin is tried for: asking must be cheap where every answer is no.
+const PIN_ROOM_MIN: usize = 16 << 10;
+
+impl Cell {
+    /// The view of a lane, made if there is none; none where the pager has no room for it.
+    pub(crate) fn lane_view(&self, lane: Lane) -> Result<Option<Arc<LaneView>>, StoreError> {
+        if let Some(view) = self.views.lane_before(lane) {
+            return Ok(Some(view));
+        }
+        let pager = self.base.pager();
+        let Some((pin, base)) = (if pager.may_pin(PIN_ROOM_MIN) { self.base.pin()? } else { None }) else {
+            return Ok(None);
+        };
+        let view = Arc::new(LaneView::new(lane, pin, &base, self.delta.as_ref(), pager));
+        self.views.add_lane(&view);
+        Ok(Some(view))
+    }
+    /// The joined lists of this chunk, if it was asked often enough, or somebody joined them before.
+    #[cold]
+    pub(crate) fn joined_view(
+        &self,
+        edge_type: EdgeTypeId,
+        chunk: usize,
+    ) -> Result<Option<Arc<JoinedView>>, StoreError> {
+        if let Some(view) = self.views.joined_before(edge_type) {
+            return Ok(Some(view));
+        }
+        let content = self.chunk()?;
+        let (out, into) = (Lane::out(edge_type), Lane::into(edge_type));
+        let (Some(outgoing), Some(incoming)) = (content.base().table(out), content.base().table(into)) else {
+            return Ok(None);
+        };
+        let Some(table) = outgoing.joined.with(outgoing, incoming, chunk, self.base.pager()) else {
+            return Ok(None);
+        };
+        let speaks_of_it = |delta: &&Arc<Delta>| delta.lanes.iter().any(|lane| *lane == out || *lane == into);
+        let view = JoinedView::new(edge_type, table, self.delta.as_ref().filter(speaks_of_it).cloned());
+        self.views.add_joined(&view);
+        Ok(Some(view))
+    }
+}
