@@ -1,27 +1,33 @@
 //! # truth: the store that all processes of a cluster share, over the wire of PostgreSQL
 //!
-//! Idea: one SERIALIZABLE transaction for each call. A group reads the rows that it names, [`protocol::Rows`] decides who commits, the changed rows and the
-//! records are written by one statement. The same function decides in memory, so the two are twins.
+//! Idea: one SERIALIZABLE transaction for each call. A group reads what other groups have touched since, [`protocol::Rows`] decides who commits, and one
+//! statement writes the records and what this group touches. The same function decides in memory, so the two are twins.
 //! Invariants: each commit reads the row of the epoch, so none of an epoch that is over succeeds; a group's number is carried out once.
-//! Cost of a group: begin, three reads, one write, commit. A transaction that the database gives up because of others is tried again; any other
-//! failure leaves the outcome unknown, and the connection is made anew.
+//! Cost of a group: three round trips. A transaction that the database gives up because of others is tried again; any other failure leaves the
+//! outcome unknown, and the connection is made anew.
+//!
+//! Reading order: `group` (one transaction), `replica` (who may commit), `touched` (bytes), `connection`.
 
+mod connection;
+mod group;
+mod replica;
+mod touched;
+
+use connection::{Connection, TURN};
+use group::Failed;
 use order::Stamp;
 use postgres::error::SqlState;
 use postgres::{Client, IsolationLevel, NoTls, Row, Transaction};
-use protocol::{Bytes, CommitId, Proposed, Record, Route, Routed, Rows, Touched, Truth, Unknown, Verdict};
-use std::collections::BTreeSet;
+use protocol::{Bytes, CommitId, Proposed, Record, Route, Truth, Unknown, Verdict};
 use std::sync::Arc;
 
 /// Times that a transaction is tried again because of others, before its outcome is called unknown.
 pub const TRIES_MAX: u32 = 64;
-/// A statement that takes longer is given up, and its outcome unknown.
-const STATEMENT_TIMEOUT_MS: u32 = 10_000;
 
 /// One connection; a gate, the scribe and the keeper have one each.
 pub struct PostgresTruth {
     address: String,
-    client: Option<Client>,
+    connection: Option<Connection>,
     again: u64,
 }
 
@@ -33,8 +39,8 @@ impl PostgresTruth {
         let made = client.batch_execute(include_str!("schema.sql"));
         client.batch_execute("SELECT pg_advisory_unlock(7449)").ok();
         made?;
-        client.batch_execute(&settings())?;
-        Ok(PostgresTruth { address: address.into(), client: Some(client), again: 0 })
+        let connection = Some(Connection::new(client)?);
+        Ok(PostgresTruth { address: address.into(), connection, again: 0 })
     }
     /// Transactions that were tried again because of others.
     pub fn tried_again(&self) -> u64 {
@@ -59,7 +65,7 @@ impl PostgresTruth {
         mut work: impl FnMut(&mut Transaction) -> Result<T, postgres::Error>,
     ) -> Result<T, Unknown> {
         for _ in 0..TRIES_MAX {
-            let client = self.client().ok_or(Unknown)?;
+            let client = &mut self.connection().ok_or(Unknown)?.client;
             let mut transaction =
                 match client.build_transaction().isolation_level(IsolationLevel::Serializable).start() {
                     Ok(transaction) => transaction,
@@ -79,22 +85,17 @@ impl PostgresTruth {
                 Err(_) => break,
             }
         }
-        self.client = None;
+        self.connection = None;
         Err(Unknown)
     }
 
-    fn client(&mut self) -> Option<&mut Client> {
-        if self.client.is_none() {
-            let mut client = Client::connect(&self.address, NoTls).ok()?;
-            client.batch_execute(&settings()).ok()?;
-            self.client = Some(client);
+    fn connection(&mut self) -> Option<&mut Connection> {
+        if self.connection.is_none() {
+            let client = Client::connect(&self.address, NoTls).ok()?;
+            self.connection = Some(Connection::new(client).ok()?);
         }
-        self.client.as_mut()
+        self.connection.as_mut()
     }
-}
-
-fn settings() -> String {
-    format!("SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
 }
 
 fn is_because_of_others(error: &postgres::Error) -> bool {
@@ -135,37 +136,6 @@ fn decode(mut bytes: &[u8]) -> Option<Vec<(u16, Bytes)>> {
     Some(parts)
 }
 
-/// The rows that a group names.
-fn read_rows(transaction: &mut Transaction, epoch: u64, group: &[Proposed]) -> Result<Rows, postgres::Error> {
-    let mut rows = Rows { reads_are_rows: true, ..Rows::default() };
-    let keys: BTreeSet<u64> =
-        group.iter().flat_map(|one| one.reads.iter().chain(&one.writes)).copied().collect();
-    let keys: Vec<i64> = keys.into_iter().map(|key| key as i64).collect();
-    let read = "SELECT key, written, read FROM tw_key WHERE key = ANY($1) AND epoch = $2";
-    for row in transaction.query(read, &[&keys, &(epoch as i64)])? {
-        let touched = Touched { written: unsigned(&row, 1), read: unsigned(&row, 2) };
-        rows.keys.insert(row.get::<_, i64>(0) as u64, touched);
-    }
-    let chunks: BTreeSet<i64> =
-        group.iter().flat_map(|one| &one.routes).map(|(chunk, _)| i64::from(*chunk)).collect();
-    let chunks: Vec<i64> = chunks.into_iter().collect();
-    let read = "SELECT chunk, owner, version, CASE WHEN epoch = $2 THEN moved END FROM tw_chunk WHERE chunk = ANY($1)";
-    for row in transaction.query(read, &[&chunks, &(epoch as i64)])? {
-        let moved: Option<Vec<i64>> = row.get(3);
-        let moved = moved.map(|vector| vector.into_iter().map(|counter| counter as u64).collect());
-        let route = route(&row);
-        rows.routes.insert(route.chunk, Routed { route, moved });
-    }
-    if group.iter().any(|one| !one.moves.is_empty()) {
-        for row in transaction.query("SELECT clock FROM tw_gate WHERE epoch = $1", &[&(epoch as i64)])? {
-            let clock = unsigned(&row, 0);
-            rows.clock.resize(clock.len().max(rows.clock.len()), 0);
-            rows.clock.iter_mut().zip(&clock).for_each(|(own, other)| *own = (*own).max(*other));
-        }
-    }
-    Ok(rows)
-}
-
 fn route(row: &Row) -> Route {
     Route {
         chunk: row.get::<_, i64>(0) as u32,
@@ -174,95 +144,8 @@ fn route(row: &Row) -> Route {
     }
 }
 
-/// Arrays of arrays are not known to all; vectors go as texts.
-const WRITE: &str = "
-WITH gate AS (
-    INSERT INTO tw_gate VALUES ($1, $2, $3, $4)
-    ON CONFLICT (epoch, seat) DO UPDATE SET last_group = excluded.last_group, clock = excluded.clock
-), keys AS (
-    INSERT INTO tw_key
-    SELECT k, $1, w::BIGINT[], r::BIGINT[] FROM unnest($5::BIGINT[], $6::TEXT[], $7::TEXT[]) AS u(k, w, r)
-    ON CONFLICT (key) DO UPDATE SET epoch = excluded.epoch, written = excluded.written, read = excluded.read
-)
-INSERT INTO tw_log
-SELECT $1, $2, c, v::BIGINT[], s::INT[], r
-FROM unnest($8::BIGINT[], $9::TEXT[], $10::TEXT[], $11::BYTEA[]) AS u(c, v, s, r)";
-
-/// An array as the database writes it.
-fn array<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
-    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
-    format!("{{{}}}", items.join(","))
-}
-
-/// Writes what a group has changed.
-fn write_rows(
-    transaction: &mut Transaction,
-    (epoch, seat, group): (u64, usize, u64),
-    rows: &Rows,
-    clock: &[u64],
-    committed: &[&Record],
-) -> Result<(), postgres::Error> {
-    let (mut keys, mut written, mut read) = (Vec::new(), Vec::new(), Vec::new());
-    for key in &rows.changed_keys {
-        let Some(row) = rows.keys.get(key) else { continue };
-        keys.push(*key as i64);
-        written.push(array(&row.written));
-        read.push(array(&row.read));
-    }
-    let (mut vectors, mut counters, mut shards, mut records) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for record in committed {
-        vectors.push(array(record.stamp.vector()));
-        counters.push(record.stamp.counter() as i64);
-        shards.push(array(record.parts.iter().map(|(shard, _)| shard)));
-        records.push(encode(record));
-    }
-    let write = transaction.prepare(WRITE)?;
-    transaction.execute(
-        &write,
-        &[
-            &(epoch as i64),
-            &(seat as i32),
-            &(group as i64),
-            &signed(clock),
-            &keys,
-            &written,
-            &read,
-            &counters,
-            &vectors,
-            &shards,
-            &records,
-        ],
-    )?;
-    for chunk in &rows.changed_routes {
-        let Some(one) = rows.routes.get(chunk) else { continue };
-        let update = "UPDATE tw_chunk SET owner = $2, version = $3, epoch = $4, moved = $5 WHERE chunk = $1";
-        let moved = one.moved.as_ref().map(|moved| signed(moved));
-        let (owner, version) = (i32::from(one.route.owner), one.route.version as i64);
-        transaction.execute(update, &[&i64::from(*chunk), &owner, &version, &(epoch as i64), &moved])?;
-    }
-    Ok(())
-}
-
 fn epoch_of(transaction: &mut Transaction) -> Result<u64, postgres::Error> {
     Ok(transaction.query_one("SELECT epoch FROM tw_epoch WHERE one = 1", &[])?.get::<_, i64>(0) as u64)
-}
-
-/// What became of a group that was carried out before, or never will be.
-fn past(
-    transaction: &mut Transaction,
-    epoch: u64,
-    seat: usize,
-    group: &[Proposed],
-    otherwise: &Verdict,
-) -> Result<Vec<Verdict>, postgres::Error> {
-    let counters: Vec<i64> = group.iter().map(|one| one.record.stamp.counter() as i64).collect();
-    let read = "SELECT counter FROM tw_log WHERE epoch = $1 AND seat = $2 AND counter = ANY($3)";
-    let rows = transaction.query(read, &[&(epoch as i64), &(seat as i32), &counters])?;
-    let known: BTreeSet<i64> = rows.iter().map(|row| row.get(0)).collect();
-    let verdict =
-        |counter: &i64| if known.contains(counter) { Verdict::Committed } else { otherwise.clone() };
-    Ok(counters.iter().map(verdict).collect())
 }
 
 fn last_place(transaction: &mut Transaction) -> Result<u64, postgres::Error> {
@@ -282,34 +165,23 @@ impl Truth for PostgresTruth {
         group: u64,
         proposed: &[Proposed],
     ) -> Result<Vec<Verdict>, Unknown> {
-        self.serializable(|transaction| {
-            let read = "SELECT e.epoch, g.last_group, g.clock FROM tw_epoch e LEFT JOIN tw_gate g ON g.epoch = $1 AND g.seat = $2";
-            let row = transaction.query_one(read, &[&(epoch as i64), &(seat as i32)])?;
-            if row.get::<_, i64>(0) as u64 != epoch {
-                return past(transaction, epoch, seat, proposed, &Verdict::Fenced);
+        for _ in 0..TRIES_MAX {
+            let Some(connection) = self.connection() else { break };
+            match group::commit(connection, (epoch, seat, group), proposed) {
+                Ok(verdicts) => return Ok(verdicts),
+                Err(Failed::Database(error)) if connection.give_up() && is_because_of_others(&error) => {
+                    self.again += 1;
+                }
+                Err(_) => break,
             }
-            if row.get::<_, Option<i64>>(1).unwrap_or(0) as u64 >= group {
-                return past(transaction, epoch, seat, proposed, &Verdict::Again);
-            }
-            let mut clock: Vec<u64> =
-                row.get::<_, Option<Vec<i64>>>(2).unwrap_or_default().into_iter().map(|own| own as u64).collect();
-            let mut rows = read_rows(transaction, epoch, proposed)?;
-            let verdicts: Vec<Verdict> = proposed.iter().map(|one| rows.verdict(one)).collect();
-            let both = proposed.iter().zip(&verdicts);
-            let committed: Vec<&Record> =
-                both.filter(|(_, verdict)| **verdict == Verdict::Committed).map(|(one, _)| &one.record).collect();
-            for record in &committed {
-                clock.resize(record.stamp.vector().len(), 0);
-                clock.iter_mut().zip(record.stamp.vector()).for_each(|(own, other)| *own = (*own).max(*other));
-            }
-            write_rows(transaction, (epoch, seat, group), &rows, &clock, &committed)?;
-            Ok(verdicts)
-        })
+        }
+        self.connection = None;
+        Err(Unknown)
     }
 
     fn bump(&mut self, from: u64) -> Result<u64, Unknown> {
         self.serializable(|transaction| {
-            let bump = "UPDATE tw_epoch SET epoch = epoch + 1 WHERE one = 1 AND epoch = $1";
+            let bump = "UPDATE tw_epoch SET epoch = epoch + 1, frontier = '{}' WHERE one = 1 AND epoch = $1";
             transaction.execute(bump, &[&(from as i64)])?;
             epoch_of(transaction)
         })
@@ -396,11 +268,19 @@ impl Truth for PostgresTruth {
 
     fn forget(&mut self, epoch: u64, frontier: &[u64]) -> Result<(), Unknown> {
         let frontier = signed(frontier);
+        let takes_turns = self.connection().ok_or(Unknown)?.takes_turns;
         self.serializable(|transaction| {
-            if epoch_of(transaction)? == epoch {
-                let delete = "DELETE FROM tw_key WHERE epoch < $1
-                    OR NOT EXISTS (SELECT 1 FROM unnest(written, read, $2::BIGINT[]) AS u(w, r, f) WHERE w > f OR r > f)";
-                transaction.execute(delete, &[&(epoch as i64), &frontier])?;
+            if takes_turns {
+                transaction.batch_execute(TURN)?;
+            }
+            let epoch = epoch as i64;
+            let told = "UPDATE tw_epoch SET frontier = $2 WHERE one = 1 AND epoch = $1";
+            if transaction.execute(told, &[&epoch, &frontier])? == 1 {
+                // A group that moved chunks is replayed by whoever knows these chunks, however late.
+                let delete = "DELETE FROM tw_group WHERE epoch < $1 OR epoch = $1 AND NOT moves
+                    AND NOT EXISTS (SELECT 1 FROM unnest(clock, $2::BIGINT[]) AS u(c, f) WHERE c > f)";
+                transaction.execute(delete, &[&epoch, &frontier])?;
+                transaction.execute("DELETE FROM tw_gate WHERE epoch < $1", &[&epoch])?;
             }
             Ok(())
         })

@@ -1,12 +1,16 @@
 -- Truth in tables. Plain SQL that PostgreSQL, YugabyteDB and CockroachDB know.
-CREATE TABLE IF NOT EXISTS tw_epoch (one INT PRIMARY KEY, epoch BIGINT NOT NULL);
+-- The frontier: all stamps to come of this epoch know these counters.
+CREATE TABLE IF NOT EXISTS tw_epoch (one INT PRIMARY KEY, epoch BIGINT NOT NULL, frontier BIGINT[] NOT NULL);
 CREATE TABLE IF NOT EXISTS tw_next (one INT PRIMARY KEY, chunk BIGINT NOT NULL);
--- The last group of each gate, and the vectors of its commits, merged.
-CREATE TABLE IF NOT EXISTS tw_gate (epoch BIGINT, seat INT, last_group BIGINT NOT NULL, clock BIGINT[] NOT NULL, PRIMARY KEY (epoch, seat));
-CREATE TABLE IF NOT EXISTS tw_key (key BIGINT PRIMARY KEY, epoch BIGINT NOT NULL, written BIGINT[] NOT NULL, read BIGINT[] NOT NULL);
+-- The last group of each gate, its number among all groups of the epoch, and the vectors of its commits, merged.
+CREATE TABLE IF NOT EXISTS tw_gate (epoch BIGINT, seat INT, last_group BIGINT NOT NULL, number BIGINT NOT NULL, clock BIGINT[] NOT NULL,
+    PRIMARY KEY (epoch, seat));
+-- What each group touched: vectors, keys and moves of its commits, as bytes; and the last counter of its seat.
+CREATE TABLE IF NOT EXISTS tw_group (epoch BIGINT, number BIGINT, seat INT NOT NULL, clock BIGINT[] NOT NULL, moves BOOLEAN NOT NULL, touched BYTEA NOT NULL,
+    PRIMARY KEY (epoch, number));
 CREATE TABLE IF NOT EXISTS tw_chunk (chunk BIGINT PRIMARY KEY, owner INT NOT NULL, version BIGINT NOT NULL, epoch BIGINT NOT NULL, moved BIGINT[]);
 CREATE TABLE IF NOT EXISTS tw_log (epoch BIGINT, seat INT, counter BIGINT, vector BIGINT[] NOT NULL, shards INT[] NOT NULL, record BYTEA NOT NULL,
     PRIMARY KEY (epoch, seat, counter));
 CREATE TABLE IF NOT EXISTS tw_place (place BIGINT PRIMARY KEY, epoch BIGINT NOT NULL, seat INT NOT NULL, counter BIGINT NOT NULL, UNIQUE (epoch, seat, counter));
-INSERT INTO tw_epoch VALUES (1, 0) ON CONFLICT DO NOTHING;
+INSERT INTO tw_epoch VALUES (1, 0, '{}') ON CONFLICT DO NOTHING;
 INSERT INTO tw_next VALUES (1, 0) ON CONFLICT DO NOTHING;

@@ -141,3 +141,52 @@ fn writers_of_one_key_are_a_chain_whoever_commits_when() {
         }
     }
 }
+
+/// A gate that was silent for long has not replayed what others committed: it decides by it all the same, also where the rows of it are
+/// forgotten and a chunk has moved.
+#[test]
+fn a_gate_that_was_silent_decides_by_what_others_committed() {
+    let Some(server) = Server::start() else { return };
+    let (mut early, mut other) = (server.truth(), server.truth());
+    early.create_chunks(&[(0, 0), (1, 0)]).unwrap();
+    assert_eq!(early.bump(0), Ok(1));
+    let mut clocks = [Gatekeeper::new(0, 2), Gatekeeper::new(1, 2)];
+    clocks.iter_mut().for_each(|clock| clock.hear(1, &[]));
+    let write = |stamp: Stamp, key: u64, routes: &[(u32, u64)], moves: &[(u32, u16)]| Proposed {
+        base: None,
+        reads: Vec::new(),
+        writes: vec![key],
+        routes: routes.into(),
+        moves: moves.into(),
+        record: Record { stamp, parts: vec![(0, vec![1].into())] },
+    };
+    let first = write(clocks[0].stamp(), 1, &[(0, 0), (1, 0)], &[]);
+    assert_eq!(early.commit(1, 0, 1, &[first]), Ok(vec![Verdict::Committed]));
+    // The other gate has heard of it, moves a chunk and writes the key.
+    let heard: Box<[u64]> = clocks[0].clock().into();
+    clocks[1].hear(1, &heard);
+    let moved = write(clocks[1].stamp(), 1, &[(0, 0)], &[(0, 1)]);
+    assert_eq!(other.commit(1, 1, 1, &[moved]), Ok(vec![Verdict::Committed]));
+    let plain = write(clocks[1].stamp(), 2, &[(1, 0)], &[]);
+    assert_eq!(other.commit(1, 1, 2, &[plain]), Ok(vec![Verdict::Committed]));
+    // Nothing is below this frontier but the first group.
+    assert_eq!(other.forget(1, &[1, 0]), Ok(()));
+    let old = write(clocks[0].stamp(), 3, &[(0, 0)], &[]);
+    assert_eq!(early.commit(1, 0, 2, &[old]), Ok(vec![Verdict::Moved]));
+    let late = write(clocks[0].stamp(), 2, &[(1, 0)], &[]);
+    let counter = late.record.stamp.counter();
+    assert_eq!(early.commit(1, 0, 3, &[late]), Ok(vec![Verdict::Late(vec![counter, 2].into())]));
+    let heard: Box<[u64]> = clocks[1].clock().into();
+    clocks[0].hear(1, &heard);
+    // Now all that was committed is below it; the move still is known to whoever knew the chunk.
+    assert_eq!(other.forget(1, &heard), Ok(()));
+    let old = write(clocks[0].stamp(), 3, &[(0, 0)], &[]);
+    let new = write(clocks[0].stamp(), 3, &[(0, 1)], &[]);
+    let mut third = server.truth();
+    for (group, one, verdict) in [(4, old, Verdict::Moved), (5, new, Verdict::Committed)] {
+        assert_eq!(third.commit(1, 0, group, std::slice::from_ref(&one)), Ok(vec![verdict.clone()]));
+        // Its number was carried out: the first connection hears so.
+        let past = if verdict == Verdict::Committed { Verdict::Committed } else { Verdict::Again };
+        assert_eq!(early.commit(1, 0, group, &[one]), Ok(vec![past]));
+    }
+}

@@ -85,7 +85,6 @@ impl Truth for MemoryTruth {
             let record = Arc::new(one.record.clone());
             self.log.insert(CommitId::of(&record.stamp), (record, None));
         }
-        self.rows.changed_keys.clear();
         self.rows.changed_routes.clear();
         Ok(verdicts)
     }

@@ -1,5 +1,5 @@
-//! Which transactions may commit: the rows of truth that a group looks at, and what it makes of them. Every implementation of truth reads the
-//! rows, asks this one function, and writes what has changed, in one transaction of its own.
+//! Which transactions may commit: the rows that a group looks at, and what it makes of them. Every implementation of truth brings the rows up to
+//! date, asks this one function, and logs what the group touched, in one transaction of its own.
 //!
 //! Idea: for each key two vectors, *written* (the stamp of the last writer) and *read* (the clocks of all readers since, merged). A stamp is
 //! after a writer, and after all readers, exactly if its vector is at least theirs, because clocks are only ever told whole. So one comparison
@@ -38,8 +38,6 @@ pub struct Rows {
     pub routes: BTreeMap<u32, Routed>,
     /// The vectors of all commits of the epoch, merged; a group without moves may leave out what others committed.
     pub clock: Vec<u64>,
-    /// Keys whose rows have changed.
-    pub changed_keys: BTreeSet<u64>,
     /// Chunks whose rows have changed.
     pub changed_routes: BTreeSet<u32>,
     /// Keys that were read get rows, too. Off only in tests.
@@ -58,7 +56,6 @@ impl Rows {
     pub fn begin(&mut self) {
         self.keys.clear();
         self.clock.clear();
-        self.changed_keys.clear();
         self.changed_routes.clear();
         self.routes.values_mut().for_each(|one| one.moved = None);
     }
@@ -95,17 +92,16 @@ impl Rows {
         Verdict::Committed
     }
 
-    fn accept(&mut self, proposed: &Proposed) {
+    /// The rows as a transaction leaves them that was committed on them, here or by somebody else.
+    pub fn accept(&mut self, proposed: &Proposed) {
         let vector = proposed.record.stamp.vector();
         let none: Box<[u64]> = vec![0; vector.len()].into();
         for key in proposed.reads.iter().filter(|_| self.reads_are_rows) {
             let fresh = || Touched { written: none.clone(), read: none.clone() };
             merge(&mut self.keys.entry(*key).or_insert_with(fresh).read, vector);
-            self.changed_keys.insert(*key);
         }
         for key in &proposed.writes {
             self.keys.insert(*key, Touched { written: vector.into(), read: none.clone() });
-            self.changed_keys.insert(*key);
         }
         for (chunk, to) in &proposed.moves {
             if let Some(one) = self.routes.get_mut(chunk) {
