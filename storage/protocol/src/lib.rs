@@ -15,7 +15,7 @@
 //! records, the scribe's sequence and what reads saw are parts of one total order; what was acknowledged is kept.
 //!
 //! Reading order: [`Record`], [`Truth`], [`Rows`] (who may commit), [`choose`](mod@choose) (the one rule of order), `channel`, [`message`], [`Gate`], [`Shard`], [`Oracle`], [`Scribe`], [`Keeper`];
-//! [`limits`] and [`Rules`] (the switches that tests turn off).
+//! [`wire`] (messages as bytes), [`limits`] and [`Rules`] (the switches that tests turn off).
 
 pub mod channel;
 pub mod choose;
@@ -32,6 +32,7 @@ mod rules;
 mod scribe;
 mod shard;
 mod truth;
+pub mod wire;
 
 pub use gate::{Gate, GateCounts};
 pub use keeper::Keeper;

@@ -1,0 +1,331 @@
+//! Messages as bytes: what a driver puts into a frame.
+//!
+//! ```text
+//!   frame: version u8 · sender (role u8, number u16) · epoch u64 · kind u8 · the fields of that kind, in the order of their declaration
+//!   list: count u32 · its items      stamp: epoch u64 · gate u16 · vector      nothing or something: 0 or 1, u8
+//! ```
+//! All numbers are little endian. Bytes that come from elsewhere are trusted in nothing: a count that they cannot hold is refused before anything
+//! is reserved, and a stamp that fits no gate is no stamp.
+
+use crate::channel::Item;
+use crate::message::{Body, Members, Message, Node};
+use crate::record::{Bytes, Record};
+use order::{GATEKEEPERS_MAX, Stamp};
+use std::sync::Arc;
+
+/// The version of this form. Processes of one cluster have one version.
+pub const WIRE_VERSION: u8 = 1;
+
+/// A message and its sender, as bytes.
+pub fn encode(from: Node, message: &Message) -> Vec<u8> {
+    let mut to = Writer(Vec::with_capacity(64));
+    to.u8(WIRE_VERSION);
+    to.node(from);
+    to.u64(message.epoch);
+    to.body(&message.body);
+    to.0
+}
+
+/// The sender and its message; nothing where the bytes are not what [`encode`] writes.
+pub fn decode(bytes: &[u8]) -> Option<(Node, Message)> {
+    let mut from = Reader(bytes);
+    if from.u8()? != WIRE_VERSION {
+        return None;
+    }
+    let sender = from.node()?;
+    let epoch = from.u64()?;
+    let body = from.body()?;
+    from.0.is_empty().then_some((sender, Message { epoch, body }))
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn u8(&mut self, value: u8) {
+        self.0.push(value);
+    }
+    fn u16(&mut self, value: u16) {
+        self.0.extend(value.to_le_bytes());
+    }
+    fn u32(&mut self, value: u32) {
+        self.0.extend(value.to_le_bytes());
+    }
+    fn u64(&mut self, value: u64) {
+        self.0.extend(value.to_le_bytes());
+    }
+    fn bool(&mut self, value: bool) {
+        self.u8(u8::from(value));
+    }
+    fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Writer, &T)) {
+        self.u32(items.len() as u32);
+        items.iter().for_each(|item| each(self, item));
+    }
+    fn option<T>(&mut self, value: Option<&T>, each: impl FnOnce(&mut Writer, &T)) {
+        self.bool(value.is_some());
+        if let Some(value) = value {
+            each(self, value);
+        }
+    }
+    fn vector(&mut self, vector: &[u64]) {
+        self.list(vector, |to, counter| to.u64(*counter));
+    }
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.u32(bytes.len() as u32);
+        self.0.extend_from_slice(bytes);
+    }
+    fn stamp(&mut self, stamp: &Stamp) {
+        self.u64(stamp.epoch());
+        self.u16(stamp.gatekeeper() as u16);
+        self.vector(stamp.vector());
+    }
+    fn node(&mut self, node: Node) {
+        let (role, number) = match node {
+            Node::Gate(number) => (0, number),
+            Node::Shard(number) => (1, number),
+            Node::Oracle => (2, 0),
+            Node::Scribe => (3, 0),
+            Node::Keeper => (4, 0),
+        };
+        self.u8(role);
+        self.u16(number);
+    }
+    fn record(&mut self, record: &Record) {
+        self.stamp(&record.stamp);
+        self.list(&record.parts, |to, (shard, part)| {
+            to.u16(*shard);
+            to.bytes(part);
+        });
+    }
+    fn pairs(&mut self, pairs: &[(Stamp, Stamp)]) {
+        self.list(pairs, |to, (this, that)| {
+            to.stamp(this);
+            to.stamp(that);
+        });
+    }
+
+    fn body(&mut self, body: &Body) {
+        self.u8(kind(body));
+        match body {
+            Body::Announce(clock) | Body::Want(clock) | Body::Low(clock) | Body::Forget(clock) => {
+                self.vector(clock);
+            }
+            Body::Heard(counter) => self.u64(*counter),
+            Body::Item(item) => {
+                self.u64(item.number);
+                self.stamp(&item.stamp);
+                self.option(item.record.as_deref(), Writer::record);
+            }
+            Body::Pin { read, request, query } => {
+                self.stamp(read);
+                self.u64(*request);
+                self.bytes(query);
+            }
+            Body::Received { next, gap, questions } => {
+                self.u64(*next);
+                self.bool(*gap);
+                self.u64(*questions);
+            }
+            Body::Pinned { request, answer } => {
+                self.u64(*request);
+                self.bytes(answer);
+            }
+            Body::Ask { question, pairs } => {
+                self.u64(*question);
+                self.pairs(pairs);
+            }
+            Body::Told { question, answer } => {
+                self.u64(*question);
+                self.bool(answer.is_ok());
+                match answer {
+                    Ok(before) => self.list(before, |to, before| to.bool(*before)),
+                    Err(at) => self.u64(*at as u64),
+                }
+            }
+            Body::Order(gates) => self.u64(*gates as u64),
+            Body::Ordering => {}
+            Body::Executed { from, records, taken } => {
+                self.u64(*from);
+                self.list(records, |to, (stamp, shards)| {
+                    to.stamp(stamp);
+                    to.list(shards, |to, shard| to.u16(*shard));
+                });
+                self.option(taken.as_ref(), |to, taken| {
+                    to.list(taken, |to, stamp| to.option(stamp.as_ref(), Writer::stamp));
+                });
+            }
+            Body::Settled { next, place, frontier } => {
+                self.u64(*next);
+                self.u64(*place);
+                self.option(frontier.as_ref(), |to, frontier| to.vector(frontier));
+            }
+            Body::Alive { incarnation, ready } => {
+                self.u64(*incarnation);
+                self.bool(*ready);
+            }
+            Body::Begin { incarnation, members } => {
+                self.u64(*incarnation);
+                self.u64(members.epoch);
+                self.list(&members.gates, |to, gate| to.u16(*gate));
+                self.u16(members.shards);
+                self.u64(members.first_place);
+            }
+            Body::Open { incarnation } => self.u64(*incarnation),
+        }
+    }
+}
+
+/// The number of each kind, for good.
+fn kind(body: &Body) -> u8 {
+    match body {
+        Body::Announce(_) => 1,
+        Body::Heard(_) => 2,
+        Body::Item(_) => 3,
+        Body::Pin { .. } => 4,
+        Body::Received { .. } => 5,
+        Body::Want(_) => 6,
+        Body::Pinned { .. } => 7,
+        Body::Ask { .. } => 8,
+        Body::Told { .. } => 9,
+        Body::Order(_) => 10,
+        Body::Ordering => 11,
+        Body::Executed { .. } => 12,
+        Body::Settled { .. } => 13,
+        Body::Low(_) => 14,
+        Body::Forget(_) => 15,
+        Body::Alive { .. } => 16,
+        Body::Begin { .. } => 17,
+        Body::Open { .. } => 18,
+    }
+}
+
+/// Bytes that are not read yet.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*first)
+    }
+    fn u8(&mut self) -> Option<u8> {
+        self.take::<1>().map(|[byte]| byte)
+    }
+    fn u16(&mut self) -> Option<u16> {
+        self.take().map(u16::from_le_bytes)
+    }
+    fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+    fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+    fn bool(&mut self) -> Option<bool> {
+        match self.u8()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+    /// Each item takes a byte at least, so the bytes bound the count.
+    fn list<T>(&mut self, mut each: impl FnMut(&mut Reader<'a>) -> Option<T>) -> Option<Vec<T>> {
+        let count = self.u32()? as usize;
+        if count > self.0.len() {
+            return None;
+        }
+        let mut items = Vec::new();
+        for _ in 0..count {
+            items.push(each(self)?);
+        }
+        Some(items)
+    }
+    fn option<T>(&mut self, each: impl FnOnce(&mut Reader<'a>) -> Option<T>) -> Option<Option<T>> {
+        match self.bool()? {
+            true => each(self).map(Some),
+            false => Some(None),
+        }
+    }
+    fn vector(&mut self) -> Option<Box<[u64]>> {
+        let vector = self.list(Reader::u64)?;
+        (vector.len() <= GATEKEEPERS_MAX).then(|| vector.into())
+    }
+    fn bytes(&mut self) -> Option<Bytes> {
+        let length = self.u32()? as usize;
+        let (bytes, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(bytes.into())
+    }
+    fn stamp(&mut self) -> Option<Stamp> {
+        let (epoch, gate) = (self.u64()?, self.u16()?);
+        Stamp::from_parts(epoch, usize::from(gate), self.vector()?.into_vec())
+    }
+    fn node(&mut self) -> Option<Node> {
+        let (role, number) = (self.u8()?, self.u16()?);
+        match role {
+            0 => Some(Node::Gate(number)),
+            1 => Some(Node::Shard(number)),
+            2 => Some(Node::Oracle),
+            3 => Some(Node::Scribe),
+            4 => Some(Node::Keeper),
+            _ => None,
+        }
+    }
+    fn record(&mut self) -> Option<Arc<Record>> {
+        let stamp = self.stamp()?;
+        let parts = self.list(|from| Some((from.u16()?, from.bytes()?)))?;
+        Some(Arc::new(Record { stamp, parts }))
+    }
+    fn pairs(&mut self) -> Option<Vec<(Stamp, Stamp)>> {
+        self.list(|from| Some((from.stamp()?, from.stamp()?)))
+    }
+    fn members(&mut self) -> Option<Arc<Members>> {
+        let (epoch, gates) = (self.u64()?, self.list(Reader::u16)?);
+        let (shards, first_place) = (self.u16()?, self.u64()?);
+        Some(Arc::new(Members { epoch, gates, shards, first_place }))
+    }
+
+    fn body(&mut self) -> Option<Body> {
+        Some(match self.u8()? {
+            1 => Body::Announce(self.vector()?),
+            2 => Body::Heard(self.u64()?),
+            3 => Body::Item(Item {
+                number: self.u64()?,
+                stamp: self.stamp()?,
+                record: self.option(Reader::record)?,
+            }),
+            4 => Body::Pin { read: self.stamp()?, request: self.u64()?, query: self.bytes()? },
+            5 => Body::Received { next: self.u64()?, gap: self.bool()?, questions: self.u64()? },
+            6 => Body::Want(self.vector()?),
+            7 => Body::Pinned { request: self.u64()?, answer: self.bytes()? },
+            8 => Body::Ask { question: self.u64()?, pairs: self.pairs()? },
+            9 => {
+                let question = self.u64()?;
+                let answer = match self.bool()? {
+                    true => Ok(self.list(Reader::bool)?),
+                    false => Err(usize::try_from(self.u64()?).ok()?),
+                };
+                Body::Told { question, answer }
+            }
+            10 => Body::Order(usize::try_from(self.u64()?).ok()?),
+            11 => Body::Ordering,
+            12 => Body::Executed {
+                from: self.u64()?,
+                records: self.list(|from| Some((from.stamp()?, from.list(Reader::u16)?.into())))?,
+                taken: self.option(|from| from.list(|from| from.option(Reader::stamp)))?,
+            },
+            13 => Body::Settled {
+                next: self.u64()?,
+                place: self.u64()?,
+                frontier: self.option(Reader::vector)?,
+            },
+            14 => Body::Low(self.vector()?),
+            15 => Body::Forget(self.vector()?),
+            16 => Body::Alive { incarnation: self.u64()?, ready: self.bool()? },
+            17 => Body::Begin { incarnation: self.u64()?, members: self.members()? },
+            18 => Body::Open { incarnation: self.u64()? },
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
