@@ -12,6 +12,7 @@ pub mod fiber;
 pub mod files;
 pub mod machine;
 pub mod memory;
+pub mod net;
 pub mod panics;
 pub mod threads;
 pub mod watched_disk;

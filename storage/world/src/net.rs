@@ -1,0 +1,80 @@
+//! The network between processes of one cluster: frames to addresses, which may be lost, doubled or late, and never wait.
+//!
+//! ```text
+//!   send(address, frame) ──> queue of that address ──> thread: connect, write, connect anew ──> TCP ──> thread: read ──> inbox ──> receive
+//! ```
+//!
+//! Idea: what uses this sends again what matters, so a frame that finds a queue full or a peer gone is dropped and counted. [`TcpNet`] is the real one,
+//! [`SimNet`] one in memory, whose faults are drawn from a seed.
+//! Invariant: neither `send` nor a frame that comes in waits for anybody; all queues, frames, peers and waits have limits.
+
+mod sim;
+mod tcp;
+
+use std::time::Duration;
+
+pub use sim::{NetFaults, SimNet};
+pub use tcp::TcpNet;
+
+/// Bytes of one frame; a longer one is not sent, and ends the connection that it comes by.
+pub const FRAME_BYTES_MAX: usize = 64 << 20;
+/// Frames that wait for one peer; at the limit the next one is dropped.
+pub const PEER_FRAMES_MAX: usize = 4_096;
+/// Bytes that wait for one peer, or in the inbox; one frame may pass the limit.
+pub const QUEUED_BYTES_MAX: usize = 128 << 20;
+/// Frames that came and were not received; at the limit the next one is dropped.
+pub const INBOX_FRAMES_MAX: usize = 16_384;
+/// Addresses that one process sends to.
+pub const PEERS_MAX: usize = 256;
+/// Connections that one process takes; one more is closed at once.
+pub const CONNECTIONS_MAX: usize = 256;
+
+/// Why there is no network.
+#[derive(Debug)]
+pub enum NetError {
+    /// The address cannot be listened at.
+    Listen(String, std::io::Error),
+    /// Whoever reaches this address could take part: it needs a secret.
+    NeedsSecret(String),
+}
+
+impl std::fmt::Display for NetError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            NetError::Listen(address, error) => write!(f, "cannot listen at {address}: {error}"),
+            NetError::NeedsSecret(address) => {
+                write!(f, "{address} can be reached from other machines, so it needs a secret")
+            }
+        }
+    }
+}
+
+impl std::error::Error for NetError {}
+
+/// What became of frames so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct NetCounts {
+    /// Given to the network.
+    pub sent: u64,
+    /// Handed out.
+    pub received: u64,
+    /// Dropped, because a queue was full or a peer was not there.
+    pub dropped: u64,
+    /// Connections made to peers.
+    pub connects: u64,
+}
+
+/// One process' end of a network.
+pub trait Net: Send + Sync {
+    /// The address at which others reach this process.
+    fn address(&self) -> &str;
+    /// Sends a frame, or drops it. It never waits.
+    fn send(&self, to: &str, frame: Vec<u8>);
+    /// The next frame that came; waits for one, but no longer than this.
+    fn receive(&self, longest: Duration) -> Option<Vec<u8>>;
+    /// What became of frames so far.
+    fn counts(&self) -> NetCounts;
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use std::collections::BTreeSet;
+
+const SOON: Duration = Duration::from_secs(20);
+
+fn tcp(secret: &[u8]) -> TcpNet {
+    TcpNet::open("127.0.0.1:0", secret).unwrap()
+}
+
+/// Sends until something comes.
+fn until_it_comes(from: &dyn Net, to: &dyn Net, frame: &[u8]) -> Vec<u8> {
+    let until_ns = crate::clock::after_ns(SOON);
+    while crate::clock::monotonic_ns() < until_ns {
+        from.send(to.address(), frame.to_vec());
+        if let Some(frame) = to.receive(Duration::from_millis(50)) {
+            return frame;
+        }
+    }
+    panic!("nothing comes")
+}
+
+#[test]
+fn frames_of_any_length_come_in_order_both_ways() {
+    let (one, other) = (tcp(b"s"), tcp(b"s"));
+    for (from, to) in [(&one, &other), (&other, &one)] {
+        for length in [0, 1, 100, 70_000, 3 << 20] {
+            from.send(to.address(), vec![7; length]);
+            assert_eq!(to.receive(SOON), Some(vec![7; length]));
+        }
+        (0..1_000_u32).for_each(|number| from.send(to.address(), number.to_le_bytes().into()));
+        (0..1_000_u32).for_each(|number| assert_eq!(to.receive(SOON), Some(number.to_le_bytes().into())));
+        assert_eq!(from.counts().connects, 1);
+    }
+    assert_eq!(one.receive(Duration::from_millis(1)), None);
+    assert_eq!(one.counts().dropped + other.counts().dropped, 0);
+}
+
+#[test]
+fn who_does_not_know_the_secret_is_not_heard() {
+    let (host, stranger, friend) = (tcp(b"right"), tcp(b"wrong"), tcp(b"right"));
+    stranger.send(host.address(), vec![1]);
+    assert_eq!(host.receive(Duration::from_millis(300)), None);
+    assert_eq!(until_it_comes(&friend, &host, &[2]), [2]);
+    let outside = TcpNet::open("0.0.0.0:0", b"");
+    assert!(matches!(outside, Err(NetError::NeedsSecret(_))));
+}
+
+#[test]
+fn a_peer_that_is_gone_loses_frames_and_is_found_again() {
+    let (one, other) = (tcp(b""), tcp(b""));
+    assert_eq!(until_it_comes(&one, &other, &[1]), [1]);
+    let address = other.address().to_string();
+    drop(other);
+    for _ in 0..20 {
+        one.send(&address, vec![2]);
+        crate::threads::sleep(Duration::from_millis(5));
+    }
+    let again = TcpNet::open(&address, b"").unwrap();
+    assert_eq!(until_it_comes(&one, &again, &[3]).len(), 1);
+    assert!(one.counts().connects >= 2);
+}
+
+/// Nobody is there: what is sent is dropped, and nobody waits for it.
+#[test]
+fn queues_are_bounded_and_sending_never_waits() {
+    let one = tcp(b"");
+    let nobody = {
+        let gone = tcp(b"");
+        gone.address().to_string()
+    };
+    (0..3 * PEER_FRAMES_MAX).for_each(|_| one.send(&nobody, vec![0; 10]));
+    one.send(&nobody, vec![0; FRAME_BYTES_MAX + 1]);
+    let until_ns = crate::clock::after_ns(SOON);
+    while one.counts().dropped < 1 + PEER_FRAMES_MAX as u64 && crate::clock::monotonic_ns() < until_ns {
+        crate::threads::sleep(Duration::from_millis(5));
+    }
+    assert!(one.counts().dropped > PEER_FRAMES_MAX as u64, "{:?}", one.counts());
+    let names: Vec<String> = (1..=PEERS_MAX + 1).map(|port| format!("127.0.0.1:{port}")).collect();
+    let quiet = SimNet::network(&["a"], NetFaults::default(), 1);
+    names.iter().for_each(|name| quiet[0].send(name, vec![1]));
+    assert_eq!(quiet[0].counts().dropped, names.len() as u64);
+}
+
+/// Bytes of somebody else end the connection, and nothing else.
+#[test]
+fn what_is_no_frame_is_not_heard() {
+    use std::io::Write;
+    let (host, friend) = (tcp(b""), tcp(b""));
+    let hello = b"TWNET1\0\0".to_vec();
+    let too_long =
+        [hello.clone(), (FRAME_BYTES_MAX as u32 + 1).to_le_bytes().to_vec(), vec![0; 100]].concat();
+    let cut_short = [hello, 100_u32.to_le_bytes().to_vec(), vec![0; 50]].concat();
+    for bytes in [b"GET / HTTP/1.1\r\n\r\n".to_vec(), too_long, cut_short, Vec::new()] {
+        let mut socket = std::net::TcpStream::connect(host.address()).unwrap();
+        socket.write_all(&bytes).unwrap();
+    }
+    assert_eq!(until_it_comes(&friend, &host, &[5]), [5]);
+    assert_eq!(host.counts().received, 1);
+}
+
+#[test]
+fn the_simulated_one_loses_doubles_and_reorders_and_cuts_one_way() {
+    let faults = NetFaults { loss: 0.2, doubled: 0.2, late: 0.3, late_max: Duration::from_millis(20) };
+    let nets = SimNet::network(&["a", "b"], faults, 3);
+    (0..500_u16).for_each(|number| nets[0].send("b", number.to_le_bytes().into()));
+    let mut got: Vec<u16> = Vec::new();
+    while let Some(frame) = nets[1].receive(Duration::from_millis(50)) {
+        got.push(u16::from_le_bytes([frame[0], frame[1]]));
+    }
+    let different: BTreeSet<u16> = got.iter().copied().collect();
+    assert!(different.len() < 500 && different.len() > 300, "{} of 500", different.len());
+    assert!(got.len() > different.len() && !got.is_sorted());
+    nets[0].cut("a", "b");
+    nets[0].send("b", vec![1, 1]);
+    assert_eq!(nets[1].receive(Duration::from_millis(30)), None);
+    nets[0].heal();
+    assert_eq!(until_it_comes(&nets[0], &nets[1], &[2, 2]), [2, 2]);
+}
