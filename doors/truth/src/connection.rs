@@ -13,12 +13,19 @@ const SILENT_MS: u32 = 2_000;
 /// transaction, so that what the others have committed is in its snapshot.
 pub(crate) const TURN: &str = "LOCK TABLE tw_epoch IN EXCLUSIVE MODE";
 
+/// A group's transaction is on disk only when a later one is, so that the next gate does not wait for the disk to have its turn.
+const FLUSH_LATER: &str = "SET LOCAL synchronous_commit = off";
+/// The later one: it writes something that nobody reads, and the database answers when that and all before it are on disk.
+const FLUSH: &str = "SELECT pg_logical_emit_message(true, 'tanglewood', '')";
+
 pub(crate) struct Connection {
     pub(crate) client: Client,
     pub(crate) write: Statement,
     pub(crate) replica: Replica,
     /// Does the database know [`TURN`]?
     pub(crate) takes_turns: bool,
+    /// Does it know [`FLUSH`]?
+    flushes_later: bool,
 }
 
 impl Connection {
@@ -27,11 +34,24 @@ impl Connection {
             "SET statement_timeout = {STATEMENT_TIMEOUT_MS}; SET idle_in_transaction_session_timeout = {SILENT_MS}"
         ))?;
         let write = client.prepare(WRITE)?;
-        let takes_turns = client.batch_execute(&format!("BEGIN; {TURN}; COMMIT")).is_ok();
-        if !takes_turns {
-            client.batch_execute("ROLLBACK")?;
-        }
-        Ok(Connection { client, write, replica: Replica::default(), takes_turns })
+        let takes_turns = knows(&mut client, TURN)?;
+        let flushes_later = knows(&mut client, &format!("{FLUSH_LATER}; {FLUSH}"))?;
+        Ok(Connection { client, write, replica: Replica::default(), takes_turns, flushes_later })
+    }
+
+    /// What begins a group's transaction, and how many statements that are.
+    pub(crate) fn begin(&self) -> (String, usize) {
+        let mut statements = vec!["BEGIN ISOLATION LEVEL SERIALIZABLE"];
+        statements.extend(self.takes_turns.then_some(TURN));
+        statements.extend(self.flushes_later.then_some(FLUSH_LATER));
+        (statements.join("; "), statements.len())
+    }
+
+    /// Commits. What others see before it is on disk is answered to nobody before that: every answer comes after a flush of its own, which is
+    /// later in the log.
+    pub(crate) fn commit(&mut self) -> Result<(), Error> {
+        let later = if self.flushes_later { FLUSH } else { "" };
+        self.client.batch_execute(&format!("COMMIT; {later}"))
     }
 
     /// Rolls back, and forgets what the transaction has decided. False where that is not possible.
@@ -52,4 +72,13 @@ impl Connection {
         }
         Ok(all)
     }
+}
+
+/// Can the database do this?
+fn knows(client: &mut Client, statements: &str) -> Result<bool, Error> {
+    let knows = client.batch_execute(&format!("BEGIN; {statements}; COMMIT")).is_ok();
+    if !knows {
+        client.batch_execute("ROLLBACK")?;
+    }
+    Ok(knows)
 }

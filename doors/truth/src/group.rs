@@ -4,10 +4,10 @@
 //!   BEGIN · turn · epoch · gates · what other groups touched · chunks     one round trip
 //!   decide, by the copy of the rows                                       in memory
 //!   gate's row · group's row · one row of the log a commit                one round trip
-//!   COMMIT                                                                one round trip
+//!   COMMIT · flush                                                        one round trip
 //! ```
 
-use crate::connection::{Connection, TURN};
+use crate::connection::Connection;
 use crate::replica::Replica;
 use crate::{encode, signed, touched};
 use postgres::{Error, SimpleQueryRow};
@@ -71,7 +71,7 @@ pub(crate) fn commit(
     let number = begun.last_number + 1;
     let verdicts = connection.replica.decide(number, proposed);
     write(connection, (epoch, seat, group), begun.clock, number, proposed, &verdicts)?;
-    connection.client.batch_execute("COMMIT")?;
+    connection.commit()?;
     Ok(verdicts)
 }
 
@@ -88,10 +88,7 @@ fn begin(
     let number = connection.replica.number();
     let missing: Vec<String> =
         connection.replica.missing_chunks(proposed).iter().map(u32::to_string).collect();
-    let mut statements = String::from("BEGIN ISOLATION LEVEL SERIALIZABLE;");
-    if connection.takes_turns {
-        statements.push_str(TURN);
-    }
+    let (mut statements, first) = connection.begin();
     statements.push_str(&format!(
         ";SELECT epoch, frontier FROM tw_epoch WHERE one = 1
         ;SELECT seat, last_group, number, clock FROM tw_gate WHERE epoch = {epoch}
@@ -104,7 +101,7 @@ fn begin(
         ));
     }
     let results = connection.run(&statements)?;
-    let mut results = results.into_iter().skip(1 + usize::from(connection.takes_turns));
+    let mut results = results.into_iter().skip(first);
     let [head, gates, groups, chunks] = std::array::from_fn(|_| results.next().unwrap_or_default());
     let replica = &mut connection.replica;
     let is_open = head.first().is_some_and(|row| number_of(row, 0) == epoch);
@@ -146,7 +143,7 @@ fn past(
     let counters: Vec<i64> = group.iter().map(|one| one.record.stamp.counter() as i64).collect();
     let read = "SELECT counter FROM tw_log WHERE epoch = $1 AND seat = $2 AND counter = ANY($3)";
     let rows = connection.client.query(read, &[&(epoch as i64), &(seat as i32), &counters])?;
-    connection.client.batch_execute("COMMIT")?;
+    connection.commit()?;
     let known: BTreeSet<i64> = rows.iter().map(|row| row.get(0)).collect();
     let verdict =
         |counter: &i64| if known.contains(counter) { Verdict::Committed } else { otherwise.clone() };
