@@ -190,3 +190,26 @@ fn a_gate_that_was_silent_decides_by_what_others_committed() {
         assert_eq!(early.commit(1, 0, group, &[one]), Ok(vec![past]));
     }
 }
+
+/// The turn of a group ends before it is on disk, its answer comes after. So a database that is killed has all that was answered.
+#[test]
+fn what_was_answered_outlives_a_crash_of_the_database() {
+    let Some(mut server) = Server::start() else { return };
+    let mut truth = server.truth();
+    truth.create_chunks(&[(0, 0)]).unwrap();
+    assert_eq!(truth.bump(0), Ok(1));
+    let mut clock = Gatekeeper::new(0, 1);
+    clock.hear(1, &[]);
+    let mut answered = Vec::new();
+    for group in 1..=40 {
+        let record = Record { stamp: clock.stamp(), parts: vec![(0, vec![1; 100].into())] };
+        answered.push(record.stamp.clone());
+        let (reads, writes, moves) = (Vec::new(), vec![group % 7], Vec::new());
+        let one = Proposed { base: None, reads, writes, routes: vec![(0, 0)], moves, record };
+        assert_eq!(truth.commit(1, 0, group, &[one]), Ok(vec![Verdict::Committed]));
+    }
+    server.crash();
+    truth = server.truth();
+    assert_eq!(truth.bump(1), Ok(2));
+    assert_eq!(truth.unplaced(1_000), Ok((0, answered)));
+}

@@ -15,6 +15,7 @@ const FOLDERS: [&str; 5] = [
 ];
 
 pub struct Server {
+    bin: String,
     folder: String,
     process: Child,
 }
@@ -28,6 +29,14 @@ fn command(program: &str) -> Command {
     }
     command.current_dir("/").stderr(Stdio::null());
     command
+}
+
+fn run(bin: &str, folder: &str) -> Child {
+    command(&format!("{bin}postgres"))
+        .args(["-D", &format!("{folder}/data"), "-k", folder, "-c", "listen_addresses="])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
 }
 
 impl Server {
@@ -52,15 +61,30 @@ impl Server {
             .stdout(Stdio::null())
             .status();
         assert!(made.is_ok_and(|status| status.success()), "initdb failed in {data}");
-        let process = command(&format!("{bin}postgres"))
-            .args(["-D", &data, "-k", &folder, "-c", "listen_addresses="])
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        let server = Server { folder, process };
+        let process = run(bin, &folder);
+        let server = Server { bin: bin.to_string(), folder, process };
+        server.await_answer();
+        Some(server)
+    }
+    /// Kills the server, without a word to it, and starts it again on what is on disk.
+    #[allow(dead_code)]
+    pub fn crash(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+        // While processes of the old one are left it does not start.
+        for _ in 0..100 {
+            self.process = run(&self.bin, &self.folder);
+            world::threads::sleep(Duration::from_millis(300));
+            if self.process.try_wait().unwrap().is_none() {
+                break;
+            }
+        }
+        self.await_answer();
+    }
+    fn await_answer(&self) {
         for _ in 0..600 {
-            if PostgresTruth::connect(&server.address()).is_ok() {
-                return Some(server);
+            if PostgresTruth::connect(&self.address()).is_ok() {
+                return;
             }
             world::threads::sleep(Duration::from_millis(100));
         }
