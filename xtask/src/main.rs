@@ -1,7 +1,8 @@
 //! One command says yes or no: `cargo xtask check`.
 //!
 //! Each step is a file: the house rules ([`tidy`]), then formatting, lints and tests through cargo. Steps run in order of how quickly
-//! they fail. `mutants` asks how much the tests notice, by a program of its own. No dependency, so that it builds in a second.
+//! they fail. `mutants` asks how much the tests notice, by a program of its own. One dependency, which reads what cargo
+//! tells of the workspace, so that it builds in seconds.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -10,6 +11,7 @@
 
 mod circles;
 mod dist;
+mod names;
 mod panics;
 mod rooms;
 mod tidy;

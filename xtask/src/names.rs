@@ -1,0 +1,89 @@
+//! Names of types: each is defined in [`ROOMS_MAX`] crates of the product at most, so that a word means one thing. Those that were defined in
+//! more stand in [`KNOWN`], with the number of crates, which may only shrink.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Crates that may define a type of one name.
+const ROOMS_MAX: usize = 2;
+
+/// Where the product lies.
+const PRODUCT: [&str; 4] = ["storage/", "language/", "engine/", "doors/"];
+
+/// Names that more crates define, one a line with the number of crates.
+const KNOWN: &str = include_str!("names.txt");
+
+/// Holds the names against the list.
+pub fn check(root: &Path, sources: &[PathBuf], faults: &mut Vec<String>) {
+    let mut rooms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for file in sources {
+        let path = file.strip_prefix(root).unwrap_or(file).display().to_string();
+        let is_product = PRODUCT.iter().any(|folder| path.starts_with(folder));
+        let Some((room, _)) = path.split_once("/src/").filter(|_| is_product && !crate::tidy::is_test(file))
+        else {
+            continue;
+        };
+        for name in types(&std::fs::read_to_string(file).unwrap_or_default()) {
+            rooms.entry(name).or_default().insert(room.to_string());
+        }
+    }
+    let known = known(KNOWN);
+    for (name, rooms) in rooms {
+        let allowed = known.get(name.as_str()).copied().unwrap_or(ROOMS_MAX).max(ROOMS_MAX);
+        if rooms.len() > allowed {
+            let rooms: Vec<String> = rooms.into_iter().collect();
+            faults.push(format!(
+                "a type `{name}` is defined in {} crates, at most {allowed} may: {}; name yours for what it is",
+                rooms.len(),
+                rooms.join(", ")
+            ));
+        }
+    }
+}
+
+fn known(list: &str) -> BTreeMap<&str, usize> {
+    list.lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter_map(|(name, n)| Some((name, n.parse().ok()?)))
+        .collect()
+}
+
+/// Types that a file defines at its own level, above its tests.
+fn types(text: &str) -> impl Iterator<Item = String> {
+    let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
+    lines.filter_map(|line| {
+        let code = match line.strip_prefix("pub") {
+            Some(behind) => {
+                behind.strip_prefix('(').and_then(|scope| scope.split_once(')')).map_or(behind, |(_, c)| c)
+            }
+            None => line,
+        };
+        // Only what stands at the very beginning, or behind its visibility.
+        let code = if line.starts_with("pub") { code.trim_start() } else { code };
+        let code = code.strip_prefix("unsafe ").unwrap_or(code);
+        let kinds = ["struct ", "enum ", "trait ", "type ", "union "];
+        let name = kinds.iter().find_map(|kind| code.strip_prefix(kind))?;
+        let end = name.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(name.len());
+        Some(name[..end].to_string())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_read_off_the_beginnings_of_lines() {
+        let text = "pub(in crate::x) struct A<T> {\n    type B = u8;\n}\nunsafe trait C {}\npub type D = A<u8>;\nenum E {\n}\n\
+                    // struct F\n#[cfg(test)]\nstruct G;";
+        assert_eq!(types(text).collect::<Vec<_>>(), ["A", "C", "D", "E"]);
+    }
+
+    #[test]
+    fn the_list_is_sorted_and_of_names_that_too_many_define() {
+        let names: Vec<&str> = KNOWN.lines().filter_map(|line| line.split(' ').next()).collect();
+        assert!(names.is_sorted(), "sort names.txt");
+        assert!(known(KNOWN).values().all(|rooms| *rooms > ROOMS_MAX));
+        assert_eq!(known(KNOWN).len(), KNOWN.lines().count());
+    }
+}
