@@ -16,6 +16,11 @@ use tanglewood_standing::{
 use transact::{Engine, Mode, OpenOptions, Transaction};
 use world::chance::Chance;
 
+/// Commits whose graph makes what a query keeps weigh more than the query itself.
+const BYTE_COMMITS: usize = 400;
+/// Bytes that may be said too many, or too few, besides a sixth.
+const BYTES_SLACK: isize = 300;
+
 type Answer = BTreeMap<String, isize>;
 
 fn begin(from: Option<Resume>, snapshot: bool) -> Begin {
@@ -54,6 +59,23 @@ const QUERIES: &[&str] = &[
     "MATCH (a:P)-[:R*1..3]->(b:Q) RETURN id(a) AS a, id(b) AS b, count(*) AS n",
     "MATCH (a:P)-[:R]->(b) WITH a.x AS x, collect(b.x) AS c, collect(DISTINCT b.x) AS d RETURN x, size(c) AS c, size(d) AS d",
     "MATCH (a:P) RETURN a.g AS g, percentileDisc(a.x, 0.5) AS m, stDev(a.x) > 0.5 AS s",
+    "MATCH (a:P {x: 2})-[:R*2..3]->(a) RETURN DISTINCT id(a) AS a",
+    "MATCH (a:P)-[:R*]->(a) RETURN count(DISTINCT a) AS n",
+    "MATCH (a:P) WHERE EXISTS { (a)-[:R*1..4]->(a) } RETURN id(a) AS a",
+    "MATCH (a:P)-[:R*1..4]->(b:Q) WHERE a.x = b.x RETURN DISTINCT id(a) AS a, id(b) AS b",
+    "MATCH (a:P {x: 1}), (b:Q) MATCH p = shortestPath((a)-[:R*..4]->(b)) RETURN id(a) AS a, id(b) AS b, length(p) AS l",
+    "MATCH (a:P {x: 1}), (b:Q {x: 2}) MATCH p = shortestPath((a)-[*..5]-(b)) RETURN id(a) AS a, id(b) AS b, length(p) AS l",
+    "MATCH (a:P {x: 1}), (b:P {x: 1}) MATCH p = shortestPath((a)-[:R*1..6]->(b)) RETURN id(a) AS a, id(b) AS b, length(p) AS l",
+    "MATCH (a:P {x: 5})<-[:R*]-(b:Q) WHERE b.x > 1 RETURN DISTINCT id(a) AS a, id(b) AS b",
+    "MATCH (a:P)-[:R]->(b) OPTIONAL MATCH (b)-[:S]->(c) WITH a, collect(c.x) AS c RETURN id(a) AS a, reduce(s = 0, v IN c | s + v * v + 1) AS s",
+    "MATCH (a:P) WITH a.g AS g, collect(a.x) AS c RETURN g, reduce(s = 0, v IN c | s + v * v + 1) AS s",
+    "MATCH (a:P) WITH a, COLLECT { MATCH (a)-[:R]->(b) RETURN b.x } AS c RETURN id(a) AS a, size(c) AS n, size([v IN c WHERE v IS NULL]) AS z",
+    "MATCH (a:P) WITH a, [(a)-[:R]->(b) | b.x] AS c RETURN id(a) AS a, reduce(s = 0, v IN [v IN c WHERE v IS NOT NULL] | s + v * v + 1) AS s",
+    "MATCH (a:P) WITH a ORDER BY a.x DESC, id(a) WITH collect(a.x) AS c RETURN c",
+    "MATCH (a:P)-[:R]->(b)-[:S]->(c) WHERE a.x + c.x > b.x RETURN id(a) AS a, id(b) AS b, id(c) AS c",
+    "MATCH (a:P)-[r:R]->(b) WHERE r.w > a.x OR b.x IS NULL RETURN id(a) AS a, id(r) AS r",
+    "MATCH (a:P)-[:R*0..2]->(b) WHERE a.x < b.x RETURN id(a) AS a, id(b) AS b, count(*) AS n",
+    "MATCH (a:P)-[:R]->(b), (c:Q)-[:S]->(b) WHERE a.x = c.x RETURN id(a) AS a, id(b) AS b, id(c) AS c",
     "RETURN 1 AS one",
 ];
 
@@ -422,4 +444,31 @@ fn readers_go_on_behind_a_mark() {
         let foreign = keeper.subscribe(texts[1], &|_| None, begin(from, false)).map(|_| ()).unwrap_err();
         assert!(matches!(foreign, StandingError::ForeignMark), "{foreign}");
     }
+}
+
+/// Bytes that a query says it keeps, and those that dropping it gives back.
+fn bytes(engine: &Engine, text: &str) -> (isize, isize) {
+    let keeper = Keeper::new(engine.clone(), 1);
+    create(&keeper, "q", text).unwrap();
+    turns(&keeper, 1);
+    let (said, before) = (keeper.list()[0].bytes as isize, heap::held_by_thread());
+    keeper.drop_query("q").unwrap();
+    (said, before - heap::held_by_thread())
+}
+
+/// What a query says that it keeps of a graph is what dropping it gives back, besides what it takes with no graph; for every kind of step.
+#[test]
+fn bytes_are_those_of_the_allocator() {
+    let (empty, full, mut chance) = (engine(), engine(), Chance::seeded(11));
+    let mut known = Known::default();
+    (0..BYTE_COMMITS).for_each(|_| drop(known.commit(&full, &mut chance)));
+    let mut faults = Vec::new();
+    for text in QUERIES {
+        let ((said_of_none, given_of_none), (said, given)) = (bytes(&empty, text), bytes(&full, text));
+        let (said, given) = (said - said_of_none, given - given_of_none);
+        if (said - given).abs() > BYTES_SLACK + given / 6 {
+            faults.push(format!("{said} bytes are said, {given} were given: {text}"));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
