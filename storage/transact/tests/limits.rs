@@ -14,8 +14,8 @@ use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{LABEL_COUNT_MAX, NAME_BYTES_MAX};
 use store::{Change, EdgeScratch, LabelFilter, Snapshot};
+use store::{LABEL_COUNT_MAX, NAME_BYTES_MAX};
 use tanglewood_transact::{
     Engine, History, IndexRequest, Mode, Moment, NAMES_BYTES_ENOUGH, OpenOptions, PAST_SNAPSHOTS_MAX,
     RECENT_GROUPS_MAX, TransactError, Transaction, backup, check, open_backing, restore,

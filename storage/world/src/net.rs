@@ -72,6 +72,8 @@ pub trait Net: Send + Sync {
     fn send(&self, to: &str, frame: Vec<u8>);
     /// The next frame that came; waits for one, but no longer than this.
     fn receive(&self, longest: Duration) -> Option<Vec<u8>>;
+    /// Makes who waits in `receive`, or the next who does, come back at once.
+    fn wake(&self);
     /// What became of frames so far.
     fn counts(&self) -> NetCounts;
 }

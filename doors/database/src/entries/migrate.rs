@@ -11,8 +11,8 @@ use crate::users::entry::User;
 use plan::StatementKind;
 use plan::accounts::AccountCommand;
 use std::path::Path;
-use store::{ENTRY_BYTES_MAX, ENTRY_NAME_BYTES_MAX};
 use store::{Change, Entries, EntryKind};
+use store::{ENTRY_BYTES_MAX, ENTRY_NAME_BYTES_MAX};
 use transact::Engine;
 use world::disk::Disk;
 

@@ -28,6 +28,7 @@ struct Hub {
     /// Frames by their time, for each name.
     inboxes: BTreeMap<String, BTreeMap<(u64, u64), Vec<u8>>>,
     cut: BTreeSet<(String, String)>,
+    woken: BTreeSet<String>,
     counts: BTreeMap<String, NetCounts>,
 }
 
@@ -51,6 +52,7 @@ impl SimNet {
             number: 0,
             inboxes: names.iter().map(|name| (name.to_string(), BTreeMap::new())).collect(),
             cut: BTreeSet::new(),
+            woken: BTreeSet::new(),
             counts: BTreeMap::new(),
         };
         let shared = Arc::new(Shared { hub: Mutex::new(hub), came: Condvar::new() });
@@ -111,11 +113,15 @@ impl Net for SimNet {
                 Some(frame) => frame.key().0.min(until_ns),
                 None => until_ns,
             };
-            if until_ns <= now_ns {
+            if until_ns <= now_ns || hub.woken.remove(&self.name) {
                 return None;
             }
             self.shared.came.wait_for(&mut hub, Duration::from_nanos(due_ns - now_ns));
         }
+    }
+    fn wake(&self) {
+        self.shared.hub.lock().woken.insert(self.name.clone());
+        self.shared.came.notify_all();
     }
     fn counts(&self) -> NetCounts {
         self.shared.hub.lock().counts.get(&self.name).copied().unwrap_or_default()

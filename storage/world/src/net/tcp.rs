@@ -37,36 +37,49 @@ const BREATH: Duration = Duration::from_millis(20);
 /// Frames that wait, up to a number and a size.
 #[derive(Default)]
 struct Queue {
-    frames: Mutex<(VecDeque<Vec<u8>>, usize)>,
+    waiting: Mutex<Waiting>,
     came: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    frames: VecDeque<Vec<u8>>,
+    bytes: usize,
+    woken: bool,
 }
 
 impl Queue {
     /// False where it is full.
     fn push(&self, frame: Vec<u8>, frames_max: usize) -> bool {
-        let mut queue = self.frames.lock();
-        if queue.0.len() >= frames_max || queue.1 >= QUEUED_BYTES_MAX {
+        let mut waiting = self.waiting.lock();
+        if waiting.frames.len() >= frames_max || waiting.bytes >= QUEUED_BYTES_MAX {
             return false;
         }
-        queue.1 += frame.len();
-        queue.0.push_back(frame);
-        drop(queue);
+        waiting.bytes += frame.len();
+        waiting.frames.push_back(frame);
+        drop(waiting);
         self.came.notify_one();
         true
     }
     fn pop(&self, longest: Duration) -> Option<Vec<u8>> {
-        let mut queue = self.frames.lock();
-        if queue.0.is_empty() {
-            self.came.wait_while_for(&mut queue, |queue| queue.0.is_empty(), longest);
+        let mut waiting = self.waiting.lock();
+        if waiting.frames.is_empty() && !longest.is_zero() {
+            let idle = |waiting: &mut Waiting| waiting.frames.is_empty() && !waiting.woken;
+            self.came.wait_while_for(&mut waiting, idle, longest);
+            waiting.woken = false;
         }
-        let frame = queue.0.pop_front()?;
-        queue.1 -= frame.len();
+        let frame = waiting.frames.pop_front()?;
+        waiting.bytes -= frame.len();
         Some(frame)
     }
+    fn wake(&self) {
+        self.waiting.lock().woken = true;
+        self.came.notify_all();
+    }
     fn clear(&self) -> u64 {
-        let mut queue = self.frames.lock();
-        queue.1 = 0;
-        queue.0.drain(..).count() as u64
+        let mut waiting = self.waiting.lock();
+        waiting.bytes = 0;
+        waiting.frames.drain(..).count() as u64
     }
 }
 
@@ -161,6 +174,9 @@ impl Net for TcpNet {
         let frame = self.shared.inbox.pop(longest);
         self.shared.received.fetch_add(u64::from(frame.is_some()), Ordering::Relaxed);
         frame
+    }
+    fn wake(&self) {
+        self.shared.inbox.wake();
     }
     fn counts(&self) -> NetCounts {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);

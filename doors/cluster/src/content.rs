@@ -1,0 +1,13 @@
+//! What a shard holds: records go in by place, queries are answered as of a place.
+
+use protocol::Bytes;
+
+/// The store of one shard. All versions that a read may still ask for are there: places between the last one and the oldest open read.
+pub trait Content: Send {
+    /// Everything is lost; the parts of all records follow, from place 1 on.
+    fn reset(&mut self);
+    /// Executes this shard's part of a record at the next place. Places rise by one.
+    fn apply(&mut self, place: u64, part: &[u8]);
+    /// Answers a query as of this place.
+    fn query(&mut self, place: u64, query: &[u8]) -> Bytes;
+}

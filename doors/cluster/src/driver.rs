@@ -1,0 +1,206 @@
+//! One process of the cluster: a thread that steps its machine, and one that makes its calls to truth.
+
+use crate::addresses::Addresses;
+use crate::content::Content;
+use crate::handle::{GateHandle, Told, Waiting};
+use crate::inputs::Inputs;
+use crate::machine::{Machine, Publish};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use parking_lot::Mutex;
+use protocol::message::{Body, Message};
+use protocol::{
+    Call, CommitId, Gate, Input, Keeper, Node, Oracle, Output, Rules, Scribe, Shard, Timing, Truth, Unknown,
+    perform, wire,
+};
+use std::sync::Arc;
+use std::time::Duration;
+use world::clock;
+use world::net::Net;
+use world::threads::{self, Thread};
+
+/// A machine without inputs is stepped so often.
+const TICK: Duration = Duration::from_millis(2);
+/// Calls of truth that wait; the outcome of one more is unknown.
+const CALLS_MAX: usize = 256;
+
+/// A process that runs until this is dropped.
+pub struct Driver {
+    inputs: Arc<Inputs>,
+    waiting: Arc<Mutex<Waiting>>,
+    thread: Option<Thread<()>>,
+    truth: Option<Thread<()>>,
+}
+
+/// What a process needs beside its machine.
+struct Running {
+    node: Node,
+    addresses: Addresses,
+    inputs: Arc<Inputs>,
+    calls: Option<Sender<(u64, Call)>>,
+    waiting: Arc<Mutex<Waiting>>,
+}
+
+impl Driver {
+    /// A gate, and the way into it.
+    pub fn gate(
+        number: u16,
+        net: Box<dyn Net>,
+        addresses: Addresses,
+        timing: Timing,
+        truth: Box<dyn Truth + Send>,
+    ) -> std::io::Result<(Driver, GateHandle)> {
+        let gate = Gate::new(number, incarnation(), timing, Rules::default());
+        let (gate, inputs) = (Arc::new(Mutex::new(gate)), Arc::new(Inputs::new(net)));
+        let waiting = Arc::new(Mutex::new(Waiting::default()));
+        let handle = GateHandle { gate: gate.clone(), inputs: inputs.clone(), waiting: waiting.clone() };
+        let machine = Machine::Gate(gate);
+        let driver = run(Node::Gate(number), machine, inputs, addresses, Some(truth), waiting)?;
+        Ok((driver, handle))
+    }
+    /// A shard with an empty content, which it fills from truth.
+    pub fn shard(
+        number: u16,
+        net: Box<dyn Net>,
+        addresses: Addresses,
+        timing: Timing,
+        truth: Box<dyn Truth + Send>,
+        content: Box<dyn Content>,
+    ) -> std::io::Result<Driver> {
+        let shard = Shard::new(number, incarnation(), timing, Rules::default());
+        let machine = Machine::Shard(Box::new(shard), content);
+        let inputs = Arc::new(Inputs::new(net));
+        run(Node::Shard(number), machine, inputs, addresses, Some(truth), Arc::default())
+    }
+    /// The oracle. It keeps what it decided in memory: another one in its place answers nothing of an epoch that has begun before.
+    pub fn oracle(net: Box<dyn Net>, addresses: Addresses) -> std::io::Result<Driver> {
+        let machine = Machine::Oracle(Box::new(Oracle::new(Rules::default())));
+        run(Node::Oracle, machine, Arc::new(Inputs::new(net)), addresses, None, Arc::default())
+    }
+    /// The scribe; each commit that has got its place in the cluster's sequence is told.
+    pub fn scribe(
+        net: Box<dyn Net>,
+        addresses: Addresses,
+        timing: Timing,
+        truth: Box<dyn Truth + Send>,
+        publish: impl FnMut(u64, CommitId) + Send + 'static,
+    ) -> std::io::Result<Driver> {
+        let scribe = Scribe::new(incarnation(), timing, Rules::default());
+        let publish: Publish = Box::new(publish);
+        let machine = Machine::Scribe(Box::new(scribe), publish);
+        let inputs = Arc::new(Inputs::new(net));
+        run(Node::Scribe, machine, inputs, addresses, Some(truth), Arc::default())
+    }
+    /// The keeper of the epoch.
+    pub fn keeper(
+        net: Box<dyn Net>,
+        addresses: Addresses,
+        timing: Timing,
+        truth: Box<dyn Truth + Send>,
+    ) -> std::io::Result<Driver> {
+        let (gates, shards) = (addresses.gates.len() as u16, addresses.shards.len() as u16);
+        let machine = Machine::Keeper(Box::new(Keeper::new(gates, shards, timing)));
+        let inputs = Arc::new(Inputs::new(net));
+        run(Node::Keeper, machine, inputs, addresses, Some(truth), Arc::default())
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.inputs.close();
+        // The thread of the machine holds the way to that of truth, which ends when nobody can call any more.
+        self.thread.take();
+        self.truth.take();
+        self.waiting.lock().end();
+    }
+}
+
+/// A number that no other life of this process has, unless the clock was set back in between.
+fn incarnation() -> u64 {
+    clock::wall_us()
+}
+
+fn run(
+    node: Node,
+    machine: Machine,
+    inputs: Arc<Inputs>,
+    addresses: Addresses,
+    truth: Option<Box<dyn Truth + Send>>,
+    waiting: Arc<Mutex<Waiting>>,
+) -> std::io::Result<Driver> {
+    let (mut calls, mut thread_of_truth) = (None, None);
+    if let Some(truth) = truth {
+        let (sender, receiver) = bounded(CALLS_MAX);
+        let answers = inputs.clone();
+        let thread = threads::try_spawn("cluster-truth", move || serve_calls(truth, &receiver, &answers))?;
+        (calls, thread_of_truth) = (Some(sender), Some(thread));
+    }
+    let running = Running { node, addresses, inputs: inputs.clone(), calls, waiting: waiting.clone() };
+    let thread = threads::try_spawn("cluster-step", move || running.serve(machine))?;
+    Ok(Driver { inputs, waiting, thread: Some(thread), truth: thread_of_truth })
+}
+
+/// Makes calls of truth, one after another, until nobody can make one any more.
+fn serve_calls(mut truth: Box<dyn Truth + Send>, calls: &Receiver<(u64, Call)>, answers: &Inputs) {
+    for (token, call) in calls {
+        let answer = perform(&mut *truth, &call);
+        let is_put = answers.put(Input::Answer { token, answer });
+        debug_assert!(is_put || answers.is_closed(), "there are fewer answers than places for them");
+    }
+}
+
+impl Running {
+    fn serve(self, mut machine: Machine) {
+        let mut tick_ns = 0;
+        while !self.inputs.is_closed() {
+            let left = Duration::from_nanos(tick_ns - clock::monotonic_ns().min(tick_ns));
+            let mut inputs = self.inputs.take(left, &self.addresses);
+            let now_ns = clock::monotonic_ns();
+            if now_ns >= tick_ns {
+                tick_ns = clock::after_ns(TICK);
+                inputs.push(Input::Tick);
+            }
+            if inputs.is_empty() {
+                continue;
+            }
+            for output in machine.step(now_ns / 1_000, inputs) {
+                self.carry_out(&mut machine, output);
+            }
+        }
+    }
+
+    fn send(&self, to: Node, message: &Message) {
+        if let Some(address) = self.addresses.of(to) {
+            self.inputs.net().send(address, wire::encode(self.node, message));
+        }
+    }
+
+    fn carry_out(&self, machine: &mut Machine, output: Output) {
+        match (output, machine) {
+            (Output::Send { to, message }, _) => self.send(to, &message),
+            (Output::Call { token, call }, _) => {
+                let taken = self.calls.as_ref().is_some_and(|calls| calls.try_send((token, call)).is_ok());
+                if !taken {
+                    self.inputs.put(Input::Answer { token, answer: Err(Unknown) });
+                }
+            }
+            (Output::Answered { request, answers }, _) => {
+                self.waiting.lock().tell(request, Told::Answered(answers));
+            }
+            (Output::Ended { request, end }, _) => self.waiting.lock().tell(request, Told::Ended(end)),
+            (Output::Reset, Machine::Shard(_, content)) => content.reset(),
+            (Output::Apply { place, record }, Machine::Shard(_, content)) => {
+                let own = record.parts.iter().find(|(shard, _)| Node::Shard(*shard) == self.node);
+                // A record of other shards, from the log of all, changes nothing here; its place is taken.
+                content.apply(place, own.map_or(&[][..], |(_, part)| part));
+            }
+            (Output::Query { gate, read, request, place, query }, Machine::Shard(_, content)) => {
+                let body = Body::Pinned { request, answer: content.query(place, &query) };
+                self.send(Node::Gate(gate), &Message { epoch: read.epoch(), body });
+            }
+            (Output::Publish { place, commit }, Machine::Scribe(_, publish)) => publish(place, commit),
+            (Output::Reset | Output::Apply { .. } | Output::Query { .. } | Output::Publish { .. }, _) => {
+                debug_assert!(false, "another machine's output");
+            }
+        }
+    }
+}

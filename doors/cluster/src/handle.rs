@@ -1,0 +1,170 @@
+//! The way into a gate for threads of the same process: reads and commits that wait for their end, up to a time.
+
+use crate::inputs::Inputs;
+use crossbeam_channel::{Sender, bounded};
+use order::Stamp;
+use parking_lot::Mutex;
+use protocol::message::{Commit, End, Refusal};
+use protocol::{Bytes, Gate, GateCounts, Input, Route};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Requests that wait at a gate; one more is refused.
+const REQUESTS_MAX: usize = 8_192;
+
+/// Why a request has no answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// Nothing of it happened, or ever will; it may be tried again.
+    Refused(Refusal),
+    /// Nobody knows; a commit may be there, or come yet.
+    Unknown,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Failure::Refused(Refusal::Conflict) => write!(f, "what was read has been written meanwhile"),
+            Failure::Refused(Refusal::Moved) => write!(f, "a chunk was moved meanwhile"),
+            Failure::Refused(Refusal::Epoch) => write!(f, "the members of the cluster have changed"),
+            Failure::Refused(Refusal::Busy) => write!(f, "too much is waiting"),
+            Failure::Refused(Refusal::TooLarge) => write!(f, "the transaction reads too many keys"),
+            Failure::Unknown => write!(f, "there was no answer in time"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// How a request ended.
+pub(crate) enum Told {
+    Answered(Vec<(u16, Bytes)>),
+    Ended(End),
+}
+
+#[derive(Default)]
+pub(crate) struct Waiting {
+    next: u64,
+    by_request: BTreeMap<u64, Sender<Told>>,
+}
+
+impl Waiting {
+    /// Nobody will be told any more.
+    pub(crate) fn end(&mut self) {
+        self.by_request.clear();
+    }
+    pub(crate) fn tell(&mut self, request: u64, told: Told) {
+        if let Some(sender) = self.by_request.remove(&request) {
+            // Who waited may have given up meanwhile.
+            let _ = sender.try_send(told);
+        }
+    }
+}
+
+/// A gate, from other threads.
+#[derive(Clone)]
+pub struct GateHandle {
+    pub(crate) gate: Arc<Mutex<Gate>>,
+    pub(crate) inputs: Arc<Inputs>,
+    pub(crate) waiting: Arc<Mutex<Waiting>>,
+}
+
+impl GateHandle {
+    /// Is an epoch open here?
+    pub fn is_open(&self) -> bool {
+        self.gate.lock().is_open()
+    }
+    /// Where a chunk is, as far as the gate knows.
+    pub fn route(&self, chunk: u32) -> Option<Route> {
+        self.gate.lock().route(chunk)
+    }
+    /// A chunk number that nobody else will get, and its shard; nothing while there is none.
+    pub fn take_chunk(&self) -> Option<(u32, u16)> {
+        self.gate.lock().take_chunk()
+    }
+    /// What was done so far.
+    pub fn counts(&self) -> GateCounts {
+        self.gate.lock().counts()
+    }
+
+    /// Reads from one snapshot, strictly: everything that was acknowledged before is in it. Answers the number of the read, which is open until it is
+    /// closed or committed, and the answers by shard. After a failure nothing is open.
+    pub fn read(
+        &self,
+        queries: Vec<(u16, Bytes)>,
+        longest: Duration,
+    ) -> Result<(u64, Vec<(u16, Bytes)>), Failure> {
+        let input = |request| Input::Read { request, queries };
+        let (request, told) = self.ask(input, longest)?;
+        match told {
+            Some(Told::Answered(answers)) => Ok((request, answers)),
+            Some(Told::Ended(End::Refused(refusal))) => Err(Failure::Refused(refusal)),
+            Some(Told::Ended(End::Committed(_))) | None => {
+                self.close(request);
+                Err(Failure::Unknown)
+            }
+        }
+    }
+    /// Reads more from the snapshot of an open read. After a failure it is closed.
+    pub fn read_more(
+        &self,
+        request: u64,
+        queries: Vec<(u16, Bytes)>,
+        longest: Duration,
+    ) -> Result<Vec<(u16, Bytes)>, Failure> {
+        match self.wait(request, Input::Read { request, queries }, longest)? {
+            Some(Told::Answered(answers)) => Ok(answers),
+            Some(Told::Ended(End::Refused(refusal))) => Err(Failure::Refused(refusal)),
+            Some(Told::Ended(End::Committed(_))) | None => {
+                self.close(request);
+                Err(Failure::Unknown)
+            }
+        }
+    }
+    /// A read is over.
+    pub fn close(&self, request: u64) {
+        // Where this does not get through, the end of the epoch closes it.
+        self.inputs.put(Input::Close(request));
+    }
+    /// Commits; the read that it is based on is closed. Answers its stamp when it is on disk and every gate has heard of it.
+    pub fn commit(&self, commit: Commit, longest: Duration) -> Result<Stamp, Failure> {
+        let input = |request| Input::Commit { request, commit };
+        match self.ask(input, longest)?.1 {
+            Some(Told::Ended(End::Committed(stamp))) => Ok(stamp),
+            Some(Told::Ended(End::Refused(refusal))) => Err(Failure::Refused(refusal)),
+            Some(Told::Answered(_)) | None => Err(Failure::Unknown),
+        }
+    }
+
+    fn ask(
+        &self,
+        input: impl FnOnce(u64) -> Input,
+        longest: Duration,
+    ) -> Result<(u64, Option<Told>), Failure> {
+        let request = {
+            let mut waiting = self.waiting.lock();
+            waiting.next += 1;
+            waiting.next
+        };
+        Ok((request, self.wait(request, input(request), longest)?))
+    }
+
+    fn wait(&self, request: u64, input: Input, longest: Duration) -> Result<Option<Told>, Failure> {
+        let (sender, receiver) = bounded(1);
+        {
+            let mut waiting = self.waiting.lock();
+            if waiting.by_request.len() >= REQUESTS_MAX {
+                return Err(Failure::Refused(Refusal::Busy));
+            }
+            waiting.by_request.insert(request, sender);
+        }
+        let told = if self.inputs.put(input) {
+            receiver.recv_timeout(longest).ok()
+        } else {
+            Some(Told::Ended(End::Refused(Refusal::Busy)))
+        };
+        self.waiting.lock().by_request.remove(&request);
+        Ok(told)
+    }
+}

@@ -1,0 +1,73 @@
+//! Inputs of one machine: frames of the network, answers of truth, requests of a gate's handle.
+
+use crate::addresses::Addresses;
+use parking_lot::Mutex;
+use protocol::{Input, wire};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use world::net::Net;
+
+/// Inputs that one step takes.
+const STEP_INPUTS_MAX: usize = 256;
+/// Inputs from this process that wait for a step; one more is not taken.
+const LOCAL_INPUTS_MAX: usize = 16_384;
+
+/// What waits for the next step of a machine.
+pub(crate) struct Inputs {
+    net: Box<dyn Net>,
+    local: Mutex<VecDeque<Input>>,
+    closed: AtomicBool,
+}
+
+impl Inputs {
+    pub(crate) fn new(net: Box<dyn Net>) -> Inputs {
+        Inputs { net, local: Mutex::default(), closed: AtomicBool::new(false) }
+    }
+    pub(crate) fn net(&self) -> &dyn Net {
+        &*self.net
+    }
+    /// Nothing more is taken.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.net.wake();
+    }
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+    /// An input from this process. False where too many wait, or none is taken any more.
+    pub(crate) fn put(&self, input: Input) -> bool {
+        if self.is_closed() {
+            return false;
+        }
+        let mut local = self.local.lock();
+        // Answers of truth have as many places again: there are fewer of them than calls.
+        let limit =
+            if matches!(input, Input::Answer { .. }) { 2 * LOCAL_INPUTS_MAX } else { LOCAL_INPUTS_MAX };
+        if local.len() >= limit {
+            return false;
+        }
+        local.push_back(input);
+        drop(local);
+        self.net.wake();
+        true
+    }
+    /// What has come; waits for something, but no longer than this. Frames of strangers are passed over.
+    pub(crate) fn take(&self, longest: Duration, addresses: &Addresses) -> Vec<Input> {
+        let mut inputs = Vec::new();
+        let waits = self.local.lock().is_empty();
+        let mut next = self.net.receive(if waits { longest } else { Duration::ZERO });
+        while let Some(frame) = next {
+            if let Some((from, message)) = wire::decode(&frame)
+                && addresses.of(from).is_some()
+            {
+                inputs.push(Input::Message { from, message });
+            }
+            next = if inputs.len() < STEP_INPUTS_MAX { self.net.receive(Duration::ZERO) } else { None };
+        }
+        let mut local = self.local.lock();
+        let count = local.len().min(STEP_INPUTS_MAX);
+        inputs.extend(local.drain(..count));
+        inputs
+    }
+}

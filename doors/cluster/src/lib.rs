@@ -1,0 +1,28 @@
+//! # cluster: the protocol's machines in threads, over a network
+//!
+//! ```text
+//!   network ──> inputs ──┐                        ┌──> network
+//!   truth ──> answers ───┼──> step(now, inputs) ──┼──> calls ──> thread of truth
+//!   handle of a gate ────┘     one thread         ├──> content of a shard: apply, query
+//!                                                 └──> who waits at a gate
+//! ```
+//!
+//! Idea: a [`Driver`] is one thread that waits for inputs, steps one machine of [`protocol`], and does what comes out. It decides nothing.
+//! Invariants: the machine's thread waits for nobody but its inputs; calls of truth, requests and inputs have bounded queues. What finds one full is
+//! answered as unknown or refused, and the protocol asks again.
+//! Limits today: a shard's content takes its own part of a record only, so chunks do not move; the oracle is one process that must not be lost, since
+//! it keeps its decisions in memory.
+//!
+//! Reading order: [`Addresses`], [`Driver`], `inputs`, [`GateHandle`], [`Content`].
+
+mod addresses;
+mod content;
+mod driver;
+mod handle;
+mod inputs;
+mod machine;
+
+pub use addresses::Addresses;
+pub use content::Content;
+pub use driver::Driver;
+pub use handle::{Failure, GateHandle};
