@@ -273,3 +273,14 @@ impl<M: Message> Line<M> {
         next
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_named_in_errors() {
+        let named = [Level::Query, Level::User, Level::Tenant, Level::Machine].map(|level| level.to_string());
+        assert_eq!(named, ["query", "user", "tenant", "machine"]);
+    }
+}

@@ -215,4 +215,21 @@ mod tests {
             assert!(!due.any(), "it has run");
         }
     }
+
+    /// Whoever takes the first of a full queue is told to unblock those before it; then nobody is.
+    #[test]
+    fn a_full_queue_is_told_once() {
+        for batches_max in 1..4 {
+            let output = Output::<Row>::new(batches_max, Arc::default());
+            for pushed in 0..=batches_max {
+                (0..pushed).for_each(|_| output.push(Row));
+                let mut taken = 0;
+                while let Look::Batch(_, was_full) = output.wait(Some(0)) {
+                    assert_eq!(was_full, pushed - taken >= batches_max, "{pushed} of {batches_max}");
+                    taken += 1;
+                }
+                assert_eq!(taken, pushed);
+            }
+        }
+    }
 }

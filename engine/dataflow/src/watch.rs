@@ -402,4 +402,15 @@ mod tests {
         assert_eq!(spend(10 * UNITS_PER_LOOK), Ok(()));
         assert_eq!(Hold::default().set(1 << 40), Ok(()));
     }
+
+    #[test]
+    fn what_is_tried_here_ends_within_its_bounds_or_is_begun_anew() {
+        let hold = |bytes| Hold::default().set(bytes).map(|()| bytes);
+        assert_eq!(try_here(2 << 20, || hold(1 << 20)), Some(Ok(1 << 20)));
+        assert_eq!(try_here(1 << 20, || hold(2 << 20).ok()), None);
+        assert_eq!(try_here(1 << 20, || -> u32 { panic!("within") }), None);
+        let spent = try_here(1 << 20, || while spend(UNITS_PER_LOOK).is_ok() {});
+        assert_eq!(spent, None, "it takes too long");
+        assert_eq!(spend(1), Ok(()), "no watch is left behind");
+    }
 }

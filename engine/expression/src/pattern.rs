@@ -81,3 +81,30 @@ fn collect_edges(part: &Value, note: &mut dyn FnMut(EdgeId)) -> Result<(), EvalE
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// Few edges and many, alone and in lists, all different or one of them twice.
+    #[test]
+    fn a_repeated_edge_is_found_wherever_it_stands() {
+        let edge = |id: usize| {
+            let source = VertexId(0);
+            Value::from(EdgeRef { id: EdgeId(id as u64), source, target: source })
+        };
+        let is_distinct = |parts: &[Value]| matches!(edges_distinct(parts).unwrap(), Value::Bool(true));
+        for count in 1..=2 * PAIRWISE_EDGES_MAX {
+            let all: Vec<Value> = (0..count).rev().map(edge).collect();
+            assert!(is_distinct(&all), "{count}");
+            for twice in 0..count {
+                let parts = [Value::list(all.clone()), Value::Null, edge(twice)];
+                assert!(!is_distinct(&parts), "{twice} of {count}");
+            }
+            let parts = [Value::list(all), Value::Null, edge(count)];
+            assert!(is_distinct(&parts), "{count}");
+        }
+        assert!(edges_distinct(&[Value::Int(1)]).is_err());
+    }
+}

@@ -52,6 +52,7 @@ fn groups_agree_with_a_linear_search() {
             let keys: Vec<Carried> =
                 kinds.iter().map(|kind| random_column(*kind, rows, &mut chance)).collect();
             let mut groups = vec![77];
+            assert_eq!((table.len(), table.is_empty()), (known.len(), known.is_empty()), "seed {seed}");
             table.assign(&keys, rows, &mut groups);
             assert_eq!(groups.len(), rows, "seed {seed}");
             for (row, group) in groups.iter().enumerate() {
