@@ -122,3 +122,28 @@ fn settled(at: usize, one: &StampConstraint, known: Ordering) -> Result<Assigned
     }
     Ok(Assigned { order, decided: false })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_epoch_has_so_many_gatekeepers_and_only_later_ones_replace_it() {
+        let most = GATEKEEPERS_MAX as u32;
+        for (gatekeepers, is_fit) in
+            [(0, false), (1, true), (most, true), (most + 1, false), (most + 2, false)]
+        {
+            assert_eq!(Stamps::default().begin(1, gatekeepers).is_ok(), is_fit, "{gatekeepers}");
+        }
+        let mut stamps = Stamps::default();
+        for (epoch, gatekeepers, outcome) in [
+            (3, 2, Ok(())),
+            (3, 2, Ok(())),
+            (3, 1, Err(StampError::Epoch(3))),
+            (2, 2, Err(StampError::Epoch(2))),
+            (4, 1, Ok(())),
+        ] {
+            assert_eq!(stamps.begin(epoch, gatekeepers), outcome, "{epoch} of {gatekeepers}");
+        }
+    }
+}
