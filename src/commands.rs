@@ -12,6 +12,7 @@ mod backup;
 mod bench;
 mod check;
 mod demo;
+mod export;
 mod history;
 mod import;
 mod kronos;
@@ -47,6 +48,7 @@ struct CommandLine {
 enum Command {
     Demo(demo::Demo),
     Import(import::Import),
+    Export(export::Export),
     Query(query::Query),
     Shell(shell::Shell),
     Serve(serve::Serve),
@@ -66,6 +68,7 @@ pub fn main() -> ExitCode {
     let outcome = match CommandLine::parse().command {
         Command::Demo(command) => command.run(),
         Command::Import(command) => command.run(),
+        Command::Export(command) => command.run(),
         Command::Query(command) => command.run(),
         Command::Shell(command) => command.run(),
         Command::Serve(command) => command.run(),

@@ -29,8 +29,8 @@ fn version_and_help() {
     assert!(place.run(&["version"]).ok().starts_with("tanglewood 0."));
     let help = place.run(&["help"]).ok();
     let commands = [
-        "demo", "import", "query", "shell", "serve", "user", "check", "backup", "restore", "history",
-        "bench", "version",
+        "demo", "import", "export", "query", "shell", "serve", "user", "check", "backup", "restore",
+        "history", "bench", "version",
     ];
     for command in commands {
         assert!(help.contains(&format!("\n  {command} ")), "{command} is missing in:\n{help}");

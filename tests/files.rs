@@ -54,3 +54,25 @@ fn wrong_words_and_files_leave_no_database() {
     place.file("people.csv", "id,name,age\n1,Ada,36\n2,Bob\n");
     wrong(&["--strict", "--nodes", "P=people.csv:id"], 1, &["people.csv:3: 2 fields where the header has 3"]);
 }
+
+#[test]
+fn what_is_exported_is_imported_again() {
+    let place = ordinary();
+    run(&place, "p.db", &FLAGS).ok();
+    let text = "MATCH (a:Person)-[k:KNOWS]->(b) RETURN a, k, b ORDER BY k.since";
+    let ask = |database: &str| {
+        let rows = place.run(&["query", database, text, "--format", "csv"]).ok();
+        assert_eq!(rows.lines().count(), 3, "{rows}");
+        rows
+    };
+    for format in ["csv", "jsonl"] {
+        let said = place.run(&["export", "p.db", "--to", format, "--format", format]).ok();
+        assert!(said.starts_with("2 nodes, 2 relationships; "), "{said}");
+        run(&place, &format!("{format}.db"), &["--from", format]).ok();
+        assert_eq!(ask(&format!("{format}.db")), ask("p.db"));
+        let err = place.run(&["export", "p.db", "--to", format]).failed(1);
+        assert!(err.contains("holds something already"), "{err}");
+    }
+    let err = place.run(&["export", "nowhere.db", "--to", "x"]).failed(1);
+    assert!(err.contains("there is no database at nowhere.db") && !place.path().join("x").exists(), "{err}");
+}

@@ -12,7 +12,6 @@ use crate::{Error, History, Moment, Options, Point, Session, SetAside, entries};
 use ::standing::Keeper;
 use execute::planning::{Degrees, SnapshotPlanning};
 use execute::{ExecuteOptions, Runtime};
-use ingest::{ImportOptions, ImportReport};
 use model::pace;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -228,10 +227,6 @@ impl Database {
     /// Executor threads.
     pub fn executors(&self) -> usize {
         self.inner.runtime.executors()
-    }
-    /// Reads files of other systems into the database; see [`ImportOptions`].
-    pub fn import(&self, options: &ImportOptions) -> Result<ImportReport, Error> {
-        Ok(ingest::import(self.engine(), options)?)
     }
     /// Writes a checkpoint, so that the next open need not replay the log.
     pub fn checkpoint(&self) -> Result<transact::CheckpointReport, Error> {

@@ -15,6 +15,7 @@ mod datalog;
 pub mod entity;
 mod entries;
 mod error;
+mod export;
 mod files;
 mod graphson;
 pub mod gremlin;
@@ -42,9 +43,9 @@ pub use execute::{Counters, TabletInfo, TabletMove, TabletNo};
 pub use files::{Checked, backup, check};
 pub use graphson::GraphsonImport;
 pub use ingest::{
-    ExistingPolicy, ImportOptions, ImportReport, Layout as ImportLayout, MappedColumn, MappedEdges,
-    MappedEnd, MappedFile, MappedNodes, Mapping, Progress as ImportProgress, ProgressListener, Understood,
-    UnderstoodColumn, UnderstoodListener,
+    ExistingPolicy, ExportFormat, ExportReport, ImportOptions, ImportReport, Layout as ImportLayout,
+    MappedColumn, MappedEdges, MappedEnd, MappedFile, MappedNodes, Mapping, Progress as ImportProgress,
+    ProgressListener, Understood, UnderstoodColumn, UnderstoodListener,
 };
 pub use interrupt::Interrupter;
 pub use model::{Batch, Value};

@@ -26,6 +26,8 @@ pub(crate) enum Kind {
     Point,
     /// An integer as it is, else a date and time, else a date: how LDBC writes instants, by choice of its generator.
     Moment,
+    /// Any value, as `typed` writes it.
+    Any,
     /// Several, separated by this.
     List(Box<Kind>, u8),
     /// As ordinary files have it: blanks around what is no text are passed over, and words such as `NA` are null there; so are these words
@@ -130,6 +132,7 @@ pub(crate) fn value(kind: &Kind, text: &str) -> Result<Value, String> {
             let parts = text.split(char::from(*separator)).filter(|part| !part.is_empty());
             Value::list(parts.map(|part| value(kind, part)).collect::<Result<_, _>>()?)
         }
+        Kind::Any => crate::typed::read(text)?,
         Kind::Sniffed(kind, _) => value(kind, text)?,
     })
 }
@@ -275,6 +278,7 @@ pub(crate) fn name_of(kind: &Kind) -> String {
         Kind::Duration => "duration".into(),
         Kind::Point => "point".into(),
         Kind::Moment => "moment".into(),
+        Kind::Any => "any".into(),
         Kind::List(kind, _) => format!("{}[]", name_of(kind)),
         Kind::Sniffed(kind, _) => name_of(kind),
     }
@@ -298,6 +302,7 @@ pub(crate) fn kind_named(name: &str, list_separator: u8) -> Option<Kind> {
         "datetime" => Kind::Instant(Instant::DateTime),
         "duration" => Kind::Duration,
         "point" => Kind::Point,
+        "any" => Kind::Any,
         _ => return None,
     })
 }

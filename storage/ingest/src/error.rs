@@ -60,6 +60,11 @@ pub enum ImportError {
         /// What is broken.
         what: String,
     },
+    /// A graph cannot be written so that it is read again.
+    Export {
+        /// Why.
+        what: String,
+    },
     /// Whoever asked for it wants it no more.
     Stopped,
     /// The database refused what was read, or could not keep it.
@@ -79,6 +84,7 @@ impl ImportError {
             ImportError::Rejected(_) => "Neo.ClientError.Import.MalformedLine",
             ImportError::Existing { .. } => "Neo.ClientError.Import.Exists",
             ImportError::Constraint { .. } => "Neo.ClientError.Schema.ConstraintValidationFailed",
+            ImportError::Export { .. } => "Neo.ClientError.Export.Refused",
             ImportError::Stopped => "Neo.ClientError.Transaction.Terminated",
             ImportError::Database(error) => error.code(),
         }
@@ -118,7 +124,7 @@ impl ImportError {
                 "or [[nodes]] and [[edges]] in a file for --mapping"
             )
             .into(),
-            ImportError::Read { .. } | ImportError::Stopped => return None,
+            ImportError::Read { .. } | ImportError::Export { .. } | ImportError::Stopped => return None,
             ImportError::Header { .. } => "columns are written name:TYPE, such as age:int or :START_ID(Person)".into(),
             ImportError::Rejected(_) => "correct the line, or import without strict to leave such lines out".into(),
             ImportError::Existing { .. } => {
@@ -154,6 +160,7 @@ impl fmt::Display for ImportError {
                 write!(f, "{what} is in the database already; nothing was imported")
             }
             ImportError::Constraint { what } => write!(f, "{what}; nothing was imported"),
+            ImportError::Export { what } => write!(f, "{what}; nothing was exported"),
             ImportError::Stopped => f.write_str("the import was stopped; nothing was imported"),
             ImportError::Database(error) => write!(f, "{error}; nothing was imported"),
         }

@@ -3,8 +3,9 @@
 //! An archive is unpacked into a temporary folder that goes away with the import, since its files are needed in another order than
 //! they come in; messages name them by their place in the archive.
 
+use crate::export::{self, SCHEMA_FILE};
 use crate::source::{self, InputFile};
-use crate::{ImportError, ImportOptions};
+use crate::{ImportError, ImportOptions, stage};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
@@ -51,7 +52,8 @@ impl Inputs {
             return Err(ImportError::NotFound { path: from.to_path_buf() });
         }
         if files::is_folder(from) {
-            return walk(from, from, from, 0, &mut self.files);
+            walk(from, from, from, 0, &mut self.files)?;
+            return self.stage();
         }
         self.add_file(InputFile::new(from.to_path_buf(), from.to_path_buf())?, from)
     }
@@ -61,11 +63,26 @@ impl Inputs {
             source::head(&file)?.get(TAR_MAGIC_AT..).is_some_and(|rest| rest.starts_with(b"ustar"));
         if !is_archive {
             self.files.push(file);
-            return Ok(());
+            return self.stage();
         }
         let folder = unpack(&file)?;
         walk(folder.path(), folder.path(), shown, 0, &mut self.files)?;
         self.unpacked.push(folder);
+        self.stage()
+    }
+    /// Puts tables in place of files that are none.
+    fn stage(&mut self) -> Result<(), ImportError> {
+        let mut staged = Vec::new();
+        for file in std::mem::take(&mut self.files) {
+            if !stage::is_graph_of_lines(&file)? {
+                staged.push(file);
+                continue;
+            }
+            let folder = TemporaryFolder::new("import")?;
+            staged.extend(stage::tables(&file, folder.path())?);
+            self.unpacked.push(folder);
+        }
+        self.files = staged;
         Ok(())
     }
     /// Standard input is read more than once, so it is put into a file.
@@ -83,6 +100,30 @@ impl Inputs {
     }
 }
 
+/// The statements of the schema that lie beside or in the files.
+pub(crate) fn schema(options: &ImportOptions) -> Result<Vec<String>, ImportError> {
+    let from = &options.from;
+    if !options.mapping.is_empty() || !files::exists(from) {
+        return Ok(Vec::new());
+    }
+    if !files::is_folder(from) {
+        let file = InputFile::new(from.clone(), from.clone())?;
+        return if stage::is_graph_of_lines(&file)? { stage::schema(&file) } else { Ok(Vec::new()) };
+    }
+    let beside = from.join(SCHEMA_FILE);
+    if files::exists(&beside) {
+        return Ok(export::statements(&files::read_text(&beside)?));
+    }
+    let (mut found, mut statements) = (Vec::new(), Vec::new());
+    walk(from, from, from, 0, &mut found)?;
+    for file in found {
+        if stage::is_graph_of_lines(&file)? {
+            statements.extend(stage::schema(&file)?);
+        }
+    }
+    Ok(statements)
+}
+
 fn walk(
     folder: &Path,
     root: &Path,
@@ -95,7 +136,8 @@ fn walk(
     }
     for path in files::list_folder(folder)? {
         let hidden = path.file_name().is_none_or(|name| name.to_string_lossy().starts_with('.'));
-        if hidden {
+        let is_schema = depth == 0 && path.file_name().is_some_and(|name| name == SCHEMA_FILE);
+        if hidden || is_schema {
             continue;
         }
         if files::is_folder(&path) {

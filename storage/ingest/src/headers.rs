@@ -6,6 +6,9 @@
 //! (`persons.csv`, `KNOWS.csv`), in the spelling of the id group where only case or a plural differs, and for `A_relationName_B` between groups
 //! A and B the upper-case form of the middle (`RELATION_NAME`).
 //!
+//! Names that a header would read otherwise stand in options, with `%` and two digits for odd bytes: `:string{key:a%3Ab}`,
+//! `:ID{labels:A+B%20C}`, `:START_ID{type:%20}`. A column `:ORIGIN` holds the line that messages name in place of the file's.
+//!
 //! Ids without `{id-type: …}` are integers where all ids of their group are written as integers, else text.
 
 use crate::cell::{self, Kind};
@@ -31,7 +34,7 @@ pub(crate) struct HeaderColumn {
 }
 
 /// Types that are not those of a property.
-const STRUCTURAL: [&str; 6] = ["ID", "LABEL", "START_ID", "END_ID", "TYPE", "IGNORE"];
+const STRUCTURAL: [&str; 7] = ["ID", "LABEL", "START_ID", "END_ID", "TYPE", "IGNORE", "ORIGIN"];
 
 impl HeaderColumn {
     /// Reads `name:TYPE(Group){options}`.
@@ -57,7 +60,8 @@ impl HeaderColumn {
         let structural = STRUCTURAL.contains(&upper.as_str());
         let type_name = if structural { upper } else { type_name.trim().to_string() };
         let group = if group.eq_ignore_ascii_case("single") { String::new() } else { group };
-        HeaderColumn { name: name.trim().to_string(), type_name, group, options }
+        let name = option(&options, "key").map_or(name.trim().to_string(), unescaped);
+        HeaderColumn { name, type_name, group, options }
     }
     fn is(&self, type_name: &str) -> bool {
         self.type_name == type_name
@@ -260,7 +264,8 @@ impl Making<'_> {
         column: &HeaderColumn,
         properties: &mut Vec<(KeyId, Kind)>,
     ) -> Result<Role, ImportError> {
-        if column.name.is_empty() || column.is("IGNORE") {
+        let is_unnamed = column.name.is_empty() && option(&column.options, "key").is_none();
+        if is_unnamed || column.is("IGNORE") {
             return Ok(Role::Ignore);
         }
         let kind = cell::kind_named(&column.type_name, self.list_separator())
@@ -281,7 +286,11 @@ impl Making<'_> {
             None => self.plan.space(&format!("without ids: {}", self.name)),
         };
         let mut labels = Vec::new();
-        if !columns.iter().any(|column| column.is("LABEL")) {
+        if let Some(all) = id.and_then(|id| option(&id.options, "labels")) {
+            for label in all.split('+') {
+                labels.push(self.names.intern_label(&unescaped(label))?);
+            }
+        } else if !columns.iter().any(|column| column.is("LABEL")) {
             let label = self.label(id.map_or("", |id| &id.group));
             labels.push(self.names.intern_label(&label)?);
         } else if let Some(label) = id.and_then(|id| option(&id.options, "label")) {
@@ -291,6 +300,7 @@ impl Making<'_> {
         for column in columns {
             roles.push(match column.type_name.as_str() {
                 "ID" => Role::Id,
+                "ORIGIN" => Role::Origin,
                 "LABEL" => {
                     Role::Labels { separator: self.list_separator(), capitalise: false, property: None }
                 }
@@ -347,7 +357,12 @@ impl Making<'_> {
             columns.iter().find(|column| column.is(type_name)).map_or("", |column| &column.group)
         };
         let (from, to) = (group("START_ID"), group("END_ID"));
-        let edge_type = self.names.intern_edge_type(&edge_type_of(self.name, from, to))?;
+        let start = columns.iter().find(|column| column.is("START_ID"));
+        let edge_type = match start.and_then(|start| option(&start.options, "type")) {
+            Some(name) => unescaped(name),
+            None => edge_type_of(self.name, from, to),
+        };
+        let edge_type = self.names.intern_edge_type(&edge_type)?;
         let (source, target) = (self.plan.space(from), self.plan.space(to));
         let mut roles = Vec::new();
         for column in columns {
@@ -357,12 +372,32 @@ impl Making<'_> {
                 // Neptune's label of an edge is its type, and its id is no one's business.
                 "TYPE" | "LABEL" => Role::Type,
                 "ID" => Role::Ignore,
+                "ORIGIN" => Role::Origin,
                 _ => self.property(column, properties)?,
             });
         }
         let edge = EdgeTable { edge_type: Some(edge_type), source, target };
         Ok((Rows::Edges(edge), roles))
     }
+}
+
+/// A name of which bytes are written as `%` and two digits.
+fn unescaped(text: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
+    while let Some((first, behind)) = rest.split_first() {
+        let digits = behind.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.filter(|_| *first == b'%').and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &behind[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The value of an option: `id-type: long, label: Person`.

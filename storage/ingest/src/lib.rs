@@ -1,4 +1,4 @@
-//! # ingest: other people's files into a bulk build
+//! # ingest: other people's files into a bulk build, and a graph out into files
 //!
 //! One call, [`import`], reads LDBC SNB folders, CSV with Neo4j-style headers, or bare edge lists; plain, gzip or zstd, single, in
 //! folders, or in a tar archive. It parses in parallel, builds chunks without going through transactions, and becomes
@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`ImportOptions`] and [`ImportReport`]; `find` and `source` (which bytes), `blocks` and `split` (which records and
 //! fields), `cell` and `ids` (which values), `work` and `belt` (threads, progress, rejected lines); `layout` with `ldbc`, `headers` (what files
-//! mean, as `table`s) and `edge_list`; `rows` and `load` (tables to a graph), `existing` and `rules` (what the database holds already).
+//! mean, as `table`s) and `edge_list`; `mapping`, `sniff`, `plain` and `guess` (ordinary CSV); `stage` (files that become tables first), `typed` and `export`; `rows` and `load` (tables to a graph), `existing` and `rules` (what the database holds already).
 
 mod belt;
 mod blocks;
@@ -14,6 +14,7 @@ mod cell;
 mod edge_list;
 mod error;
 mod existing;
+mod export;
 mod find;
 mod guess;
 mod headers;
@@ -33,12 +34,15 @@ mod sniff;
 mod source;
 mod spill;
 mod split;
+mod stage;
 mod table;
+mod typed;
 mod understood;
 mod vertices;
 mod work;
 
 pub use error::ImportError;
+pub use export::{ExportFormat, ExportOptions, ExportReport, export};
 pub use mapping::{
     MappedColumn, MappedEdges, MappedEnd, MappedFile, MappedNodes, Mapping, edges_flag, nodes_flag,
 };
@@ -106,6 +110,14 @@ pub fn import(engine: &Engine, options: &ImportOptions) -> Result<ImportReport, 
     counts.report(names, &mut report);
     report.seconds = (world::clock::monotonic_ns() - started_ns) as f64 / 1e9;
     Ok(report)
+}
+
+/// The statements that make the indexes and constraints of an exported graph: to be run before [`import`] reads the rest.
+///
+/// # Errors
+/// The files cannot be read.
+pub fn schema(options: &ImportOptions) -> Result<Vec<String>, ImportError> {
+    find::schema(options)
 }
 
 /// Reads all files and puts what they hold into the graph.

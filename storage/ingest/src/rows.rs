@@ -122,6 +122,7 @@ pub(crate) fn vertices(
             rejects.add(line, what);
             continue;
         }
+        let line = table.line(line, &parts);
         if let Err(what) = reading.row(line, &parts) {
             rejects.add(line, what);
             wrong.push(reading.batch.count as u32 - 1);
@@ -288,7 +289,7 @@ pub(crate) fn edges(
             continue;
         }
         if let Err(what) = reading.row(&parts) {
-            rejects.add(line, what);
+            rejects.add(table.line(line, &parts), what);
             wrong.push(reading.pairs.len() as u32 - 1);
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! An id space is a set of ids that do not repeat; every edge end names the space it looks its id up in.
 
-use crate::cell::Kind;
-use crate::split::Format;
+use crate::cell::{self, Kind};
+use crate::split::{Field, Format};
 use model::{EdgeTypeId, KeyId, LabelId};
 use std::path::PathBuf;
 
@@ -40,6 +40,8 @@ pub(crate) struct Space {
 pub(crate) enum Role {
     /// Nothing.
     Ignore,
+    /// The line of another file that the row was made of.
+    Origin,
     /// The id of the row's vertex.
     Id,
     /// More labels, separated by the byte; also a property, if so.
@@ -117,6 +119,13 @@ impl Table {
     /// Is this record no row?
     pub fn passes_over(&self, record: &[u8]) -> bool {
         record.is_empty() || (self.comments && matches!(record[0], b'#' | b'%'))
+    }
+    /// The line that messages name for a row.
+    pub fn line(&self, line: u64, fields: &[Field<'_>]) -> u64 {
+        match (self.roles.first(), fields.first()) {
+            (Some(Role::Origin), Some(field)) => cell::int(field.bytes).map_or(line, |origin| origin as u64),
+            _ => line,
+        }
     }
     /// What is wrong with a column, as a message says it.
     pub fn wrong(&self, column: usize, what: String) -> String {

@@ -134,6 +134,11 @@ pub fn remove_file(path: &Path) -> DiskResult<()> {
     named(fs::remove_file(path), path, "remove")
 }
 
+/// Removes a folder that holds nothing.
+pub fn remove_empty_folder(path: &Path) -> DiskResult<()> {
+    named(fs::remove_dir(path), path, "remove folder")
+}
+
 /// Creates a folder and the missing ones above it, for their owner alone.
 pub fn create_folder(path: &Path) -> DiskResult<()> {
     create_own_folder(path)

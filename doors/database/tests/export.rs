@@ -1,0 +1,256 @@
+//! A graph out into files and back: the same graph, whatever it holds.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+extern crate tanglewood_database as database;
+
+use database::{Database, ExportFormat, ImportOptions, MEMORY, Options, Params, Session, Value};
+use std::path::Path;
+use world::chance::Chance;
+use world::files::{self, TemporaryFolder};
+
+const FORMATS: [ExportFormat; 2] = [ExportFormat::Csv, ExportFormat::Jsonl];
+
+fn memory() -> Database {
+    Database::open(MEMORY, Options::default()).unwrap()
+}
+
+fn ask(session: &mut Session, text: &str, params: &[(&str, Value)]) -> Vec<Vec<Value>> {
+    let mut given = Params::new();
+    params.iter().for_each(|(name, value)| drop(given.insert((*name).into(), value.clone())));
+    session.query(text, given).unwrap_or_else(|error| panic!("{text}: {error:?}")).rows().unwrap()
+}
+
+/// Everything in a graph, one line each, in an order of their own; nodes are told apart by what they hold.
+fn lines(database: &Database) -> Vec<String> {
+    let mut session = database.session();
+    let mut lines = Vec::new();
+    for row in ask(&mut session, "MATCH (n) RETURN labels(n), properties(n)", &[]) {
+        let Value::List(labels) = &row[0] else { panic!("labels") };
+        let mut labels: Vec<String> = labels.iter().map(|label| format!("{label:?}")).collect();
+        labels.sort();
+        lines.push(format!("{labels:?} {:?}", row[1]));
+    }
+    let edges = "MATCH (a)-[r]->(b) RETURN properties(a), type(r), properties(r), properties(b)";
+    lines.extend(ask(&mut session, edges, &[]).into_iter().map(|row| format!("{row:?}")));
+    let schema = ["SHOW INDEXES YIELD createStatement", "SHOW CONSTRAINTS YIELD createStatement"];
+    for text in schema {
+        lines.extend(ask(&mut session, text, &[]).into_iter().map(|row| format!("{row:?}")));
+    }
+    lines.sort();
+    lines
+}
+
+fn again(from: &Path) -> Database {
+    let database = memory();
+    let report =
+        database.import(&ImportOptions { from: from.to_path_buf(), ..ImportOptions::default() }).unwrap();
+    assert_eq!((report.rejected, report.skipped.len()), (0, 0), "{:?}", report.rejected_first);
+    database
+}
+
+#[track_caller]
+fn comes_back(database: &Database, seed: u64) {
+    let expected = lines(database);
+    for format in FORMATS {
+        let folder = TemporaryFolder::new("export").unwrap();
+        let to = folder.path().join("graph");
+        let report = database.export(&to, format, None).unwrap();
+        let found = lines(&again(&to));
+        let differs = expected.iter().zip(&found).find(|(a, b)| a != b);
+        assert!(differs.is_none(), "seed {seed}, {format:?}: {differs:#?}");
+        assert_eq!(expected.len(), found.len(), "seed {seed}, {format:?}, {report:?}");
+    }
+}
+
+const ODD: [&str; 14] = [
+    "name",
+    "a:b",
+    "key;with,all|of \"them\"",
+    " blanks ",
+    "{x}",
+    "(y)",
+    "new\nline",
+    "~id",
+    "ümlaut 🌲",
+    ":ID",
+    "a%20b",
+    "`tick`",
+    "\\N",
+    "header",
+];
+
+fn name(chance: &mut Chance) -> &'static str {
+    ODD[chance.below(ODD.len() as u64) as usize]
+}
+
+/// Expressions of every type of value that a property may have.
+const EXPRESSIONS: [&str; 30] = [
+    "true",
+    "-9223372036854775808",
+    "9007199254740993",
+    "0.1",
+    "-0.0",
+    "1.0e308",
+    "0.0/0.0",
+    "1.0/0.0",
+    "''",
+    "' a '",
+    "'1'",
+    "'a,b;c\"d\\r\\ne\\tf'",
+    "'NULL'",
+    "'\u{1f332} \\u0001'",
+    "date('2024-02-29')",
+    "date('-0044-03-15')",
+    "localtime('23:59:59.999999999')",
+    "time('12:00:00.5-11:30')",
+    "localdatetime('0001-01-01T00:00:00')",
+    "datetime('2024-10-27T02:30:00.000000001+01:00[Europe/Paris]')",
+    "datetime('1970-01-01T00:00:00Z')",
+    "duration({months: -14, days: 3, seconds: -1, nanoseconds: 500000000})",
+    "duration('PT0S')",
+    "point({x: 1.5, y: -0.0})",
+    "point({longitude: 8.55, latitude: 47.37, height: 400})",
+    "[]",
+    "['', ';', 'a;b', 'null']",
+    "[1, 2, 3]",
+    "[date('2024-01-01'), date('0001-01-01')]",
+    "[point({x: 1, y: 2, z: 3}), point({x: 0.1, y: 2, z: -3})]",
+];
+
+/// Any value that a property may have.
+fn value(chance: &mut Chance, values: &[Value]) -> Value {
+    match chance.below(12) {
+        0 => Value::Int(chance.next_u64() as i64),
+        1 => Value::Float(f64::from_bits(chance.next_u64())),
+        2 => Value::Bytes((0..chance.below(5)).map(|byte| byte as u8 * 63).collect()),
+        3 => Value::string(name(chance)),
+        _ => values[chance.below(values.len() as u64) as usize].clone(),
+    }
+}
+
+fn random(seed: u64) -> Database {
+    let mut chance = Chance::seeded(seed);
+    let database = memory();
+    let mut session = database.session();
+    let listed: Vec<String> =
+        EXPRESSIONS.iter().enumerate().map(|(at, text)| format!("{text} AS x{at}")).collect();
+    let values = ask(&mut session, &format!("RETURN {}", listed.join(", ")), &[]).remove(0);
+    let properties = |chance: &mut Chance, id: Option<i64>| {
+        let mut held: Vec<(String, Value)> =
+            (0..chance.below(6)).map(|_| (name(chance).to_string(), value(chance, &values))).collect();
+        held.extend(id.map(|id| ("uid".to_string(), Value::Int(id))));
+        Value::map(held)
+    };
+    let quoted = |name: &str| format!("`{}`", name.replace('`', "``"));
+    let mut nodes = Vec::new();
+    for id in 0..30 {
+        let labels: String =
+            (0..chance.below(4)).map(|_| format!(":{}", quoted(name(&mut chance)))).collect();
+        let held = properties(&mut chance, (id > 2).then_some(id));
+        let text = format!("CREATE (n{labels}) SET n = $held RETURN id(n)");
+        nodes.push(ask(&mut session, &text, &[("held", held)])[0][0].clone());
+    }
+    for _ in 0..60 {
+        let end = |chance: &mut Chance| nodes[chance.below(nodes.len() as u64) as usize].clone();
+        let (a, b) = (end(&mut chance), end(&mut chance));
+        let text = format!(
+            "MATCH (a), (b) WHERE id(a) = $a AND id(b) = $b CREATE (a)-[r:{}]->(b) SET r = $held",
+            quoted(name(&mut chance))
+        );
+        let held = properties(&mut chance, None);
+        ask(&mut session, &text, &[("a", a), ("b", b), ("held", held)]);
+    }
+    ask(&mut session, "CREATE INDEX odd FOR (n:` blanks `) ON (n.`a:b`)", &[]);
+    ask(&mut session, "CREATE CONSTRAINT unique FOR (n:`a:b`) REQUIRE n.uid IS UNIQUE", &[]);
+    database
+}
+
+#[test]
+fn random_graphs_come_back() {
+    let start = Chance::system_seed();
+    for seed in [1, 2, 3, start] {
+        println!("seed {seed}");
+        comes_back(&random(seed), seed);
+    }
+}
+
+#[test]
+fn empty_graphs_and_schemas_come_back() {
+    let database = memory();
+    ask(&mut database.session(), "CREATE CONSTRAINT c FOR (n:A) REQUIRE n.x IS NOT NULL", &[]);
+    ask(&mut database.session(), "CREATE (:A {x: 1})", &[]);
+    comes_back(&database, 0);
+}
+
+#[test]
+fn what_cannot_be_written_is_refused_and_leaves_nothing() {
+    let database = memory();
+    let long = Value::string("a".repeat(17 << 20));
+    ask(&mut database.session(), "CREATE (n:A {ok: 1}) SET n.long = $long", &[("long", long)]);
+    for format in FORMATS {
+        let folder = TemporaryFolder::new("export").unwrap();
+        let to = folder.path().join("graph");
+        let error = database.export(&to, format, None).unwrap_err();
+        assert!(error.message.contains("would have more than 16777216 bytes"), "{error:?}");
+        assert!(error.message.contains("nothing was exported") && !files::exists(&to), "{error:?}");
+        files::create_folder(&to).unwrap();
+        files::write_bytes(&to.join("other"), b"x").unwrap();
+        let error = database.export(&to, format, None).unwrap_err();
+        assert!(error.message.contains("holds something already"), "{error:?}");
+        assert_eq!(files::list_folder(&to).unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn an_import_that_fails_leaves_no_schema() {
+    let folder = TemporaryFolder::new("export").unwrap();
+    let write =
+        |name: &str, text: &str| files::write_bytes(&folder.path().join(name), text.as_bytes()).unwrap();
+    write("schema.cypher", "CREATE CONSTRAINT `c` FOR (n:`A`) REQUIRE (n.`x`) IS UNIQUE;\n");
+    write("a.csv", ":ID(graph),:LABEL,x:int\n0,A,1\n1,A,1\n");
+    let database = memory();
+    let import = |strict: bool| {
+        database.import(&ImportOptions { from: folder.path().into(), strict, ..ImportOptions::default() })
+    };
+    let error = import(true).unwrap_err();
+    assert!(error.message.contains("nothing was imported"), "{error:?}");
+    assert!(lines(&database).is_empty(), "{:?}", lines(&database));
+    write("schema.cypher", "MATCH (n) DETACH DELETE n;\n");
+    assert_eq!(import(false).unwrap_err().code, "Neo.ClientError.Import.WrongSchema");
+    assert!(lines(&database).is_empty());
+}
+
+#[test]
+fn a_wrong_line_is_told_and_nothing_is_imported() {
+    let folder = TemporaryFolder::new("export").unwrap();
+    let path = folder.path().join("graph.jsonl");
+    let import = |text: &str, strict: bool| {
+        files::write_bytes(&path, text.as_bytes()).unwrap();
+        let database = memory();
+        let options = ImportOptions { from: path.clone(), strict, ..ImportOptions::default() };
+        let outcome = database.import(&options);
+        if outcome.is_err() {
+            assert!(lines(&database).is_empty());
+        }
+        outcome
+    };
+    let node = "{\"type\":\"node\",\"id\":1,\"labels\":[\"A\"],\"properties\":{}}\n";
+    let wrong = |line: &str, says: &str| {
+        let error = import(&format!("{node}\n{line}\n"), true).unwrap_err();
+        assert!(error.message.contains("graph.jsonl:3: ") && error.message.contains(says), "{error:?}");
+    };
+    wrong("{\"type\":\"node\"", "column 14: EOF");
+    wrong("[]", "is no object");
+    wrong("{\"type\":\"node\",\"labels\":[]}", "`id` is missing");
+    wrong("{\"type\":\"relationship\",\"label\":\"R\",\"start\":{\"id\":1}}", "`end.id` is missing");
+    wrong(
+        "{\"type\":\"relationship\",\"label\":\"R\",\"start\":{\"id\":1},\"end\":{\"id\":9}}",
+        "no vertex has the id `9`",
+    );
+    wrong(
+        "{\"type\":\"node\",\"id\":2,\"properties\":{\"a\":{\"b\":1}}}",
+        "an object with the name `b` is no property",
+    );
+    wrong("{\"type\":\"node\",\"id\":2,\"properties\":{\"a\":18446744073709551615}}", "more than 64 bits");
+    assert_eq!(import(node, true).unwrap().vertices, 1);
+}
