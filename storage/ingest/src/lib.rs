@@ -6,7 +6,8 @@
 //!
 //! Reading order: [`ImportOptions`] and [`ImportReport`]; `find` and `source` (which bytes), `blocks` and `split` (which records and
 //! fields), `cell` and `ids` (which values), `work` and `belt` (threads, progress, rejected lines); `layout` with `ldbc`, `headers` (what files
-//! mean, as `table`s) and `edge_list`; `mapping`, `sniff`, `plain` and `guess` (ordinary CSV); `stage` (files that become tables first), `typed` and `export`; `rows` and `load` (tables to a graph), `existing` and `rules` (what the database holds already).
+//! mean, as `table`s) and `edge_list`; `mapping`, `sniff`, `plain` and `guess` (ordinary CSV); `stage` (files that become tables first); `rows`
+//! and `load` (tables to a graph), `existing` and `rules` (what the database holds already); `typed` and `export` (a graph to files).
 
 mod belt;
 mod blocks;

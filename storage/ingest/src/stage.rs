@@ -200,7 +200,8 @@ pub(crate) fn tables(file: &InputFile, folder: &Path) -> Result<Vec<InputFile>, 
             Line::Schema(_) => return Ok(true),
         };
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let group = groups.get_mut(&of).expect("it was met when columns were gathered");
+        let changed = || ImportError::Read { path: file.shown.clone(), what: "it changed meanwhile".into() };
+        let group = groups.get_mut(&of).ok_or_else(changed)?;
         group.row(number, &ids, &properties)?;
         Ok(true)
     })?;

@@ -157,7 +157,7 @@ fn object(map: Map<String, Json>) -> Result<Value, String> {
 
 fn bytes(text: &str) -> Option<Vec<u8>> {
     let digits = text.as_bytes();
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         return None;
     }
     let byte = |pair: &[u8]| {

@@ -269,6 +269,11 @@ pub(super) fn write(graph: &Graph<'_>, options: &ExportOptions) -> Result<Export
     rows(graph, &options.to, of_nodes, of_edges, report)
 }
 
+/// A snapshot does not change between two walks.
+fn unmet() -> ImportError {
+    refusal("a node or relationship was not met before".into())
+}
+
 fn rows(
     graph: &Graph<'_>,
     folder: &Path,
@@ -290,12 +295,12 @@ fn rows(
     }
     graph.nodes(|vertex, held| {
         report.vertices += 1;
-        let group = nodes.get_mut(&graph.labels(vertex)?).expect("it was met when columns were gathered");
+        let group = nodes.get_mut(&graph.labels(vertex)?).ok_or_else(unmet)?;
         group.row(graph, &[vertex.dense()], &held)
     })?;
     graph.edges(|between, held| {
         report.edges += 1;
-        let group = edges.get_mut(&between.edge_type).expect("it was met when columns were gathered");
+        let group = edges.get_mut(&between.edge_type).ok_or_else(unmet)?;
         group.row(graph, &[between.source.dense(), between.target.dense()], &held)
     })?;
     nodes.into_values().chain(edges.into_values()).try_for_each(|group| group.file.finish())?;
