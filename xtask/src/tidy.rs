@@ -147,6 +147,11 @@ fn functions_over(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let mut long = Vec::new();
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| opens_function(line)) {
+        // A trait's function may have no body.
+        let signature_end = lines[at..].iter().find(|line| line.ends_with(['{', ';', '}']));
+        if signature_end.is_some_and(|line| line.ends_with(';')) {
+            continue;
+        }
         let close = format!("{}}}", " ".repeat(depth(line)));
         if let Some(length) = lines[at..].iter().position(|other| *other == close)
             && length > FUNCTION_LINES_MAX
@@ -258,10 +263,10 @@ mod tests {
     fn long_functions_are_measured_to_their_brace() {
         let body = "        a();\n".repeat(FUNCTION_LINES_MAX);
         let text = format!(
-            "impl A {{\n    pub const fn f() {{\n{body}    }}\n    fn g() {{\n        b();\n    }}\n}}\n"
+            "trait A {{\n    const fn f() {{\n{body}    }}\n    fn g(\n    );\n    fn h() {{\n{body}    }}\n}}\n"
         );
         let lines = FUNCTION_LINES_MAX + 1;
-        assert_eq!(functions_over(&text).collect::<Vec<_>>(), [(2, lines)]);
+        assert_eq!(functions_over(&text).collect::<Vec<_>>(), [(2, lines), (lines + 5, lines)]);
     }
 
     #[test]
