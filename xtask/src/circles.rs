@@ -15,7 +15,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("doors/database", 17),
     ("doors/server", 5),
     ("doors/shell", 6),
-    ("engine/dataflow", 26),
     ("engine/execute", 8),
     ("engine/expression", 4),
     ("engine/paths", 4),

@@ -15,11 +15,11 @@
 //!
 //! The same operators run without tasks in the second driver, `pipeline`: a small query on the thread that asks, a sub-query within an operator.
 //!
-//! Reading order: what users write ([`message`], [`operator`], [`policy`], [`graph`], [`context`], [`waker`]), what they hold ([`runtime`],
-//! [`handle`], [`profile`], [`tablets`]), then the machinery: `wiring` (a checked graph), `query` (what executors share), `level` and `progress`
-//! (when is a stream at its end), `ledger` (bytes), `tree`, `ready` and `station` (scope instances and what has work), `local`, `turn` and
-//! `step` (one query on one executor: what comes in, who runs, one call), `ends` (the ends of scope instances), `closing` (what is thrown
-//! away early), `pace`, `meter` and `tally` (time and counts, cheaply), `tenants`, `executor`.
+//! The crate has wings, each a folder; ARCHITECTURE.md says which may use which. Reading order: `terms` (who is meant, what is sent, limits,
+//! rules, faults), `graphs` (what users write: operators, their [`Context`], policies, a checked graph), `accounting` (who pays: accounts,
+//! shares, bytes, time), `queries` (what executors and the client share of a query: `level` and `progress` say when a stream is at its end),
+//! `executors` (`tree`, `ready` and `station`: scope instances and what has work; `local`, `turn`, `step` and `call`: one query on one executor,
+//! whose turn it is, one call, and what the operator asks in it; `ends` and `closing`: how scope instances end). [`runtime`] holds it all.
 //!
 //! # Beside the paper
 //!
@@ -52,74 +52,46 @@
 //! back-pressure (`tests/pressure.rs`). `examples/scope_instances.rs` measures what an instance costs, `examples/kill.rs` how soon a kill takes
 //! effect.
 
-pub mod limits;
-pub mod message;
-pub mod operator;
+mod terms;
 
-pub mod policy;
+mod graphs;
 
-pub mod graph;
-mod wiring;
+mod accounting;
 
-pub mod context;
+mod queries;
+
+mod executors;
+
+mod pipeline;
 
 pub mod runtime;
-
-pub mod handle;
-mod held;
-
-pub mod profile;
-
-pub mod root;
-pub mod service;
-
-pub mod accounts;
-pub mod rules;
-
-mod closing;
-mod ends;
-mod executor;
-pub mod ledger;
-mod level;
-mod links;
-mod local;
-mod meter;
-mod output;
-mod pace;
-mod parts;
-mod pipeline;
-mod progress;
-mod query;
-mod ready;
-mod station;
-mod step;
 pub mod stepped;
-mod stride;
-pub mod tablets;
-mod tally;
-mod tenants;
-mod tree;
-mod turn;
-pub mod waker;
-pub mod watch;
 
-pub use accounts::{AccountOptions, Level};
-pub use context::Context;
-pub use graph::{
-    Graph, GraphBuilder, GraphError, Placing, Route, ScopeKind, ScopeNo, ScopeOptions, VertexNo,
-    VertexOptions,
+pub use accounting::{accounts, ledger, service, tablets, watch};
+pub use graphs::{context, graph, operator, policy};
+pub use queries::{handle, profile};
+pub use terms::{limits, message, root, rules, waker};
+
+pub use accounting::accounts::AccountOptions;
+pub use accounting::held::Held;
+pub use accounting::service::{Ending, Service, ServiceTurn};
+pub use accounting::tablets::{TabletInfo, TabletMove};
+pub use graphs::context::Context;
+pub use graphs::graph::{
+    Graph, GraphBuilder, GraphError, Placing, Route, ScopeKind, ScopeOptions, VertexOptions,
 };
-pub use handle::{Fault, QueryHandle, QueryId, QueryInfo};
-pub use held::Held;
-pub use message::{Message, Tag};
-pub use operator::{Failure, Flow, Operator, Outcome};
+pub use graphs::operator::{Flow, Operator, Outcome};
+pub use graphs::policy::{InterPolicy, IntraPolicy, Member};
 pub use pipeline::{Pipeline, PipelineGraph, Tried};
-pub use policy::{InterPolicy, IntraPolicy, Member};
-pub use profile::{QueryProgress, ScopeProfile, VertexProfile};
-pub use root::{Root, RootHandle, RootStatus};
-pub use rules::{Action, Rule, Threshold};
-pub use runtime::{QueryOptions, Runtime, RuntimeOptions, TenantNo, UserNo};
-pub use service::{Ending, Service, ServiceTurn};
+pub use queries::handle::QueryHandle;
+pub use queries::profile::{QueryProgress, ScopeProfile, VertexProfile};
+pub use runtime::{Runtime, RuntimeOptions};
 pub use stepped::Stepped;
-pub use tablets::{TabletInfo, TabletMove, TabletNo};
-pub use waker::OperatorWaker;
+pub use terms::fault::{Failure, Fault};
+pub use terms::ids::TabletNo;
+pub use terms::ids::{Level, QueryId, QueryInfo, ScopeNo, TenantNo, UserNo, VertexNo};
+pub use terms::message::{Message, Tag};
+pub use terms::options::QueryOptions;
+pub use terms::root::{Root, RootHandle, RootStatus};
+pub use terms::rules::{Action, Rule, Threshold};
+pub use terms::waker::OperatorWaker;

@@ -14,13 +14,13 @@
 //! one place. Invariant: one thread at a time works in a [`Pipeline`], and no operator of it outlives a run or a [`Pipeline::reset`] unless it says
 //! that it may serve again. Cost: the operators' own, their making, and a few clock readings.
 
-use crate::accounts::Level;
-use crate::graph::Inner;
-use crate::ledger::BudgetExceeded;
-use crate::limits::{PIPELINE_BATCHES_MAX, PIPELINE_MESSAGES_MAX, PIPELINE_NS_MAX};
-use crate::local::drop_quietly;
-use crate::tablets::TabletNo;
-use crate::watch::{self, Tripwire};
+use crate::accounting::ledger::BudgetExceeded;
+use crate::accounting::watch::{self, Tripwire};
+use crate::executors::local::drop_quietly;
+use crate::graphs::context::Backend;
+use crate::graphs::graph::Inner;
+use crate::terms::ids::{Level, TabletNo};
+use crate::terms::limits::{PIPELINE_BATCHES_MAX, PIPELINE_MESSAGES_MAX, PIPELINE_NS_MAX};
 use crate::{
     Context, Failure, Fault, Flow, Graph, GraphBuilder, Message, Operator, OperatorWaker, Outcome, Tag,
     VertexNo, VertexOptions,
@@ -134,6 +134,43 @@ pub(crate) trait Host {
     fn tablet(&self) -> Option<TabletNo>;
     fn tablets(&self) -> usize;
     fn worked_on(&mut self, tablet: TabletNo, amount: u64);
+}
+
+/// An operator that has a pipeline within it: what the pipeline's operators ask for, it asks for in their place.
+impl<M: Message> Host for Context<'_, M> {
+    fn should_yield(&self) -> bool {
+        Context::should_yield(self)
+    }
+    fn charge(&mut self, bytes: usize) -> Result<(), Failure> {
+        Context::charge(self, bytes)
+    }
+    fn release(&mut self, bytes: usize) {
+        Context::release(self, bytes);
+    }
+    fn waker(&mut self) -> OperatorWaker {
+        Context::waker(self)
+    }
+    fn tag(&self) -> Tag {
+        Context::tag(self)
+    }
+    fn executor(&self) -> usize {
+        Context::executor(self)
+    }
+    fn executors(&self) -> usize {
+        Context::executors(self)
+    }
+    fn is_home(&self) -> bool {
+        Context::is_home(self)
+    }
+    fn tablet(&self) -> Option<TabletNo> {
+        Context::tablet(self)
+    }
+    fn tablets(&self) -> usize {
+        Context::tablets(self)
+    }
+    fn worked_on(&mut self, tablet: TabletNo, amount: u64) {
+        Context::worked_on(self, tablet, amount);
+    }
 }
 
 /// The thread that asks.
@@ -458,7 +495,8 @@ impl<M: Message> Pipeline<M> {
         let seat = &mut self.mail.seats[place];
         let message = if seat.again { None } else { seat.inbox.pop() };
         let operator = made(&mut self.operators[place], &self.plan, place, host);
-        let mut context = Context::in_pipeline(&mut self.mail, place, host);
+        let mut call = InPipeline { mail: &mut self.mail, place, host };
+        let mut context = Context::new(&mut call);
         let flow = match message {
             Some((port, message)) => operator.receive(port, message, &mut context)?,
             None => operator.resume(&mut context)?,
@@ -486,7 +524,8 @@ impl<M: Message> Pipeline<M> {
                 }
                 if self.operators[place].is_some() || vertex.options.create_if_empty {
                     let operator = made(&mut self.operators[place], plan, place, host);
-                    let mut context = Context::in_pipeline(&mut self.mail, place, host);
+                    let mut call = InPipeline { mail: &mut self.mail, place, host };
+                    let mut context = Context::new(&mut call);
                     let flow = operator.on_completion(port, &mut context)?;
                     self.mail.stands(place, flow);
                     return Ok(Some(flow));
@@ -564,6 +603,85 @@ impl<M: Message> Pipeline<M> {
     /// Bytes that are charged for what the operators hold.
     pub fn charged(&self) -> usize {
         self.mail.seats.iter().map(|seat| seat.charged).sum()
+    }
+}
+
+/// A call in a pipeline: alone of its kind, without scopes.
+struct InPipeline<'a, M: Message> {
+    mail: &'a mut Mail<M>,
+    place: usize,
+    /// What the pipeline runs in.
+    host: &'a mut dyn Host,
+}
+
+/// Of a graph that a pipeline takes, no output leads into a scope.
+fn no_scopes() -> ! {
+    panic!("a pipeline has no scopes: its graph has no output that leads into one")
+}
+
+impl<M: Message> Backend<M> for InPipeline<'_, M> {
+    fn send_to(&mut self, output: usize, message: M) {
+        self.mail.send(self.place, output, message);
+    }
+    fn send_tagged(&mut self, _output: usize, _tag: Tag, _message: M) {
+        no_scopes()
+    }
+    fn open_instance(&mut self, _rank: u64) -> Tag {
+        no_scopes()
+    }
+    fn end_instance(&mut self, _output: usize, _tag: Tag) {
+        no_scopes()
+    }
+    fn finish_instance(&mut self) {
+        self.close_inputs();
+    }
+    fn finish_scope(&mut self) {
+        self.close_inputs();
+    }
+    fn tag(&self) -> Tag {
+        self.host.tag()
+    }
+    fn shared(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
+        self.mail.shared()
+    }
+    fn should_yield(&self) -> bool {
+        self.mail.should_yield(self.place) || self.host.should_yield()
+    }
+    fn is_crowded(&self) -> bool {
+        false
+    }
+    fn executor(&self) -> usize {
+        self.host.executor()
+    }
+    fn tablet(&self) -> Option<TabletNo> {
+        self.host.tablet()
+    }
+    fn tablets(&self) -> usize {
+        self.host.tablets()
+    }
+    fn worked_on(&mut self, tablet: TabletNo, amount: u64) {
+        self.host.worked_on(tablet, amount);
+    }
+    fn executors(&self) -> usize {
+        self.host.executors()
+    }
+    fn is_home(&self) -> bool {
+        self.host.is_home()
+    }
+    fn invite_peers(&mut self) {}
+    fn close_inputs(&mut self) {
+        self.mail.close_inputs(self.place);
+    }
+    fn waker(&mut self) -> OperatorWaker {
+        self.host.waker()
+    }
+    fn charge(&mut self, bytes: usize) -> Result<(), Failure> {
+        self.mail.charged(self.place, bytes);
+        self.host.charge(bytes)
+    }
+    fn release(&mut self, bytes: usize) {
+        let bytes = self.mail.released(self.place, bytes);
+        self.host.release(bytes);
     }
 }
 

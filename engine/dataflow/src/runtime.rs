@@ -1,26 +1,21 @@
 //! The runtime: starts the executors, takes queries, lists and cancels them.
 
-use crate::accounts::{AccountOptions, Entry};
-use crate::executor::Executor;
-use crate::held::Held;
-use crate::limits::{
-    OUTPUT_BATCHES_MAX_DEFAULT, QUERY_BYTES_MAX_DEFAULT, QUOTA_NS_DEFAULT, TABLETS_PER_EXECUTOR,
-};
-use crate::links::{Command, Links};
-use crate::query::QueryShared;
-use crate::service::Service;
-use crate::tablets::{TabletInfo, TabletMove, TabletNo, Tablets};
+use crate::accounting::accounts::AccountOptions;
+use crate::accounting::held::Held;
+use crate::accounting::service::Service;
+use crate::accounting::tablets::{TabletInfo, TabletMove, Tablets};
+use crate::executors::executor::Executor;
+use crate::queries::admission::Entry;
+use crate::queries::links::{Command, Links};
+use crate::queries::query::QueryShared;
+use crate::terms::ids::{TabletNo, TenantNo, UserNo};
+use crate::terms::limits::{QUOTA_NS_DEFAULT, TABLETS_PER_EXECUTOR};
+use crate::terms::options::QueryOptions;
 use crate::{Fault, Graph, Message, QueryHandle, QueryId, QueryInfo, QueryProgress, Root, RootHandle};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use world::workers::{WORKERS_MAX, WorkerControl, WorkerOptions, Workers};
-
-/// A tenant: who pays for a query. Tenants need no declaration; an unknown one has a share of 100.
-pub type TenantNo = u32;
-
-/// A user within a tenant; 0 where nobody tells them apart.
-pub type UserNo = u32;
 
 /// How the runtime runs.
 #[derive(Clone, Debug)]
@@ -51,39 +46,6 @@ impl Default for RuntimeOptions {
             machine: AccountOptions::default(),
             tablets: None,
             balance: true,
-        }
-    }
-}
-
-/// How one query runs.
-#[derive(Clone, Debug)]
-pub struct QueryOptions {
-    /// Who pays.
-    pub tenant: TenantNo,
-    /// Which of the tenant's users asks.
-    pub user: UserNo,
-    /// What to call it in lists.
-    pub label: String,
-    /// End it with `TimedOut` after this long.
-    pub deadline: Option<Duration>,
-    /// End it with `OverBudget` when it holds more.
-    pub bytes_max: u64,
-    /// Batches that may wait for the client; at least 1.
-    pub output_batches_max: usize,
-    /// It is a part of this query, which stands for it in lists and has a place for it, and with which it ends.
-    pub part_of: Option<QueryId>,
-}
-
-impl Default for QueryOptions {
-    fn default() -> QueryOptions {
-        QueryOptions {
-            tenant: 0,
-            user: 0,
-            label: String::new(),
-            deadline: None,
-            bytes_max: QUERY_BYTES_MAX_DEFAULT,
-            output_batches_max: OUTPUT_BATCHES_MAX_DEFAULT,
-            part_of: None,
         }
     }
 }

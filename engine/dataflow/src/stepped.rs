@@ -3,9 +3,9 @@
 //! So a schedule that broke something comes again. And as no timer fires, a query that would go on only because somebody looked once more
 //! after a while stands still here, where it is seen: every wake must be exact.
 
-use crate::executor::Executor;
-use crate::links::Links;
-use crate::tablets::Tablets;
+use crate::accounting::tablets::Tablets;
+use crate::executors::executor::Executor;
+use crate::queries::links::Links;
 use crate::{AccountOptions, Graph, Message, QueryHandle, QueryOptions};
 use std::sync::Arc;
 use world::chance::Chance;

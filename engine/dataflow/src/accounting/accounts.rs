@@ -1,0 +1,124 @@
+//! What tenants and users may take: queries at once, bytes, time.
+//!
+//! A query belongs to a user, a user to a tenant, a tenant to the machine. On each level the same limits can be set. Bytes are drawn from the
+//! levels in grains, so that most charges touch no shared counter.
+
+use crate::terms::ids::Level;
+use crate::terms::rules::Rule;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// What a tenant or a user may take, and how the scheduler treats it.
+#[derive(Clone, Debug)]
+pub struct AccountOptions {
+    /// Part of each executor's time, relative to others on the same level that have work; 100 is what everyone has who was given none.
+    pub share: u32,
+    /// Queries that run at once; further ones wait. None for no limit.
+    pub queries_max: Option<u64>,
+    /// Bytes that all queries together hold. None for no limit.
+    pub bytes_max: Option<u64>,
+    /// Time after which a query ends, whatever it asked for itself. None for no limit.
+    pub time_max: Option<Duration>,
+    /// What becomes of queries that take more than they should.
+    pub rules: Vec<Rule>,
+}
+
+impl Default for AccountOptions {
+    fn default() -> AccountOptions {
+        AccountOptions {
+            share: crate::accounting::stride::SHARE_DEFAULT,
+            queries_max: None,
+            bytes_max: None,
+            time_max: None,
+            rules: Vec::new(),
+        }
+    }
+}
+
+/// The counters of a user, a tenant, or the machine.
+pub(crate) struct Account {
+    queries_max: AtomicU64,
+    bytes_max: AtomicU64,
+    time_max_ns: AtomicU64,
+    running: AtomicU64,
+    bytes: AtomicU64,
+    rules: Mutex<Arc<[Rule]>>,
+}
+
+impl Account {
+    pub(crate) fn new() -> Account {
+        Account {
+            queries_max: AtomicU64::new(u64::MAX),
+            bytes_max: AtomicU64::new(u64::MAX),
+            time_max_ns: AtomicU64::new(u64::MAX),
+            running: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            rules: Mutex::new(Arc::new([])),
+        }
+    }
+    pub(crate) fn set(&self, options: &AccountOptions) {
+        let time_ns = options.time_max.map(world::clock::span_ns);
+        self.queries_max.store(options.queries_max.unwrap_or(u64::MAX).max(1), Relaxed);
+        self.bytes_max.store(options.bytes_max.unwrap_or(u64::MAX), Relaxed);
+        self.time_max_ns.store(time_ns.unwrap_or(u64::MAX), Relaxed);
+        *self.rules.lock() = options.rules.as_slice().into();
+    }
+    fn has_room(&self) -> bool {
+        self.running.load(Relaxed) < self.queries_max.load(Relaxed)
+    }
+}
+
+/// The levels a query belongs to: its user, its tenant, the machine.
+#[derive(Clone)]
+pub(crate) struct Accounts([Arc<Account>; 3]);
+
+impl Accounts {
+    pub(crate) fn new(levels: [Arc<Account>; 3]) -> Accounts {
+        Accounts(levels)
+    }
+    /// Counts bytes on all levels. They are counted even if one has no room for them; returns that one, and its limit.
+    pub(crate) fn charge(&self, bytes: u64) -> Result<(), (Level, u64)> {
+        let mut outcome = Ok(());
+        for (account, level) in self.0.iter().zip([Level::User, Level::Tenant, Level::Machine]) {
+            let limit = account.bytes_max.load(Relaxed);
+            if account.bytes.fetch_add(bytes, Relaxed) + bytes > limit && outcome.is_ok() {
+                outcome = Err((level, limit));
+            }
+        }
+        outcome
+    }
+    /// The level that has the least room, for who is alone, and its limit.
+    pub(crate) fn bytes_max(&self) -> (Level, u64) {
+        let levels = [Level::User, Level::Tenant, Level::Machine];
+        let limits =
+            self.0.iter().zip(levels).map(|(account, level)| (level, account.bytes_max.load(Relaxed)));
+        limits.min_by_key(|(_, limit)| *limit).unwrap_or((Level::Machine, u64::MAX))
+    }
+    pub(crate) fn release(&self, bytes: u64) {
+        self.0.iter().for_each(|account| {
+            account.bytes.fetch_sub(bytes, Relaxed);
+        });
+    }
+    /// The shortest of the levels' times, in nanoseconds.
+    pub(crate) fn time_max_ns(&self) -> u64 {
+        self.0.iter().map(|account| account.time_max_ns.load(Relaxed)).min().unwrap_or(u64::MAX)
+    }
+    pub(crate) fn rules(&self) -> Vec<Rule> {
+        self.0.iter().flat_map(|account| account.rules.lock().iter().cloned().collect::<Vec<_>>()).collect()
+    }
+    pub(crate) fn have_room(&self) -> bool {
+        self.0.iter().all(|account| account.has_room())
+    }
+    pub(crate) fn enter(&self) {
+        self.0.iter().for_each(|account| {
+            account.running.fetch_add(1, Relaxed);
+        });
+    }
+    pub(crate) fn leave(&self) {
+        self.0.iter().for_each(|account| {
+            account.running.fetch_sub(1, Relaxed);
+        });
+    }
+}

@@ -1,0 +1,37 @@
+//! Bytes on a tenant's account that no query holds: what is kept between queries.
+
+use crate::accounting::accounts::Accounts;
+use crate::terms::ids::Level;
+
+/// Bytes held for somebody. Dropping it gives them back.
+pub struct Held {
+    accounts: Accounts,
+    bytes: u64,
+}
+
+impl Held {
+    pub(crate) fn new(accounts: Accounts) -> Held {
+        Held { accounts, bytes: 0 }
+    }
+    /// From now on it holds so many bytes.
+    ///
+    /// # Errors
+    /// The level that has no room for more, and its limit. They are counted all the same, until it holds less or is dropped.
+    pub fn set(&mut self, bytes: u64) -> Result<(), (Level, u64)> {
+        let before = std::mem::replace(&mut self.bytes, bytes);
+        match bytes.checked_sub(before) {
+            Some(0) => Ok(()),
+            Some(more) => self.accounts.charge(more),
+            None => {
+                self.accounts.release(before - bytes);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.accounts.release(self.bytes);
+    }
+}

@@ -1,0 +1,160 @@
+//! The bytes a query holds, by operator, against its budget.
+//!
+//! Operators charge before they grow and release when they shrink. Going over is an error value that the operator hands on; the runtime
+//! turns it into the query's end, with a list of who held what.
+
+use crate::accounting::accounts::Accounts;
+use crate::terms::ids::Level;
+use crate::terms::limits::{GRAIN_BYTES, GRAINS_KEPT_MAX};
+use std::fmt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The error of [`Context::charge`](crate::Context::charge).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BudgetExceeded {
+    /// Whose budget.
+    pub level: Level,
+    /// The budget in bytes.
+    pub limit: u64,
+    /// Who held how many bytes, most first; what was just asked for is included.
+    pub held: Vec<(String, u64)>,
+}
+
+impl fmt::Display for BudgetExceeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the {}'s memory budget of {} bytes is exceeded", self.level, self.limit)
+    }
+}
+
+impl std::error::Error for BudgetExceeded {}
+
+#[derive(Default)]
+struct Account {
+    held: AtomicU64,
+    peak: AtomicU64,
+}
+
+pub(crate) struct Ledger {
+    limit: u64,
+    total: AtomicU64,
+    /// Drawn from the accounts.
+    drawn: AtomicU64,
+    accounts: Accounts,
+    /// The account that had no room, if any, and its limit.
+    short: OnceLock<(Level, u64)>,
+    vertices: Vec<Account>,
+    /// What loops inside operator calls hold for the moment.
+    inside: Account,
+}
+
+impl Ledger {
+    pub(crate) fn new(limit: u64, vertices: usize, accounts: Accounts) -> Ledger {
+        Ledger {
+            limit,
+            total: AtomicU64::new(0),
+            drawn: AtomicU64::new(0),
+            accounts,
+            short: OnceLock::new(),
+            vertices: (0..vertices).map(|_| Account::default()).collect(),
+            inside: Account::default(),
+        }
+    }
+
+    /// Adds bytes; false if the query, or an account it belongs to, now holds more than it may. The bytes are counted either way.
+    pub(crate) fn charge(&self, vertex: usize, bytes: u64) -> bool {
+        self.charge_to(&self.vertices[vertex], bytes)
+    }
+
+    /// The same for a loop inside an operator's call.
+    pub(crate) fn charge_inside(&self, bytes: u64) -> bool {
+        self.charge_to(&self.inside, bytes)
+    }
+
+    fn charge_to(&self, account: &Account, bytes: u64) -> bool {
+        let held = account.held.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        account.peak.fetch_max(held, Ordering::Relaxed);
+        let total = self.total.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.draw(total) && total <= self.limit
+    }
+
+    /// Draws grains from the accounts until they cover `total`.
+    fn draw(&self, total: u64) -> bool {
+        let drawn = self.drawn.load(Ordering::Relaxed);
+        if total <= drawn {
+            return true;
+        }
+        let more = (total - drawn).next_multiple_of(GRAIN_BYTES);
+        self.drawn.fetch_add(more, Ordering::Relaxed);
+        match self.accounts.charge(more) {
+            Ok(()) => true,
+            Err(short) => {
+                let _ = self.short.set(short);
+                false
+            }
+        }
+    }
+
+    /// Gives back what is drawn and far from needed.
+    fn give_back(&self, total: u64) {
+        let drawn = self.drawn.load(Ordering::Relaxed);
+        let spare = drawn.saturating_sub(total) / GRAIN_BYTES;
+        if spare > 2 * GRAINS_KEPT_MAX {
+            let back = (spare - GRAINS_KEPT_MAX) * GRAIN_BYTES;
+            let swapped =
+                self.drawn.compare_exchange(drawn, drawn - back, Ordering::Relaxed, Ordering::Relaxed);
+            if swapped.is_ok() {
+                self.accounts.release(back);
+            }
+        }
+    }
+
+    pub(crate) fn release(&self, vertex: usize, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        self.release_from(&self.vertices[vertex], bytes);
+    }
+
+    /// Gives back what was charged inside a call.
+    pub(crate) fn release_inside(&self, bytes: u64) {
+        self.release_from(&self.inside, bytes);
+    }
+
+    fn release_from(&self, account: &Account, bytes: u64) {
+        account.held.fetch_sub(bytes, Ordering::Relaxed);
+        let before = self.total.fetch_sub(bytes, Ordering::Relaxed);
+        self.give_back(before.saturating_sub(bytes));
+    }
+
+    pub(crate) fn total(&self) -> u64 {
+        self.total.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn held(&self, vertex: usize) -> u64 {
+        self.vertices[vertex].held.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn peak(&self, vertex: usize) -> u64 {
+        self.vertices[vertex].peak.load(Ordering::Relaxed)
+    }
+
+    /// The error that says who holds what.
+    pub(crate) fn exceeded(&self, names: impl Iterator<Item = String>) -> BudgetExceeded {
+        let mut held: Vec<(String, u64)> = names
+            .zip(&self.vertices)
+            .chain([("expressions".to_string(), &self.inside)])
+            .map(|(name, account)| (name, account.held.load(Ordering::Relaxed)))
+            .filter(|(_, bytes)| *bytes > 0)
+            .collect();
+        held.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+        let (level, limit) = self.short.get().copied().unwrap_or((Level::Query, self.limit));
+        BudgetExceeded { level, limit, held }
+    }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        self.accounts.release(*self.drawn.get_mut());
+    }
+}

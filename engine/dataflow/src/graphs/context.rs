@@ -1,0 +1,193 @@
+//! What an operator may ask of the runtime during a call.
+
+use crate::terms::fault::Failure;
+use crate::terms::ids::TabletNo;
+use crate::terms::message::{Message, Tag};
+use crate::terms::waker::OperatorWaker;
+use std::any::Any;
+use std::sync::Arc;
+
+/// The runtime, as seen by one operator during one call.
+pub struct Context<'a, M: Message> {
+    backend: &'a mut (dyn Backend<M> + 'a),
+}
+
+/// Where the operator runs, as the call of it knows: an executor, or a pipeline. What each method means is told at [`Context`].
+pub(crate) trait Backend<M: Message> {
+    fn send_to(&mut self, output: usize, message: M);
+    fn send_tagged(&mut self, output: usize, tag: Tag, message: M);
+    fn open_instance(&mut self, rank: u64) -> Tag;
+    fn end_instance(&mut self, output: usize, tag: Tag);
+    fn finish_instance(&mut self);
+    fn finish_scope(&mut self);
+    fn tag(&self) -> Tag;
+    fn shared(&self) -> Option<&Arc<dyn Any + Send + Sync>>;
+    fn should_yield(&self) -> bool;
+    fn is_crowded(&self) -> bool;
+    fn executor(&self) -> usize;
+    fn tablet(&self) -> Option<TabletNo>;
+    fn tablets(&self) -> usize;
+    fn worked_on(&mut self, tablet: TabletNo, amount: u64);
+    fn executors(&self) -> usize;
+    fn is_home(&self) -> bool;
+    fn invite_peers(&mut self);
+    fn close_inputs(&mut self);
+    fn waker(&mut self) -> OperatorWaker;
+    fn charge(&mut self, bytes: usize) -> Result<(), Failure>;
+    fn release(&mut self, bytes: usize);
+}
+
+impl<'a, M: Message> Context<'a, M> {
+    pub(crate) fn new(backend: &'a mut (dyn Backend<M> + 'a)) -> Context<'a, M> {
+        Context { backend }
+    }
+
+    /// Sends on output 0 with the current tag.
+    pub fn send(&mut self, message: M) {
+        self.send_to(0, message);
+    }
+
+    /// Sends on an output with the current tag; on an edge out of the scope, with the enclosing tag; on an edge into a loop, to its first
+    /// iteration; on a backward edge, to the next one. Never blocks and never fails: an output that is full only turns
+    /// [`should_yield`](Self::should_yield) true. A message to an unconnected output is dropped.
+    ///
+    /// # Panics
+    /// When the output leads into a branch scope: that takes [`send_tagged`](Self::send_tagged).
+    pub fn send_to(&mut self, output: usize, message: M) {
+        self.backend.send_to(output, message);
+    }
+
+    /// Sends on an output that leads into a branch scope, to the instance `tag` made by [`open_instance`](Self::open_instance). A
+    /// message to an instance that was cancelled is dropped.
+    ///
+    /// # Panics
+    /// When the tag does not belong on that output.
+    pub fn send_tagged(&mut self, output: usize, tag: Tag, message: M) {
+        self.backend.send_tagged(output, tag, message);
+    }
+
+    /// A new instance of the branch scope that this vertex is the ingress of. Every output that leads into the scope must later get
+    /// [`end_instance`](Self::end_instance); what is never ended ends with the ingress's input.
+    ///
+    /// # Panics
+    /// When no output leads into a branch scope.
+    pub fn open_instance(&mut self) -> Tag {
+        self.open_ranked_instance(0)
+    }
+
+    /// A new instance with a rank, for scopes whose instances run [best first](crate::InterPolicy::BestFirst).
+    ///
+    /// # Panics
+    /// When no output leads into a branch scope.
+    pub fn open_ranked_instance(&mut self, rank: u64) -> Tag {
+        self.backend.open_instance(rank)
+    }
+
+    /// Says that nothing more is sent to instance `tag` on `output`. Saying it again does nothing.
+    ///
+    /// # Panics
+    /// When the tag does not belong on that output.
+    pub fn end_instance(&mut self, output: usize, tag: Tag) {
+        self.backend.end_instance(output, tag);
+    }
+
+    /// This scope instance has its answer: after this call all its operators are dropped with what they hold, this one too, and all
+    /// instances within, also those that must finish; no `on_instance_end` comes. What was sent out of the scope goes its way. In a loop
+    /// it ends this iteration; the next one goes on with what it was sent. Outside scopes it closes the inputs.
+    ///
+    /// This is the paper's `NotifyCompletion` in an egress (Banyan, section 3.3).
+    pub fn finish_instance(&mut self) {
+        self.backend.finish_instance();
+    }
+
+    /// Like [`finish_instance`](Self::finish_instance) for all instances of this scope within the enclosing instance: a loop ends, with
+    /// all its iterations.
+    pub fn finish_scope(&mut self) {
+        self.backend.finish_scope();
+    }
+
+    /// The scope instance this operator belongs to.
+    pub fn tag(&self) -> Tag {
+        self.backend.tag()
+    }
+
+    /// What the host of a pipeline within an operator shares with the pipeline's operators, for the input at hand.
+    pub fn shared(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
+        self.backend.shared()
+    }
+
+    /// True when the call should return soon: the quota is used up, somebody else wants the executor, an output is full, as many instances of the scope it leads to live as
+    /// may, or the query (or this part of it) is cancelled. Costs some 5 to 30 ns: ask once a row where a row is much work, else once per
+    /// few hundred rows.
+    pub fn should_yield(&self) -> bool {
+        self.backend.should_yield()
+    }
+
+    /// True if as many instances of the branch scope this vertex leads into live here as may: open no more in this call.
+    pub fn is_crowded(&self) -> bool {
+        self.backend.is_crowded()
+    }
+
+    /// The number of this executor.
+    pub fn executor(&self) -> usize {
+        self.backend.executor()
+    }
+
+    /// The tablet that the message of this call came for, or the last one; none if it did not come by [`Route::Tablet`], or from an
+    /// operator in the same scope instance that was called for such a message. Outside calls for messages it means nothing.
+    pub fn tablet(&self) -> Option<TabletNo> {
+        self.backend.tablet()
+    }
+
+    /// How many tablets there are to say work was done for: none where nothing can be moved.
+    pub fn tablets(&self) -> usize {
+        self.backend.tablets()
+    }
+
+    /// Says that of this call's work so much, by any measure, was for a tablet. The call's time counts as those tablets' load, each
+    /// by its part.
+    pub fn worked_on(&mut self, tablet: TabletNo, amount: u64) {
+        self.backend.worked_on(tablet, amount);
+    }
+
+    /// How many executors there are.
+    pub fn executors(&self) -> usize {
+        self.backend.executors()
+    }
+
+    /// True on the query's home executor.
+    pub fn is_home(&self) -> bool {
+        self.backend.is_home()
+    }
+
+    /// Calls `resume` once on this vertex's operator on every other executor (made if need be). Inside a narrow scope it does nothing,
+    /// for an instance lives on one executor.
+    pub fn invite_peers(&mut self) {
+        self.backend.invite_peers();
+    }
+
+    /// This vertex needs no more input (a limit was reached): cancels all work upstream all of whose paths lead here, except vertices
+    /// marked `must_finish` and what feeds them; outside scopes on all executors, inside in this instance. The end still comes.
+    pub fn close_inputs(&mut self) {
+        self.backend.close_inputs();
+    }
+
+    /// To be called when what this operator waits for is there: see [`OperatorWaker`]. Return `Flow::Waiting` from this call, with the
+    /// last waker asked for in it handed to someone who will call it.
+    pub fn waker(&mut self) -> OperatorWaker {
+        self.backend.waker()
+    }
+
+    /// Counts bytes this operator holds against the query's budget.
+    ///
+    /// # Errors
+    /// When the budget is exceeded: hand the error on, it ends the query with `Fault::OverBudget`.
+    pub fn charge(&mut self, bytes: usize) -> Result<(), Failure> {
+        self.backend.charge(bytes)
+    }
+
+    /// Gives back what was charged. What an operator still holds when it is dropped is given back for it.
+    pub fn release(&mut self, bytes: usize) {
+        self.backend.release(bytes);
+    }
+}

@@ -1,0 +1,66 @@
+//! What an operator is: five questions the runtime asks it, all answered without blocking.
+//!
+//! An *operator* is one instance of a graph's vertex: one per executor that got a message for it, and inside a scope one per scope
+//! instance. Its state is its own; twins share state only through what their factory captured.
+
+use crate::terms::fault::Failure;
+use crate::{Context, Message, Tag};
+
+/// Where an operator stands after a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Done with what it was given.
+    Ready,
+    /// Has more work: call `resume`. Nothing else is delivered to it before it says `Ready`.
+    Again,
+    /// Cannot go on until something else of this query ran: `resume` is called then, or after
+    /// [`WAITING_REPOLL_NS`](crate::terms::limits::WAITING_REPOLL_NS). If it asked for a [waker](crate::Context::waker) in this call, `resume` is
+    /// called when that was woken, and not before.
+    Waiting,
+}
+
+/// What a call returns: where the operator stands, or why the query must end.
+pub type Outcome = Result<Flow, Failure>;
+
+/// One operator. A call should return soon after [`Context::should_yield`] turns true, with `Again` if there is more to do.
+pub trait Operator<M: Message>: Send {
+    /// A message on an input port.
+    ///
+    /// # Errors
+    /// Any error ends the query with it.
+    fn receive(&mut self, port: usize, message: M, context: &mut Context<'_, M>) -> Outcome;
+
+    /// The next piece of unfinished work: after `Again` or `Waiting`; for a source until it says `Ready`; and once on each executor
+    /// that was invited by [`Context::invite_peers`].
+    ///
+    /// # Errors
+    /// Any error ends the query with it.
+    fn resume(&mut self, context: &mut Context<'_, M>) -> Outcome {
+        let _ = context;
+        Ok(Flow::Ready)
+    }
+
+    /// Inside a scope: this operator's scope instance, `tag`, gets no more input on any port. The operator is dropped once it is `Ready`.
+    ///
+    /// # Errors
+    /// Any error ends the query with it.
+    fn on_instance_end(&mut self, tag: Tag, context: &mut Context<'_, M>) -> Outcome {
+        let _ = (tag, context);
+        Ok(Flow::Ready)
+    }
+
+    /// Inside a scope: the instance is over, or was cancelled. An operator that empties itself, keeping what was costly to allocate, and
+    /// says true may serve another instance; one that says false is dropped.
+    fn recycle(&mut self) -> bool {
+        false
+    }
+
+    /// Outside scopes: no more input on `port`, on any executor, ever. Called once a port on every existing instance.
+    ///
+    /// # Errors
+    /// Any error ends the query with it.
+    fn on_completion(&mut self, port: usize, context: &mut Context<'_, M>) -> Outcome {
+        let _ = (port, context);
+        Ok(Flow::Ready)
+    }
+}

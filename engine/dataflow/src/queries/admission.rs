@@ -1,0 +1,137 @@
+//! Who is let in, and who waits until there is room.
+//!
+//! A query runs while its user, its tenant and the machine have room for it, else it waits in line, and if the line is full it is refused. The
+//! line is served in turns over users, so that one who asks for much keeps nobody else out.
+//!
+//! Invariant: a query that was admitted is counted once on each of its levels until it ends.
+
+use crate::Message;
+use crate::accounting::accounts::{Account, AccountOptions, Accounts};
+use crate::queries::links::Shared;
+use crate::queries::query::QueryShared;
+use crate::terms::ids::{TenantNo, UserNo};
+use crate::terms::limits::QUERIES_WAITING_MAX;
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+type UserKey = (TenantNo, UserNo);
+
+struct Line<M: Message> {
+    /// Who waits, by user; nobody's line is empty.
+    waiting: BTreeMap<UserKey, VecDeque<Shared<M>>>,
+    count: usize,
+    /// Who was let in last.
+    last: UserKey,
+}
+
+/// All accounts of a runtime, and the line before it.
+pub(crate) struct Admission<M: Message> {
+    machine: Arc<Account>,
+    tenants: Mutex<BTreeMap<TenantNo, Arc<Account>>>,
+    users: Mutex<BTreeMap<UserKey, Arc<Account>>>,
+    line: Mutex<Line<M>>,
+    /// Stands for all that were never set: no limit.
+    open: Arc<Account>,
+}
+
+/// What became of a query at the door.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Entry {
+    Admitted,
+    Waits,
+    Refused,
+}
+
+impl<M: Message> Admission<M> {
+    pub(crate) fn new(machine: &AccountOptions) -> Admission<M> {
+        let account = Account::new();
+        account.set(machine);
+        Admission {
+            machine: Arc::new(account),
+            tenants: Mutex::default(),
+            users: Mutex::default(),
+            line: Mutex::new(Line { waiting: BTreeMap::new(), count: 0, last: (0, 0) }),
+            open: Arc::new(Account::new()),
+        }
+    }
+
+    pub(crate) fn set_tenant(&self, tenant: TenantNo, options: &AccountOptions) {
+        self.tenants.lock().entry(tenant).or_insert_with(|| Arc::new(Account::new())).set(options);
+    }
+
+    pub(crate) fn set_user(&self, tenant: TenantNo, user: UserNo, options: &AccountOptions) {
+        self.users.lock().entry((tenant, user)).or_insert_with(|| Arc::new(Account::new())).set(options);
+    }
+
+    /// The accounts of a user. Limits hold for queries that begin after they were first set.
+    pub(crate) fn accounts(&self, tenant: TenantNo, user: UserNo) -> Accounts {
+        let unlimited = || self.open.clone();
+        let tenant_account = self.tenants.lock().get(&tenant).cloned().unwrap_or_else(unlimited);
+        let user_account = self.users.lock().get(&(tenant, user)).cloned().unwrap_or_else(unlimited);
+        Accounts::new([user_account, tenant_account, self.machine.clone()])
+    }
+
+    /// Lets a new query in, or puts it into the line.
+    pub(crate) fn enter(&self, query: &Shared<M>) -> Entry {
+        let mut line = self.line.lock();
+        let key = (query.tenant, query.user);
+        if !line.waiting.contains_key(&key) && query.accounts.have_room() {
+            query.admit();
+            return Entry::Admitted;
+        }
+        if line.count >= QUERIES_WAITING_MAX {
+            return Entry::Refused;
+        }
+        line.count += 1;
+        line.waiting.entry(key).or_default().push_back(query.clone());
+        Entry::Waits
+    }
+
+    /// A query ended. Returns those that may begin now.
+    pub(crate) fn leave(&self, query: &QueryShared<M>) -> Vec<Shared<M>> {
+        let mut line = self.line.lock();
+        let key = (query.tenant, query.user);
+        if query.is_admitted() {
+            query.accounts.leave();
+        } else if let Some(waiting) = line.waiting.get_mut(&key) {
+            let before = waiting.len();
+            waiting.retain(|other| other.id != query.id);
+            let gone = before - waiting.len();
+            if waiting.is_empty() {
+                line.waiting.remove(&key);
+            }
+            line.count -= gone;
+        }
+        let mut admitted = Vec::new();
+        while let Some(next) = line.next() {
+            next.admit();
+            admitted.push(next);
+        }
+        admitted
+    }
+
+    /// Queries that wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.line.lock().count
+    }
+}
+
+impl<M: Message> Line<M> {
+    /// The first in line of the next user, in turns, for whom there is room.
+    fn next(&mut self) -> Option<Shared<M>> {
+        let after = (std::ops::Bound::Excluded(self.last), std::ops::Bound::Unbounded);
+        let turns = self.waiting.range(after).chain(self.waiting.range(..=self.last));
+        let free = |(_, waiting): &(&UserKey, &VecDeque<Shared<M>>)| {
+            waiting.front().is_some_and(|query| query.accounts.have_room())
+        };
+        let key = *turns.into_iter().find(free)?.0;
+        let waiting = self.waiting.get_mut(&key)?;
+        let next = waiting.pop_front();
+        if waiting.is_empty() {
+            self.waiting.remove(&key);
+        }
+        (self.last, self.count) = (key, self.count - 1);
+        next
+    }
+}

@@ -1,0 +1,71 @@
+//! Rules for queries that run away: what is too much, and what then happens.
+
+use crate::terms::ids::TenantNo;
+use std::time::Duration;
+
+/// What a query may take before a rule applies to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Threshold {
+    /// Time since it was submitted.
+    Age(Duration),
+    /// CPU time on all executors.
+    Cpu(Duration),
+    /// Bytes it holds.
+    Bytes(u64),
+    /// Rows that its operators sent.
+    Rows(u64),
+}
+
+/// What happens to a query that takes more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It ends.
+    Kill,
+    /// It weighs so little, where 100 is a fresh query's weight, beside others of its user from then on.
+    Slow {
+        /// The weight, at least 1.
+        weight: u32,
+    },
+    /// It runs on this tenant's share from then on; what it holds stays on the books of its own.
+    MoveTo(TenantNo),
+}
+
+/// A rule of an account; those of all levels apply, each once a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// When it applies.
+    pub beyond: Threshold,
+    /// What then happens.
+    pub then: Action,
+}
+
+/// What a query took so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) age_ns: u64,
+    pub(crate) cpu_ns: u64,
+    pub(crate) bytes: u64,
+    pub(crate) rows: u64,
+}
+
+impl Rule {
+    pub(crate) fn applies(&self, taken: Taken) -> bool {
+        match self.beyond {
+            Threshold::Age(time) => u128::from(taken.age_ns) > time.as_nanos(),
+            Threshold::Cpu(time) => u128::from(taken.cpu_ns) > time.as_nanos(),
+            Threshold::Bytes(bytes) => taken.bytes > bytes,
+            Threshold::Rows(rows) => taken.rows > rows,
+        }
+    }
+}
+
+impl std::fmt::Display for Threshold {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Threshold::Age(time) => write!(f, "ran for more than {} ms", time.as_millis()),
+            Threshold::Cpu(time) => write!(f, "used more than {} ms of processor time", time.as_millis()),
+            Threshold::Bytes(bytes) => write!(f, "held more than {bytes} bytes"),
+            Threshold::Rows(rows) => write!(f, "moved more than {rows} rows"),
+        }
+    }
+}
