@@ -1,8 +1,7 @@
-//! One connection to the database: its settings, prepared statements, and the copy of the rows that goes with it.
+//! One connection to the database: its settings, and the copy of the rows that goes with it.
 
-use crate::group::WRITE;
 use crate::replica::Replica;
-use postgres::{Client, Error, SimpleQueryMessage, SimpleQueryRow, Statement};
+use postgres::{Client, Error, SimpleQueryMessage, SimpleQueryRow};
 
 /// A statement that takes longer is given up, and its outcome unknown.
 const STATEMENT_TIMEOUT_MS: u32 = 10_000;
@@ -20,7 +19,6 @@ const FLUSH: &str = "SELECT pg_logical_emit_message(true, 'tanglewood', '')";
 
 pub(crate) struct Connection {
     pub(crate) client: Client,
-    pub(crate) write: Statement,
     pub(crate) replica: Replica,
     /// Does the database know [`TURN`]?
     pub(crate) takes_turns: bool,
@@ -33,10 +31,9 @@ impl Connection {
         client.batch_execute(&format!(
             "SET statement_timeout = {STATEMENT_TIMEOUT_MS}; SET idle_in_transaction_session_timeout = {SILENT_MS}"
         ))?;
-        let write = client.prepare(WRITE)?;
         let takes_turns = knows(&mut client, TURN)?;
         let flushes_later = knows(&mut client, &format!("{FLUSH_LATER}; {FLUSH}"))?;
-        Ok(Connection { client, write, replica: Replica::default(), takes_turns, flushes_later })
+        Ok(Connection { client, replica: Replica::default(), takes_turns, flushes_later })
     }
 
     /// What begins a group's transaction, and how many statements that are.
@@ -47,11 +44,11 @@ impl Connection {
         (statements.join("; "), statements.len())
     }
 
-    /// Commits. What others see before it is on disk is answered to nobody before that: every answer comes after a flush of its own, which is
+    /// Executes statements and commits, in one round trip. What others see before it is on disk is answered to nobody before that: every answer comes after a flush of its own, which is
     /// later in the log.
-    pub(crate) fn commit(&mut self) -> Result<(), Error> {
+    pub(crate) fn commit(&mut self, statements: &str) -> Result<(), Error> {
         let later = if self.flushes_later { FLUSH } else { "" };
-        self.client.batch_execute(&format!("COMMIT; {later}"))
+        self.client.batch_execute(&format!("{statements} COMMIT; {later}"))
     }
 
     /// Rolls back, and forgets what the transaction has decided. False where that is not possible.

@@ -1,30 +1,18 @@
 //! One group in one transaction: take the turn and read what is new, decide, write.
 //!
 //! ```text
-//!   BEGIN · turn · epoch · gates · what other groups touched · chunks     one round trip
-//!   decide, by the copy of the rows                                       in memory
-//!   gate's row · group's row · one row of the log a commit                one round trip
-//!   COMMIT · flush                                                        one round trip
+//!   BEGIN · turn · epoch · gates · what other groups touched · chunks           one round trip
+//!   decide, by the copy of the rows                                             in memory
+//!   gate's row · group's row · one row of the log a commit · COMMIT · flush     one round trip
 //! ```
+//! Statements are texts of numbers and of bytes in hexadecimal digits, nothing else, so that several go in one round trip.
 
 use crate::connection::Connection;
 use crate::replica::Replica;
-use crate::{encode, signed, touched};
+use crate::{encode, touched};
 use postgres::{Error, SimpleQueryRow};
 use protocol::{Proposed, Route, Routed, Verdict};
 use std::collections::BTreeSet;
-
-/// Arrays of arrays are not known to all; vectors go as texts.
-pub(crate) const WRITE: &str = "
-WITH gate AS (
-    INSERT INTO tw_gate VALUES ($1, $2, $3, $4, $5)
-    ON CONFLICT (epoch, seat) DO UPDATE SET last_group = excluded.last_group, number = excluded.number, clock = excluded.clock
-), touched AS (
-    INSERT INTO tw_group VALUES ($1, $4, $2, $6, $7, $8)
-)
-INSERT INTO tw_log
-SELECT $1, $2, c, v::BIGINT[], s::INT[], r
-FROM unnest($9::BIGINT[], $10::TEXT[], $11::TEXT[], $12::BYTEA[]) AS u(c, v, s, r)";
 
 /// A group by its epoch, seat and number among its seat's.
 type Name = (u64, usize, u64);
@@ -70,8 +58,9 @@ pub(crate) fn commit(
     }
     let number = begun.last_number + 1;
     let verdicts = connection.replica.decide(number, proposed);
-    write(connection, (epoch, seat, group), begun.clock, number, proposed, &verdicts)?;
-    connection.commit()?;
+    let mut statements = written((epoch, seat, group), begun.clock, number, proposed, &verdicts);
+    moved(connection, epoch, &mut statements);
+    connection.commit(&statements)?;
     Ok(verdicts)
 }
 
@@ -143,73 +132,69 @@ fn past(
     let counters: Vec<i64> = group.iter().map(|one| one.record.stamp.counter() as i64).collect();
     let read = "SELECT counter FROM tw_log WHERE epoch = $1 AND seat = $2 AND counter = ANY($3)";
     let rows = connection.client.query(read, &[&(epoch as i64), &(seat as i32), &counters])?;
-    connection.commit()?;
+    connection.commit("")?;
     let known: BTreeSet<i64> = rows.iter().map(|row| row.get(0)).collect();
     let verdict =
         |counter: &i64| if known.contains(counter) { Verdict::Committed } else { otherwise.clone() };
     Ok(counters.iter().map(verdict).collect())
 }
 
-/// Writes what a group has changed.
-fn write(
-    connection: &mut Connection,
+/// Statements that write what a group has changed.
+fn written(
     (epoch, seat, group): Name,
     mut clock: Vec<u64>,
     number: u64,
     proposed: &[Proposed],
     verdicts: &[Verdict],
-) -> Result<(), Failed> {
+) -> String {
     let both = proposed.iter().zip(verdicts);
     let committed: Vec<&Proposed> =
         both.filter(|(_, verdict)| **verdict == Verdict::Committed).map(|(one, _)| one).collect();
-    let (mut vectors, mut counters, mut shards, mut records) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut merged: Vec<u64> = Vec::new();
+    let mut log = String::new();
     for record in committed.iter().map(|one| &one.record) {
         let vector = record.stamp.vector();
         for all in [&mut clock, &mut merged] {
             all.resize(vector.len(), 0);
             all.iter_mut().zip(vector).for_each(|(own, other)| *own = (*own).max(*other));
         }
-        vectors.push(array(vector));
-        counters.push(record.stamp.counter() as i64);
-        shards.push(array(record.parts.iter().map(|(shard, _)| shard)));
-        records.push(encode(record));
+        let between = if log.is_empty() { "INSERT INTO tw_log VALUES" } else { "," };
+        let (counter, vector) = (record.stamp.counter(), array(vector));
+        let shards = array(record.parts.iter().map(|(shard, _)| shard));
+        log.push_str(&format!("{between} ({epoch}, {seat}, {counter}, {vector}, {shards}, "));
+        push_hex(&mut log, &encode(record));
+        log.push(')');
     }
+    let (clock, merged) = (array(&clock), array(&merged));
     let moves = committed.iter().any(|one| !one.moves.is_empty());
-    connection.client.execute(
-        &connection.write,
-        &[
-            &(epoch as i64),
-            &(seat as i32),
-            &(group as i64),
-            &(number as i64),
-            &signed(&clock),
-            &signed(&merged),
-            &moves,
-            &touched::encode(committed.iter().copied()),
-            &counters,
-            &vectors,
-            &shards,
-            &records,
-        ],
-    )?;
+    let mut statements = format!(
+        "INSERT INTO tw_gate VALUES ({epoch}, {seat}, {group}, {number}, {clock})
+        ON CONFLICT (epoch, seat) DO UPDATE SET last_group = excluded.last_group, number = excluded.number, clock = excluded.clock
+        ;INSERT INTO tw_group VALUES ({epoch}, {number}, {seat}, {merged}, {moves}, "
+    );
+    push_hex(&mut statements, &touched::encode(committed.iter().copied()));
+    statements.push_str(");");
+    statements.push_str(&log);
+    statements.push(';');
+    statements
+}
+
+/// Statements that write where chunks are that have moved.
+fn moved(connection: &mut Connection, epoch: u64, statements: &mut String) {
     let rows = connection.replica.rows();
     for chunk in std::mem::take(&mut rows.changed_routes) {
-        let Some(one) = rows.routes.get(&chunk) else { continue };
-        let update = "UPDATE tw_chunk SET owner = $2, version = $3, epoch = $4, moved = $5 WHERE chunk = $1";
-        let moved = one.moved.as_ref().map(|moved| signed(moved));
-        let (owner, version) = (i32::from(one.route.owner), one.route.version as i64);
-        let row = (i64::from(chunk), owner, version, epoch as i64, moved);
-        connection.client.execute(update, &[&row.0, &row.1, &row.2, &row.3, &row.4])?;
+        let Some(Routed { route, moved: Some(moved) }) = rows.routes.get(&chunk) else { continue };
+        let (owner, version, moved) = (route.owner, route.version, array(moved));
+        statements.push_str(&format!(
+            "UPDATE tw_chunk SET owner = {owner}, version = {version}, epoch = {epoch}, moved = {moved} WHERE chunk = {chunk};"
+        ));
     }
-    Ok(())
 }
 
 /// An array as the database writes it.
 fn array<T: ToString>(items: impl IntoIterator<Item = T>) -> String {
     let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
-    format!("{{{}}}", items.join(","))
+    format!("'{{{}}}'", items.join(","))
 }
 
 /// A number of a row of texts. The columns are declared to have one.
@@ -221,6 +206,13 @@ fn number_of(row: &SimpleQueryRow, column: usize) -> u64 {
 fn vector_of(row: &SimpleQueryRow, column: usize) -> Vec<u64> {
     let text = row.get(column).unwrap_or("{}").trim_matches(['{', '}']);
     text.split(',').filter_map(|counter| counter.parse().ok()).collect()
+}
+
+fn push_hex(text: &mut String, bytes: &[u8]) {
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
+    text.push_str("'\\x");
+    text.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+    text.push_str("'::BYTEA");
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {

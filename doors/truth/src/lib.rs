@@ -3,7 +3,7 @@
 //! Idea: one SERIALIZABLE transaction for each call. A group reads what other groups have touched since, [`protocol::Rows`] decides who commits, and one
 //! statement writes the records and what this group touches. The same function decides in memory, so the two are twins.
 //! Invariants: each commit reads the row of the epoch, so none of an epoch that is over succeeds; a group's number is carried out once.
-//! Cost of a group: three round trips. A transaction that the database gives up because of others is tried again; any other failure leaves the
+//! Cost of a group: two round trips. A transaction that the database gives up because of others is tried again; any other failure leaves the
 //! outcome unknown, and the connection is made anew.
 //!
 //! Reading order: `group` (one transaction), `replica` (who may commit), `touched` (bytes), `connection`.
