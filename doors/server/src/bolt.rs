@@ -1,13 +1,13 @@
 //! Bolt, the protocol of Neo4j's drivers: versions 4.4, 5.0 to 5.4 and 5.6 to 5.8, by proposals or by manifest.
 
-mod answer;
-mod bookmark;
+pub(crate) mod answer;
+pub(crate) mod bookmark;
 pub mod chunks;
 pub mod connection;
 mod gql;
 pub mod handshake;
 pub mod message;
-mod notices;
+pub(crate) mod notices;
 pub mod packstream;
 pub mod structure;
 

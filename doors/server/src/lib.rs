@@ -3,18 +3,21 @@
 //! Protocols are codecs without sockets: bytes in, bytes out, tested without a network. One listener owns the sockets.
 //! Reading order: [`bolt::packstream`] (values as bytes), [`bolt::chunks`] (messages as chunks), [`bolt::message`] (what is said),
 //! [`bolt::structure`] (nodes, relationships, paths, temporal values), [`bolt::connection`] (who may say what when), [`users`] (who
-//! they are), [`gremlin`] (the other protocol), [`limits`] (what a client may cost), [`listener`] (sockets, threads, TLS).
+//! they are), [`gremlin`] (the other protocol), [`http`] (for everyone without a driver), [`limits`] (what a client may cost),
+//! [`listener`] (sockets, threads, TLS).
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this door owns its sockets")]
 
 pub mod bolt;
 pub mod gremlin;
+pub mod http;
 pub mod limits;
 pub mod listener;
 mod settings;
 pub mod users;
 
 pub use gremlin::{GremlinServeOptions, GremlinServer};
+pub use http::{HttpServeOptions, HttpServer};
 pub use limits::Limits;
 pub use listener::{EndSignal, ServeError, ServeOptions, Server, Tls};
 pub use users::{Users, UsersError};

@@ -49,6 +49,20 @@ pub struct Limits {
     pub head_bytes_max: usize,
     /// Bytes of an HTTP answer in GraphBinary, which must be whole before it is sent; one in JSON goes out as it comes.
     pub whole_answer_bytes_max: usize,
+    /// Headers of an HTTP request.
+    pub headers_max: usize,
+    /// Transactions that HTTP clients have open between requests.
+    pub transactions_max: usize,
+    /// Of these, transactions of one address.
+    pub transactions_per_address_max: usize,
+    /// Time in which nothing is asked in such a transaction before it is rolled back.
+    pub transaction_idle_timeout: Duration,
+    /// Tokens that are good at once.
+    pub tokens_max: usize,
+    /// Of these, tokens of one user.
+    pub tokens_per_user_max: usize,
+    /// Time for which a token is good.
+    pub token_lifetime: Duration,
     /// Time that a session waits for the commit whose bookmark it gave.
     pub bookmark_timeout: Duration,
 }
@@ -94,6 +108,13 @@ impl Default for Limits {
             incoming_bytes_per_address_max: 384 << 20,
             head_bytes_max: 16 << 10,
             whole_answer_bytes_max: 64 << 20,
+            headers_max: 64,
+            transactions_max: 256,
+            transactions_per_address_max: 192,
+            transaction_idle_timeout: Duration::from_secs(30),
+            tokens_max: 10_000,
+            tokens_per_user_max: 100,
+            token_lifetime: Duration::from_secs(8 * 3_600),
             bookmark_timeout: Duration::from_secs(30),
         }
     }

@@ -8,7 +8,7 @@ mod conversation;
 pub(crate) mod crowd;
 pub(crate) mod doorway;
 mod reading;
-mod tls;
+pub(crate) mod tls;
 pub(crate) mod wire;
 
 pub use tls::Tls;

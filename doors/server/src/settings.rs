@@ -51,6 +51,46 @@ pub(crate) fn of_gremlin(address: SocketAddr) -> Vec<SettingInfo> {
     )]
 }
 
+/// Settings of the HTTP door.
+pub(crate) fn of_http(address: SocketAddr, is_wrapped: bool, cors: &[String], limits: &Limits) -> Vec<SettingInfo> {
+    let usual = Limits::default();
+    let name = if is_wrapped { "server.https.enabled" } else { "server.http.enabled" };
+    let time = |of: fn(&Limits) -> std::time::Duration| (time_text(of(limits)), time_text(of(&usual)));
+    let (idle, token) = (time(|limits| limits.transaction_idle_timeout), time(|limits| limits.token_lifetime));
+    const TIME: &str = "A time with a unit, such as 30s.";
+    vec![
+        SettingInfo::new(name, true, false, "A boolean.", "Is HTTP spoken?"),
+        SettingInfo::new(
+            "server.http.listen_address",
+            address,
+            "",
+            "An address and a port.",
+            "Where HTTP clients are listened to.",
+        ),
+        SettingInfo::new(
+            "dbms.security.http_access_control_allow_origin",
+            cors.join(","),
+            "",
+            "Sites such as https://app.example, with commas between them.",
+            "Sites whose pages may ask this server.",
+        ),
+        SettingInfo::new(
+            "server.http.transaction_idle_timeout",
+            idle.0,
+            idle.1,
+            TIME,
+            "Time in which nothing is asked in a transaction over HTTP before it is rolled back.",
+        ),
+        SettingInfo::new(
+            "tanglewood.http.token_lifetime",
+            token.0,
+            token.1,
+            TIME,
+            "Time for which a bearer token is good.",
+        ),
+    ]
+}
+
 fn of_limits(limits: &Limits) -> Vec<SettingInfo> {
     let usual = Limits::default();
     let count = |name, of: fn(&Limits) -> usize, help| {

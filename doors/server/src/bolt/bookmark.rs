@@ -1,7 +1,9 @@
 //! Bookmarks: a place in the order of commits, as text that a client keeps and gives back.
 
-use database::Error;
+use database::{Database, Error};
 use model::{Map, Value};
+use std::time::Duration;
+use world::clock::{after_ns, monotonic_ns};
 
 const PREFIX: &str = "tanglewood:";
 /// Bookmarks that a client may give at once.
@@ -22,6 +24,27 @@ pub fn latest(extra: &Map) -> Result<u64, Error> {
         return Err(wrong(format!("{} bookmarks are too many; {BOOKMARKS_MAX} are read", bookmarks.len())));
     }
     bookmarks.iter().try_fold(0, |latest, bookmark| place(bookmark).map(|place| place.max(latest)))
+}
+
+/// Waits until the database has the commit at this place. `go_on` pauses between two looks, and says whether anybody still waits.
+///
+/// # Errors
+/// It did not happen in time, or nobody waits.
+pub fn wait(
+    database: &Database,
+    place: u64,
+    timeout: Duration,
+    mut go_on: impl FnMut() -> bool,
+) -> Result<(), Error> {
+    let until_ns = after_ns(timeout);
+    while place > 0 && database.snapshot().place() < place {
+        if monotonic_ns() >= until_ns || !go_on() {
+            let code = "Neo.TransientError.Transaction.BookmarkTimeout";
+            let message = format!("commit {place}, of a bookmark that was given, did not happen here in time");
+            return Err(Error { retryable: true, ..Error::new(code, message) });
+        }
+    }
+    Ok(())
 }
 
 fn place(bookmark: &Value) -> Result<u64, Error> {

@@ -429,18 +429,13 @@ impl Connection {
         }
         check_database(extra)?;
         let place = bookmark::latest(extra)?;
-        let until_ns = world::clock::after_ns(self.bookmark_timeout);
-        while place > 0 && self.session.database().snapshot().place() < place {
-            if world::clock::monotonic_ns() >= until_ns || self.interrupt.is_raised() {
-                let code = "Neo.TransientError.Transaction.BookmarkTimeout";
-                let message =
-                    format!("commit {place}, of a bookmark that was given, did not happen here in time");
-                return Err(Error { retryable: true, ..Error::new(code, message) });
-            }
+        let interrupt = self.interrupt.clone();
+        let go_on = || {
             world::threads::sleep(BOOKMARK_PAUSE);
             sink.look();
-        }
-        Ok(())
+            !interrupt.is_raised()
+        };
+        bookmark::wait(self.session.database(), place, self.bookmark_timeout, go_on)
     }
 
     /// A table of one server, under the name by which the client reached it.

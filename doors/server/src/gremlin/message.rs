@@ -121,7 +121,7 @@ impl JsonSize {
 ///
 /// # Errors
 /// There is no room, it is nested too deep, or it is no JSON.
-pub(super) fn json(text: &[u8], room: &mut Room<'_>) -> Result<Json, Malformed> {
+pub(crate) fn json(text: &[u8], room: &mut Room<'_>) -> Result<Json, Malformed> {
     let size = JsonSize::of(text);
     room(size.bytes).map_err(Malformed::new)?;
     if size.is_too_deep() {

@@ -110,7 +110,8 @@ impl Drop for Doorway {
     }
 }
 
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+/// A socket that listens.
+pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = socket2::Socket::new(socket2::Domain::for_address(address), socket2::Type::STREAM, None)?;
     // A server that is started anew need not wait until the last packets of the one before have died out.
     socket.set_reuse_address(true)?;
@@ -119,8 +120,14 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
+/// A client that vanished is noticed, and nothing waits in the socket for more.
+pub(crate) fn prepare(socket: &socket2::SockRef<'_>) -> io::Result<()> {
+    socket.set_tcp_keepalive(&socket2::TcpKeepalive::new().with_time(PROBE_AFTER))?;
+    socket.set_tcp_nodelay(true)
+}
+
 /// An address that may be listened on.
-fn permitted(text: &str, gate: &Gate) -> Result<SocketAddr, ServeError> {
+pub(crate) fn permitted(text: &str, gate: &Gate) -> Result<SocketAddr, ServeError> {
     let text = text.replace("localhost", "127.0.0.1");
     let address: SocketAddr = text.parse().map_err(|_| ServeError::Address(text.clone()))?;
     if address.ip().is_loopback() || gate.asks() {
@@ -153,9 +160,7 @@ impl Accepting {
     }
     /// Gives a connection its thread, if there is a place for one more.
     fn receive(&self, socket: TcpStream, peer: SocketAddr, number: u64) -> io::Result<()> {
-        let probes = socket2::TcpKeepalive::new().with_time(PROBE_AFTER);
-        socket2::SockRef::from(&socket).set_tcp_keepalive(&probes)?;
-        socket.set_nodelay(true)?;
+        prepare(&socket2::SockRef::from(&socket))?;
         let origin = Origin::from(peer.ip());
         let Ok(stranger) = self.crowd.strangers.take(origin, 1) else { return Ok(()) };
         let Ok(place) = self.crowd.places.take(origin, 1) else { return Ok(()) };

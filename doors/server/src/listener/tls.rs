@@ -64,6 +64,10 @@ impl Tls {
         let connection = ServerConnection::new(self.config.clone()).map_err(io::Error::other)?;
         Ok(StreamOwned::new(connection, socket))
     }
+    /// What a listener of its own needs.
+    pub(crate) fn config(&self) -> Arc<ServerConfig> {
+        self.config.clone()
+    }
     pub(super) fn tunnel(&self) -> io::Result<Tunnel> {
         ServerConnection::new(self.config.clone())
             .map(|connection| Tunnel { connection: Box::new(connection), plain: vec![0; WRAP_BYTES / 4] })

@@ -1,0 +1,25 @@
+//! The HTTP door: Neo4j's Query API v2, subscriptions as server-sent events, and what operators look at.
+//!
+//! hyper reads and writes HTTP/1.1 on a small runtime of its own; a request that asks the database is answered on a thread beside it, so
+//! that waiting for a query blocks nobody. Invariant: whoever asks is known and within every limit before the body of a request is read.
+//! Reading order: [`door`] (sockets), [`visitor`] (one connection), [`route`] (what a path means), [`origin`] (pages of other sites),
+//! [`tokens`], [`body`] (bytes in), [`outlet`] (bytes out), [`parameters`] and [`values`] (JSON), [`query`], [`transactions`], [`events`],
+//! [`metrics`].
+
+mod body;
+pub mod door;
+mod events;
+mod metrics;
+mod origin;
+mod outlet;
+pub mod parameters;
+mod query;
+mod refusal;
+mod route;
+mod tokens;
+mod transactions;
+pub mod values;
+mod visitor;
+mod wire;
+
+pub use door::{HttpServeOptions, HttpServer};

@@ -1,0 +1,325 @@
+//! The HTTP door's sockets: a runtime of its own, connections within the limits of all doors, an end that is announced.
+
+use super::metrics;
+use super::outlet::{Answer, whole};
+use super::route::Route;
+use super::tokens::Tokens;
+use super::transactions::Transactions;
+use super::visitor::{Known, Visitor};
+use super::wire::Wire;
+use crate::Limits;
+use crate::listener::crowd::{Crowd, Origin};
+use crate::listener::doorway::{listen, permitted, prepare};
+use crate::listener::{ServeError, Server, Tls};
+use crate::users::Gate;
+use database::Database;
+use hyper::header::{HOST, HeaderMap};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::StatusCode;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::Mutex;
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+
+/// Threads that read and write sockets; they wait for nothing else.
+const WORKERS: usize = 2;
+/// Bytes of stack of a thread that asks the database: texts are parsed and planned on it.
+const STACK_BYTES: usize = 4 << 20;
+/// Time that a door that closes gives its clients.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// How often transactions are looked after that nobody asks in.
+const SWEEP_EVERY: Duration = Duration::from_millis(200);
+/// Pause when the system gives no more sockets.
+const BREATH: Duration = Duration::from_millis(20);
+
+/// What the door is described by, for programs that make clients of it.
+const DESCRIPTION: &str = include_str!("openapi.json");
+
+/// Where to listen, to whom, and how.
+#[derive(Clone, Debug)]
+pub struct HttpServeOptions {
+    /// Its address.
+    pub address: String,
+    /// Who may come in.
+    pub gate: Arc<Gate>,
+    /// Wraps every connection, where given.
+    pub tls: Option<Tls>,
+    /// What a client may cost.
+    pub limits: Limits,
+    /// Sites whose pages may ask, such as `https://app.example`; `*` for all.
+    pub cors: Vec<String>,
+}
+
+impl HttpServeOptions {
+    /// Everyone may come in who reaches this address, unwrapped.
+    pub fn at(address: &str) -> HttpServeOptions {
+        let (gate, limits) = (Gate::open(), Limits::default());
+        HttpServeOptions { address: address.into(), gate, tls: None, limits, cors: Vec::new() }
+    }
+}
+
+/// What all connections share.
+pub(super) struct Door {
+    pub database: Database,
+    pub gate: Arc<Gate>,
+    pub limits: Limits,
+    pub cors: Vec<String>,
+    pub crowd: Arc<Crowd>,
+    pub tokens: Tokens,
+    pub transactions: Transactions,
+    pub runtime: Handle,
+    pub connections: AtomicUsize,
+    pub is_stopping: AtomicBool,
+    /// Where drivers of Neo4j are listened to.
+    bolt: Option<SocketAddr>,
+    tls: Option<TlsAcceptor>,
+}
+
+/// A running HTTP door. Dropping it closes every connection.
+pub struct HttpServer {
+    door: Arc<Door>,
+    runtime: Option<Runtime>,
+    stop: watch::Sender<bool>,
+    address: SocketAddr,
+}
+
+impl HttpServer {
+    /// Listens; ready when this returns.
+    ///
+    /// # Errors
+    /// The address is none, is taken, or can be reached by others while no password is asked.
+    pub fn start(database: Database, options: HttpServeOptions) -> Result<HttpServer, ServeError> {
+        let crowd = Crowd::new(&options.limits);
+        HttpServer::start_within(database, options, crowd, None)
+    }
+    /// The same as another door of a server: what all clients may cost, they may cost at all doors together.
+    ///
+    /// # Errors
+    /// As [`HttpServer::start`].
+    pub fn start_beside(
+        server: &Server,
+        database: Database,
+        options: HttpServeOptions,
+    ) -> Result<HttpServer, ServeError> {
+        HttpServer::start_within(database, options, server.crowd().clone(), Some(server.address()))
+    }
+    fn start_within(
+        database: Database,
+        options: HttpServeOptions,
+        crowd: Arc<Crowd>,
+        bolt: Option<SocketAddr>,
+    ) -> Result<HttpServer, ServeError> {
+        let address = permitted(&options.address, &options.gate)?;
+        let failed = |error: std::io::Error| match error.kind() {
+            std::io::ErrorKind::AddrInUse => ServeError::Taken(address),
+            _ => ServeError::Io(address.to_string(), error),
+        };
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(WORKERS)
+            // Each connection has one request at a time, so no work waits for a thread.
+            .max_blocking_threads(options.limits.connections_max.max(1))
+            .thread_stack_size(STACK_BYTES)
+            .thread_name("http")
+            .enable_all()
+            .build()
+            .map_err(failed)?;
+        let socket = listen(address).map_err(failed)?;
+        socket.set_nonblocking(true).map_err(failed)?;
+        let address = socket.local_addr().map_err(failed)?;
+        let listener = {
+            let _entered = runtime.enter();
+            TcpListener::from_std(socket).map_err(failed)?
+        };
+        let limits = &options.limits;
+        let tokens = Tokens::new(limits.token_lifetime, limits.tokens_max, limits.tokens_per_user_max);
+        let is_wrapped = options.tls.is_some();
+        database.set_door_settings(
+            &name(address),
+            crate::settings::of_http(address, is_wrapped, &options.cors, limits),
+        );
+        let door = Arc::new(Door {
+            database,
+            gate: options.gate,
+            cors: options.cors,
+            crowd,
+            tokens,
+            transactions: Transactions::new(limits),
+            runtime: runtime.handle().clone(),
+            connections: AtomicUsize::new(0),
+            is_stopping: AtomicBool::new(false),
+            bolt,
+            tls: options.tls.map(|tls| TlsAcceptor::from(tls.config())),
+            limits: options.limits,
+        });
+        let (stop, stopped) = watch::channel(false);
+        runtime.spawn(accept(door.clone(), listener, stopped));
+        runtime.spawn(sweep(door.clone()));
+        Ok(HttpServer { door, runtime: Some(runtime), stop, address })
+    }
+    /// Where it listens; the port is the one the system chose if 0 was asked for.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+    /// Connections open now.
+    pub fn connections(&self) -> usize {
+        self.door.connections.load(Ordering::Acquire)
+    }
+    /// Transactions that clients have open between requests.
+    pub fn transactions(&self) -> usize {
+        self.door.transactions.count()
+    }
+}
+
+/// By which the database tells the door's settings from those of others.
+fn name(address: SocketAddr) -> String {
+    format!("http {address}")
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        self.door.is_stopping.store(true, Ordering::Release);
+        self.door.database.set_door_settings(&name(self.address), Vec::new());
+        // Nobody listens where there is no connection.
+        let _ = self.stop.send(true);
+        self.door.transactions.end_all();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(FAREWELL);
+        }
+    }
+}
+
+async fn sweep(door: Arc<Door>) {
+    loop {
+        sleep(SWEEP_EVERY.min(door.limits.transaction_idle_timeout / 2).max(Duration::from_millis(1))).await;
+        let swept = door.clone();
+        // A sweep that fails is made again.
+        let _ = door.runtime.spawn_blocking(move || swept.transactions.sweep()).await;
+    }
+}
+
+async fn accept(door: Arc<Door>, listener: TcpListener, stopped: watch::Receiver<bool>) {
+    for number in 1.. {
+        let Ok((socket, peer)) = listener.accept().await else {
+            sleep(BREATH).await;
+            continue;
+        };
+        if *stopped.borrow() {
+            return;
+        }
+        let origin = Origin::from(peer.ip());
+        // Whoever is one too many is closed at once.
+        let Ok(stranger) = door.crowd.strangers.take(origin, 1) else { continue };
+        let Ok(place) = door.crowd.places.take(origin, 1) else { continue };
+        if prepare(&socket2::SockRef::from(&socket)).is_err() {
+            continue;
+        }
+        let known = Mutex::new(Known::nobody(stranger));
+        let visitor =
+            Visitor { door: door.clone(), peer, origin, number, known, place: Arc::new(place) };
+        door.runtime.spawn(converse(Arc::new(visitor), socket, stopped.clone()));
+    }
+}
+
+/// One connection, from its first byte to its last.
+async fn converse(visitor: Arc<Visitor>, socket: TcpStream, stopped: watch::Receiver<bool>) {
+    let door = visitor.door.clone();
+    door.connections.fetch_add(1, Ordering::AcqRel);
+    let wire = Wire::new(socket, door.limits.write_timeout);
+    match &door.tls {
+        None => talk(visitor, wire, stopped).await,
+        Some(tls) => {
+            // A handshake that fails or takes too long is the client's affair.
+            if let Ok(Ok(stream)) = timeout(door.limits.greeting_timeout, tls.accept(wire)).await {
+                talk(visitor, stream, stopped).await;
+            }
+        }
+    }
+    door.connections.fetch_sub(1, Ordering::AcqRel);
+}
+
+async fn talk(
+    visitor: Arc<Visitor>,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let limits = visitor.door.limits.clone();
+    let service = service_fn(move |request| {
+        let visitor = visitor.clone();
+        async move { Ok::<_, Infallible>(visitor.answer(request).await) }
+    });
+    let mut connection = pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.greeting_timeout)
+            .max_header_size(limits.head_bytes_max)
+            .max_headers(limits.headers_max)
+            .serve_connection(TokioIo::new(stream), service)
+    );
+    let mut stopping = pin!(async move {
+        // A door that is gone has stopped.
+        let _ = stopped.wait_for(|stopped| *stopped).await;
+    });
+    let mut is_stopping = false;
+    poll_fn(|context| {
+        if !is_stopping && stopping.as_mut().poll(context).is_ready() {
+            is_stopping = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        // How a connection ends is the client's affair: it sees the socket close.
+        connection.as_mut().poll(context).map(drop)
+    })
+    .await;
+}
+
+impl Door {
+    /// Answers what is no business of the database's.
+    pub fn public(&self, route: &Route, headers: &HeaderMap) -> Answer {
+        let json = "application/json";
+        match route {
+            Route::Health => whole(StatusCode::OK, json, r#"{"status":"up"}"#),
+            Route::Ready => match self.is_stopping.load(Ordering::Acquire) {
+                false => whole(StatusCode::OK, json, r#"{"status":"ready"}"#),
+                true => whole(StatusCode::SERVICE_UNAVAILABLE, json, r#"{"status":"stopping"}"#),
+            },
+            Route::Description => whole(StatusCode::OK, json, DESCRIPTION),
+            Route::Metrics => {
+                whole(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", metrics::text(self))
+            }
+            _ => whole(StatusCode::OK, json, self.discovery(headers).to_string()),
+        }
+    }
+    /// What drivers and tools look for at the root.
+    fn discovery(&self, headers: &HeaderMap) -> serde_json::Value {
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let secure = if self.tls.is_some() { "s" } else { "" };
+        let mut fields = serde_json::json!({
+            "query": format!("http{secure}://{host}/db/{{databaseName}}/query/v2"),
+            "subscriptions": format!("http{secure}://{host}/db/{{databaseName}}/subscriptions/{{name}}"),
+            "description": format!("http{secure}://{host}/openapi.json"),
+            "neo4j_version": "5.26.0",
+            "neo4j_edition": "community",
+            "tanglewood_version": env!("CARGO_PKG_VERSION"),
+            "auth_enabled": self.gate.asks(),
+        });
+        if let Some(bolt) = self.bolt {
+            // Under the name by which the client came, and the other door's port.
+            let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+            let ssl = if self.tls.is_some() { "+s" } else { "" };
+            fields["bolt_direct"] = format!("bolt{ssl}://{name}:{}", bolt.port()).into();
+            fields["bolt_routing"] = format!("neo4j{ssl}://{name}:{}", bolt.port()).into();
+        }
+        fields
+    }
+}

@@ -1,0 +1,101 @@
+//! Parameters out of JSON, plain and typed: the inverse of [`super::values`].
+
+use super::values::Form;
+use model::Value;
+use model::temporal::build::{Kind, duration_from_text, from_text};
+use model::value::Point;
+use serde_json::Value as Json;
+use std::sync::Arc;
+
+/// The value that a piece of JSON stands for.
+///
+/// # Errors
+/// What is wrong with it, as a sentence.
+pub fn value(json: &Json, form: Form) -> Result<Value, String> {
+    match form {
+        Form::Plain => plain(json),
+        Form::Typed => typed(json),
+    }
+}
+
+fn plain(json: &Json) -> Result<Value, String> {
+    Ok(match json {
+        Json::Null => Value::Null,
+        Json::Bool(truth) => (*truth).into(),
+        Json::String(text) => text.as_str().into(),
+        Json::Number(number) => match (number.as_i64(), number.is_u64(), number.as_f64()) {
+            (Some(int), _, _) => Value::Int(int),
+            (None, true, _) => return Err(format!("the number {number} has more than 64 bits")),
+            (None, false, Some(float)) => Value::Float(float),
+            (None, false, None) => return Err(format!("the number {number} cannot be read")),
+        },
+        Json::Array(items) => list(items.iter().map(plain))?,
+        Json::Object(fields) => {
+            map(fields.iter().map(|(key, item)| Ok((Arc::from(key.as_str()), plain(item)?))))?
+        }
+    })
+}
+
+fn list(items: impl Iterator<Item = Result<Value, String>>) -> Result<Value, String> {
+    Value::try_list(items.collect::<Result<_, _>>()?).map_err(|error| error.to_string())
+}
+
+fn map(pairs: impl Iterator<Item = Result<(Arc<str>, Value), String>>) -> Result<Value, String> {
+    Value::try_map(pairs.collect::<Result<Vec<_>, _>>()?).map_err(|error| error.to_string())
+}
+
+fn typed(json: &Json) -> Result<Value, String> {
+    let (Some(Json::String(name)), Some(value)) = (json.get("$type"), json.get("_value")) else {
+        return Err("a typed value is an object with `$type` and `_value`".into());
+    };
+    let wrong = || format!("`_value` is no {name}");
+    match (name.as_str(), value) {
+        ("Null", _) => Ok(Value::Null),
+        ("Boolean", Json::Bool(truth)) => Ok((*truth).into()),
+        ("List", Json::Array(items)) => list(items.iter().map(typed)),
+        ("Map", Json::Object(fields)) => {
+            map(fields.iter().map(|(key, item)| Ok((Arc::from(key.as_str()), typed(item)?))))
+        }
+        ("Integer", Json::Number(number)) => number.as_i64().map(Value::Int).ok_or_else(wrong),
+        ("Float", Json::Number(number)) => number.as_f64().map(Value::Float).ok_or_else(wrong),
+        (_, Json::String(text)) => of_text(name, text).ok_or_else(wrong)?,
+        ("Node" | "Relationship" | "Path", _) => {
+            Err("nodes, relationships and paths cannot be parameters; send their ids".into())
+        }
+        _ => Err(wrong()),
+    }
+}
+
+/// A value of a type whose JSON is text; none where the text cannot be one.
+fn of_text(name: &str, text: &str) -> Option<Result<Value, String>> {
+    let instant = |kind: Kind| from_text(kind, text).map_err(|error| error.to_string());
+    Some(match name {
+        "String" => Ok(text.into()),
+        "Integer" => Ok(Value::Int(text.parse().ok()?)),
+        "Float" => Ok(Value::Float(text.parse().ok()?)),
+        "Base64" => Ok(Value::Bytes(data_encoding::BASE64.decode(text.as_bytes()).ok()?.into())),
+        "Date" => instant(Kind::Date),
+        "LocalTime" => instant(Kind::LocalTime),
+        "Time" => instant(Kind::Time),
+        "LocalDateTime" => instant(Kind::LocalDateTime),
+        "OffsetDateTime" | "ZonedDateTime" => instant(Kind::DateTime),
+        "Duration" => duration_from_text(text).map(Value::from).map_err(|error| error.to_string()),
+        "Point" => Ok(Value::Point(Arc::new(point(text)?))),
+        _ => Err(format!("there is no type `{}`", &name[..name.floor_char_boundary(100)])),
+    })
+}
+
+/// `SRID=7203;POINT (1.0 2.0)`, with `POINT Z` in three dimensions.
+fn point(text: &str) -> Option<Point> {
+    let (srid, rest) = text.strip_prefix("SRID=")?.split_once(';')?;
+    let rest = rest.strip_prefix("POINT")?.trim_start();
+    let rest = rest.strip_prefix('Z').unwrap_or(rest).trim();
+    let numbers = rest.strip_prefix('(')?.strip_suffix(')')?.split_whitespace();
+    let numbers = numbers.map(|number| number.parse().ok()).collect::<Option<Vec<f64>>>()?;
+    let srid: u32 = srid.parse().ok()?;
+    match (srid, &numbers[..]) {
+        (7203 | 4326, [x, y]) => Some(Point { srid, x: *x, y: *y, z: None }),
+        (9157 | 4979, [x, y, z]) => Some(Point { srid, x: *x, y: *y, z: Some(*z) }),
+        _ => None,
+    }
+}

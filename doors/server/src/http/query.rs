@@ -1,0 +1,409 @@
+//! One statement of the Query API: what was asked, and the answer as it is written.
+//!
+//! An answer is one object of JSON, or lines of JSON (`Header`, `Record`, `Summary`, `Error`) that go out as the rows come. What fails after
+//! the first piece was sent is told at the end, in `errors`.
+
+use super::outlet::{Gone, Outlet};
+use super::parameters;
+use super::refusal::{Refusal, write_error_list, write_errors};
+use super::values::{Form, put, write_hydrated, write_list, write_text, write_value};
+use crate::bolt::{bookmark, notices};
+use database::entity::hydrate;
+use database::{Batch, Error, Limits, Params, QueryResult, Session, Summary};
+use hyper::StatusCode;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
+use model::{Map, Value};
+use serde_json::Value as Json;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often whoever waits for rows looks after the client, and sends what it has.
+const FLUSH_AFTER: Duration = Duration::from_millis(5);
+/// The media type of typed JSON, without its version.
+const TYPED: &str = "application/vnd.neo4j.query";
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Format {
+    pub form: Form,
+    /// A line for each row, sent as it comes.
+    pub in_lines: bool,
+}
+
+impl Format {
+    /// The first format that the client accepts and that is written here.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn accepted(headers: &HeaderMap) -> Result<Format, Refusal> {
+        let plain = Format { form: Form::Plain, in_lines: false };
+        let Some(accept) = headers.get(ACCEPT) else { return Ok(plain) };
+        let accept = accept.to_str().unwrap_or_default();
+        for one in accept.split(',') {
+            let mime = one.split(';').next().unwrap_or_default().trim();
+            let (form, in_lines) = match mime {
+                "*/*" | "application/*" | "application/json" | "" => (Form::Plain, false),
+                "application/x-ndjson" | "application/jsonl" => (Form::Plain, true),
+                mime if mime.starts_with(TYPED) => (Form::Typed, mime.ends_with("+jsonl")),
+                _ => continue,
+            };
+            return Ok(Format { form, in_lines });
+        }
+        let message = "no format that is accepted is written here; application/json is";
+        Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, message))
+    }
+    fn mime(self) -> &'static str {
+        match (self.form, self.in_lines) {
+            (Form::Plain, false) => "application/json",
+            (Form::Plain, true) => "application/x-ndjson",
+            (Form::Typed, false) => "application/vnd.neo4j.query.v1.1",
+            (Form::Typed, true) => "application/vnd.neo4j.query.v1.1+jsonl",
+        }
+    }
+}
+
+/// The form of a request's parameters, by the type of its body.
+///
+/// # Errors
+/// The type is none that is read here.
+pub(super) fn form_of_body(headers: &HeaderMap) -> Result<Form, Refusal> {
+    let mime = headers.get(CONTENT_TYPE).and_then(|mime| mime.to_str().ok()).unwrap_or_default();
+    match mime.split(';').next().unwrap_or_default().trim() {
+        "application/json" => Ok(Form::Plain),
+        typed if typed.starts_with(TYPED) => Ok(Form::Typed),
+        _ => {
+            let message = "the body must be of the type application/json or application/vnd.neo4j.query";
+            Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message))
+        }
+    }
+}
+
+/// What a request asks for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asked {
+    /// None only where a transaction begins, goes on or ends without one.
+    pub statement: Option<String>,
+    pub params: Params,
+    pub bookmarks: Map,
+    pub reads_only: bool,
+    pub timeout: Option<Duration>,
+    pub wants_counters: bool,
+}
+
+impl Asked {
+    /// Reads the object of a request; nothing is the empty object.
+    ///
+    /// # Errors
+    /// It is none, or a field of it is of the wrong type.
+    pub fn of(json: &Json, form: Form) -> Result<Asked, Refusal> {
+        let Json::Object(fields) = json else {
+            return Err(Refusal::invalid("the body is no JSON object"));
+        };
+        let mut asked = Asked::default();
+        for (name, field) in fields.iter().filter(|(_, field)| !field.is_null()) {
+            let wrong = |what: &str| Refusal::invalid(format!("`{name}` must be {what}"));
+            match name.as_str() {
+                "statement" => {
+                    let text = field.as_str().ok_or_else(|| wrong("a text"))?;
+                    asked.statement = (!text.trim().is_empty()).then(|| text.to_string());
+                }
+                "parameters" => {
+                    let fields = field.as_object().ok_or_else(|| wrong("an object"))?;
+                    asked.params = params(fields, form)?;
+                }
+                "bookmarks" => {
+                    let texts = field.as_array().ok_or_else(|| wrong("a list of texts"))?;
+                    let bookmarks = texts.iter().map(|text| text.as_str().map(Value::from));
+                    let bookmarks = bookmarks.collect::<Option<_>>().ok_or_else(|| wrong("a list of texts"))?;
+                    asked.bookmarks = [("bookmarks".into(), Value::list(bookmarks))].into_iter().collect();
+                }
+                "accessMode" => match field.as_str().map(str::to_ascii_uppercase).as_deref() {
+                    Some("READ") => asked.reads_only = true,
+                    Some("WRITE") => asked.reads_only = false,
+                    _ => return Err(wrong("READ or WRITE")),
+                },
+                "maxExecutionTime" => {
+                    let seconds = field.as_u64().ok_or_else(|| wrong("a number of seconds"))?;
+                    asked.timeout = (seconds > 0).then(|| Duration::from_secs(seconds));
+                }
+                "includeCounters" => {
+                    asked.wants_counters = field.as_bool().ok_or_else(|| wrong("true or false"))?;
+                }
+                "impersonatedUser" => {
+                    let code = "Neo.ClientError.Security.Forbidden";
+                    return Err(Error::new(code, "acting as another user is not served").into());
+                }
+                _ => {}
+            }
+        }
+        Ok(asked)
+    }
+}
+
+fn params(fields: &serde_json::Map<String, Json>, form: Form) -> Result<Params, Refusal> {
+    let param = |(name, json): (&String, &Json)| {
+        let value = parameters::value(json, form);
+        let value = value.map_err(|why| Refusal::invalid(format!("parameter `{name}`: {why}")))?;
+        Ok((Arc::from(name.as_str()), value))
+    };
+    fields.iter().map(param).collect()
+}
+
+/// What the end of an answer tells beside the rows.
+pub(super) enum Ending {
+    /// The statement was a transaction of its own: the bookmark of its commit.
+    Bookmark,
+    /// The transaction that goes on: its id, and when it ends if nothing is asked in it.
+    Transaction { id: String, expires: String },
+    /// The transaction is committed after the statement.
+    Commit,
+}
+
+/// Runs a statement and writes its answer. The error, if it fails: `None` where its client is gone.
+pub(super) fn answer(
+    session: &mut Session,
+    asked: &Asked,
+    format: Format,
+    ending: &Ending,
+    out: &mut Outlet,
+) -> Result<(), Option<Error>> {
+    out.set(StatusCode::ACCEPTED, format.mime());
+    let mut writer = Writer { out, format, rows: 0, is_headed: false };
+    let outcome = writer.run(session, asked, ending);
+    match outcome {
+        Err(Stop::Failed(error)) if writer.out.is_begun() => {
+            let error = session.database().without_paths(error);
+            writer.tell_late(&error);
+            Err(Some(error))
+        }
+        Err(Stop::Failed(error)) => {
+            writer.out.bytes.clear();
+            Err(Some(session.database().without_paths(error)))
+        }
+        Err(Stop::Gone) => Err(None),
+        Ok(()) => Ok(()),
+    }
+}
+
+enum Stop {
+    Failed(Error),
+    Gone,
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Failed(error)
+    }
+}
+
+impl From<Gone> for Stop {
+    fn from(_: Gone) -> Stop {
+        Stop::Gone
+    }
+}
+
+struct Writer<'w> {
+    out: &'w mut Outlet,
+    format: Format,
+    rows: u64,
+    is_headed: bool,
+}
+
+impl Writer<'_> {
+    fn run(&mut self, session: &mut Session, asked: &Asked, ending: &Ending) -> Result<(), Stop> {
+        let Some(statement) = &asked.statement else {
+            self.out.bytes.push(b'{');
+            self.end(session, ending, 0)?;
+            return Ok(());
+        };
+        let limits = Limits { timeout: asked.timeout, bytes_max: None };
+        let in_transaction = session.in_transaction();
+        let mut result = match asked.reads_only && !in_transaction {
+            true => session.query_reading(statement, asked.params.clone(), &limits)?,
+            false => session.query_within(statement, asked.params.clone(), &limits)?,
+        };
+        if result.is_endless() && !self.format.in_lines {
+            let error = Error::new(
+                "Neo.ClientError.Request.Invalid",
+                "the rows of a subscription have no end, and so do not fit one object of JSON",
+            );
+            return Err(error.hint("accept application/x-ndjson, or read /db/neo4j/subscriptions/NAME").into());
+        }
+        self.head(&result);
+        while let Some(batch) = self.next(&mut result)? {
+            for row in 0..batch.len() {
+                self.row(&result, &batch, row)?;
+                self.out.overflow()?;
+            }
+        }
+        self.tail(session, &result, asked, ending)
+    }
+
+    /// The next rows; what is written goes out while they are waited for, if the client takes lines.
+    fn next(&mut self, result: &mut QueryResult) -> Result<Option<Batch>, Stop> {
+        loop {
+            if let Some(next) = result.next_batch_timeout(FLUSH_AFTER)? {
+                return Ok(next);
+            }
+            if self.out.is_abandoned() {
+                return Err(Stop::Gone);
+            }
+            if self.format.in_lines {
+                self.out.flush()?;
+            }
+        }
+    }
+
+    fn head(&mut self, result: &QueryResult) {
+        let bytes = &mut self.out.bytes;
+        bytes.extend(if self.format.in_lines {
+            &b"{\"$event\":\"Header\",\"_body\":{\"fields\":"[..]
+        } else {
+            b"{\"data\":{\"fields\":"
+        });
+        write_list(bytes, result.columns(), |bytes, title| write_text(bytes, title));
+        bytes.extend(if self.format.in_lines { &b"}}\n"[..] } else { b",\"values\":[" });
+        self.is_headed = true;
+    }
+
+    fn row(&mut self, result: &QueryResult, batch: &Batch, row: usize) -> Result<(), Error> {
+        let (in_lines, form) = (self.format.in_lines, self.format.form);
+        let before = self.out.bytes.len();
+        let bytes = &mut self.out.bytes;
+        if in_lines {
+            bytes.extend(b"{\"$event\":\"Record\",\"_body\":");
+        } else if self.rows > 0 {
+            bytes.push(b',');
+        }
+        let mut outcome = Ok(());
+        write_list(bytes, 0..batch.width(), |bytes, column| match hydrate(
+            &batch.get(row, column),
+            result.snapshot(),
+        ) {
+            Ok(value) => write_hydrated(bytes, &value, form),
+            Err(error) => outcome = Err(error),
+        });
+        if in_lines {
+            bytes.extend(b"}\n");
+        }
+        if outcome.is_err() {
+            self.out.bytes.truncate(before);
+        }
+        self.rows += u64::from(outcome.is_ok());
+        outcome
+    }
+
+    fn tail(
+        &mut self,
+        session: &mut Session,
+        result: &QueryResult,
+        asked: &Asked,
+        ending: &Ending,
+    ) -> Result<(), Stop> {
+        let summary = result.summary();
+        let bytes = &mut self.out.bytes;
+        bytes.extend(if self.format.in_lines {
+            &b"{\"$event\":\"Summary\",\"_body\":{"[..]
+        } else {
+            b"]},"
+        });
+        if asked.wants_counters {
+            write_counters(bytes, summary);
+            bytes.push(b',');
+        }
+        if let Some(plan) = &summary.plan {
+            let name = if summary.profiled { "profiledQueryPlan" } else { "queryPlan" };
+            put(bytes, format_args!("\"{name}\":"));
+            write_plan(bytes, &database::plan_value(plan));
+            bytes.push(b',');
+        }
+        if !summary.notifications.is_empty() {
+            bytes.extend(b"\"notifications\":");
+            write_list(bytes, &summary.notifications, |bytes, notice| {
+                write_value(bytes, &notices::notification(notice), Form::Plain);
+            });
+            bytes.push(b',');
+        }
+        self.end(session, ending, summary.place)?;
+        if self.format.in_lines {
+            self.out.bytes.extend(b"}\n");
+        }
+        Ok(())
+    }
+
+    /// The end of the object, which is open: what becomes of the transaction.
+    fn end(&mut self, session: &mut Session, ending: &Ending, place: u64) -> Result<(), Error> {
+        let place = match ending {
+            Ending::Bookmark => place,
+            Ending::Commit => session.commit()?,
+            Ending::Transaction { id, expires } => {
+                let bytes = &mut self.out.bytes;
+                bytes.extend(b"\"transaction\":{\"id\":");
+                write_text(bytes, id);
+                bytes.extend(b",\"expires\":");
+                write_text(bytes, expires);
+                bytes.extend(b"}}");
+                return Ok(());
+            }
+        };
+        self.out.bytes.extend(b"\"bookmarks\":[");
+        write_value(&mut self.out.bytes, &bookmark::of(place), Form::Plain);
+        self.out.bytes.extend(b"]}");
+        Ok(())
+    }
+
+    /// The statement failed when some of its answer was sent.
+    fn tell_late(&mut self, error: &Error) {
+        let bytes = &mut self.out.bytes;
+        if self.format.in_lines {
+            bytes.extend(b"{\"$event\":\"Error\",\"_body\":");
+            write_error_list(bytes, error);
+            bytes.extend(b"}\n");
+        } else {
+            bytes.extend(b"]},");
+            write_errors(bytes, error);
+            bytes.push(b'}');
+        }
+    }
+}
+
+fn write_counters(out: &mut Vec<u8>, summary: &Summary) {
+    let (counters, schema) = (&summary.counters, &summary.schema);
+    let counts = [
+        ("nodesCreated", counters.nodes_created),
+        ("nodesDeleted", counters.nodes_deleted),
+        ("propertiesSet", counters.properties_set),
+        ("relationshipsCreated", counters.relationships_created),
+        ("relationshipsDeleted", counters.relationships_deleted),
+        ("labelsAdded", counters.labels_added),
+        ("labelsRemoved", counters.labels_removed),
+        ("indexesAdded", schema.indexes_added),
+        ("indexesRemoved", schema.indexes_removed),
+        ("constraintsAdded", schema.constraints_added),
+        ("constraintsRemoved", schema.constraints_removed),
+    ];
+    let updates = counts.iter().any(|(_, count)| *count > 0);
+    put(out, format_args!("\"counters\":{{\"containsUpdates\":{updates}"));
+    counts.iter().for_each(|(name, count)| put(out, format_args!(",\"{name}\":{count}")));
+    out.extend(b",\"containsSystemUpdates\":false,\"systemUpdates\":0}");
+}
+
+/// A plan as Bolt has it, with the name that the Query API gives to the arguments.
+fn write_plan(out: &mut Vec<u8>, plan: &Value) {
+    let Value::Map(fields) = plan else { return write_value(out, plan, Form::Plain) };
+    out.push(b'{');
+    for (at, (name, field)) in fields.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        write_text(out, if &**name == "args" { "arguments" } else { name });
+        out.push(b':');
+        match field {
+            Value::List(children) if &**name == "children" => {
+                write_list(out, children.iter(), write_plan);
+            }
+            field => write_value(out, field, Form::Plain),
+        }
+    }
+    out.push(b'}');
+}

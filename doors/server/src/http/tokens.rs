@@ -1,0 +1,89 @@
+//! Bearer tokens: given for a name and a password, good for a while, kept in memory alone.
+//!
+//! A token is 256 bits of the system's chance. What is kept is its hash, so nobody reads tokens out of a dump; a token is good only as long as
+//! its user is: see [`database::Credential`].
+
+use super::refusal::Refusal;
+use database::{Credential, Error};
+use parking_lot::Mutex;
+use ring::digest::{SHA256, digest};
+use ring::rand::{SecureRandom, SystemRandom};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use world::clock::{after_ns, monotonic_ns};
+
+/// Bytes of chance in a token.
+const TOKEN_BYTES: usize = 32;
+/// What a token begins with, so that scanners of source code find those that were left there.
+const PREFIX: &str = "tanglewood_";
+
+/// The hash of a secret.
+pub(super) type Digest = [u8; 32];
+
+pub(super) fn digest_of(secret: &[u8]) -> Digest {
+    digest(&SHA256, secret).as_ref().try_into().expect("SHA-256 has 32 bytes")
+}
+
+/// Bytes of the system's chance in hexadecimal digits.
+///
+/// # Errors
+/// The system gives none.
+pub(super) fn secret(bytes: usize) -> Result<String, Refusal> {
+    let mut secret = vec![0; bytes];
+    let filled = SystemRandom::new().fill(&mut secret);
+    filled.map_err(|_| Error::new("Neo.DatabaseError.General.UnknownError", "the system gives no chance"))?;
+    Ok(data_encoding::HEXLOWER.encode(&secret))
+}
+
+/// All tokens that are good.
+#[derive(Debug)]
+pub(super) struct Tokens {
+    known: Mutex<BTreeMap<Digest, Token>>,
+    lifetime: Duration,
+    max: usize,
+    per_user_max: usize,
+}
+
+#[derive(Debug)]
+struct Token {
+    credential: Credential,
+    until_ns: u64,
+}
+
+impl Tokens {
+    pub fn new(lifetime: Duration, max: usize, per_user_max: usize) -> Tokens {
+        Tokens { known: Mutex::default(), lifetime, max, per_user_max }
+    }
+    /// How long a token is good.
+    pub fn lifetime(&self) -> Duration {
+        self.lifetime
+    }
+    /// A new token of a user.
+    ///
+    /// # Errors
+    /// The user has too many, or all together have.
+    pub fn give(&self, credential: Credential) -> Result<String, Refusal> {
+        let token = format!("{PREFIX}{}", secret(TOKEN_BYTES)?);
+        let mut known = self.known.lock();
+        let now_ns = monotonic_ns();
+        known.retain(|_, token| token.until_ns > now_ns && token.credential.is_current());
+        let of_user = known.values().filter(|token| token.credential.name() == credential.name()).count();
+        if known.len() >= self.max || of_user >= self.per_user_max {
+            return Err(Refusal::busy("there are too many tokens; give some back, or wait until they expire"));
+        }
+        let until_ns = after_ns(self.lifetime);
+        known.insert(digest_of(token.as_bytes()), Token { credential, until_ns });
+        Ok(token)
+    }
+    /// Whose token it is, if it is good.
+    pub fn find(&self, token: &str) -> Option<Credential> {
+        let known = self.known.lock();
+        let token = known.get(&digest_of(token.as_bytes()))?;
+        let is_good = token.until_ns > monotonic_ns() && token.credential.is_current();
+        is_good.then(|| token.credential.clone())
+    }
+    /// The token is good no more; false if it was not.
+    pub fn take_back(&self, token: &str) -> bool {
+        self.known.lock().remove(&digest_of(token.as_bytes())).is_some()
+    }
+}

@@ -1,0 +1,410 @@
+//! One connection: who asks, what for, and the answer to each request.
+
+use super::body::{self, Received};
+use super::door::Door;
+use super::events::{self, Subscribe};
+use super::origin;
+use super::outlet::{Answer, Attention, Outgoing, Outlet, refused, whole};
+use super::query::{self, Asked, Ending, Format, form_of_body};
+use super::refusal::Refusal;
+use super::route::Route;
+use super::tokens::{Digest, digest_of};
+use super::transactions::{Open, missing};
+use crate::bolt::bookmark;
+use crate::gremlin::message;
+use crate::listener::crowd::{Crowd, Origin, Share, ValueAccount};
+use database::{Credential, Interrupter, Mode, Session};
+use hyper::body::Incoming;
+use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, TRANSFER_ENCODING, WWW_AUTHENTICATE};
+use hyper::{Method, Request, StatusCode, header};
+use model::{Map, Value};
+use parking_lot::Mutex;
+use serde_json::Value as Json;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use world::panics::caught;
+
+/// Pause between two looks whether a bookmark's commit is there.
+const BOOKMARK_PAUSE: Duration = Duration::from_millis(1);
+
+/// A connection and who has been known on it.
+pub(super) struct Visitor {
+    pub door: Arc<Door>,
+    pub peer: SocketAddr,
+    pub origin: Origin,
+    pub number: u64,
+    pub known: Mutex<Known>,
+    /// Given back when nothing runs for the connection any more.
+    pub place: Arc<Share<Origin>>,
+}
+
+/// What is remembered of whoever asked last.
+pub(super) struct Known {
+    /// Taken until somebody is known.
+    pub stranger: Option<Share<Origin>>,
+    /// The hash of what was said in `Authorization`, and who that is.
+    credential: Option<(Digest, Credential)>,
+    /// A place among the connections of the user.
+    user_place: Option<(String, Share<String>)>,
+}
+
+impl Known {
+    /// Nobody yet.
+    pub fn nobody(stranger: Share<Origin>) -> Known {
+        Known { stranger: Some(stranger), credential: None, user_place: None }
+    }
+}
+
+impl Visitor {
+    /// Answers one request.
+    pub async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Answer {
+        let is_chunked = request.headers().contains_key(TRANSFER_ENCODING);
+        let is_head = request.method() == Method::HEAD;
+        let mut answer = self.respond(request).await.unwrap_or_else(|refusal| denied(&refusal));
+        if is_head {
+            *answer.body_mut() = Outgoing::Whole(None);
+        }
+        let headers = answer.headers_mut();
+        for (name, value) in [
+            (header::CACHE_CONTROL, "no-store"),
+            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (header::REFERRER_POLICY, "no-referrer"),
+            (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"),
+        ] {
+            headers.entry(name).or_insert(HeaderValue::from_static(value));
+        }
+        if is_chunked {
+            // Where a length stood beside the chunks, whoever is between may see other requests behind this one (RFC 9112, 6.1).
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        answer
+    }
+
+    async fn respond(self: Arc<Self>, request: Request<Incoming>) -> Result<Answer, Refusal> {
+        let (head, body) = request.into_parts();
+        origin::check_host(&head.headers, self.door.gate.asks())?;
+        let path = head.uri.path();
+        if head.method == Method::OPTIONS {
+            return self.preflight(&head.headers);
+        }
+        let route = Route::of(&head.method, path)?;
+        if route.is_public() {
+            return Ok(self.door.public(&route, &head.headers));
+        }
+        let site = origin::check(&head.headers, &self.door.cors)?;
+        let mut answer = self.serve(route, &head, body).await.unwrap_or_else(|refusal| denied(&refusal));
+        if let Some(site) = site {
+            origin::permit(answer.headers_mut(), site);
+        }
+        Ok(answer)
+    }
+
+    fn preflight(&self, headers: &HeaderMap) -> Result<Answer, Refusal> {
+        let site = origin::check(headers, &self.door.cors)?;
+        let mut answer = whole(StatusCode::NO_CONTENT, "text/plain", Vec::new());
+        if let Some(site) = site {
+            origin::permit(answer.headers_mut(), site);
+            origin::permit_methods(answer.headers_mut());
+        }
+        Ok(answer)
+    }
+
+    /// Answers who is known; the body is read only then.
+    async fn serve(
+        self: Arc<Self>,
+        route: Route,
+        head: &hyper::http::request::Parts,
+        body: Incoming,
+    ) -> Result<Answer, Refusal> {
+        let user = self.clone().known(&head.headers).await?;
+        let (asked, room) = match route.takes_json() {
+            true => self.asked(&head.headers, body).await?,
+            false => (Asked::default(), None),
+        };
+        let format = Format::accepted(&head.headers);
+        let name = user.as_ref().map(|user| user.name().to_string());
+        match route {
+            Route::Query => self.query(user, asked, room, format?).await,
+            Route::Begin => self.begin(user, asked, room, format?).await,
+            Route::RunIn(id) => self.run_in(name, id, asked, room, format?, false).await,
+            Route::Commit(id) => self.run_in(name, id, asked, room, format?, true).await,
+            Route::Rollback(id) => self.roll_back(name, id).await,
+            Route::Subscribe(name) => {
+                let query = head.uri.query().unwrap_or_default();
+                let asked = Subscribe::of(name, query, &head.headers)?;
+                let mut session = self.session(user);
+                let keep_alive = self.door.limits.keep_alive;
+                let interrupter = session.interrupter();
+                self.ask(interrupter, move |out| {
+                    events::send(&mut session, &asked, keep_alive, out).map_err(|error| Some(error.into()))
+                })
+                .await
+            }
+            Route::GiveToken => self.give_token(user),
+            Route::TakeToken => self.take_token(&head.headers),
+            _ => Ok(self.door.public(&route, &head.headers)),
+        }
+    }
+
+    /// Who asks, if the gate asks for that; a place among the user's connections goes with it.
+    async fn known(self: Arc<Self>, headers: &HeaderMap) -> Result<Option<Credential>, Refusal> {
+        if !self.door.gate.asks() {
+            self.known.lock().stranger = None;
+            return Ok(None);
+        }
+        let authorization = headers.get(AUTHORIZATION).map_or(&b""[..], HeaderValue::as_bytes).to_vec();
+        let digest = digest_of(&authorization);
+        let remembered = self.known.lock().credential.clone();
+        let credential = match remembered {
+            Some((other, credential)) if other == digest && credential.is_current() => credential,
+            _ => {
+                let visitor = self.clone();
+                let admitted = self.door.runtime.spawn_blocking(move || visitor.admit(&authorization)).await;
+                let admitted = admitted.map_err(|_| Refusal::busy("the server ends"))?;
+                admitted?
+            }
+        };
+        let mut known = self.known.lock();
+        if known.user_place.as_ref().is_none_or(|(name, _)| name != credential.name()) {
+            let place = self.door.crowd.user(credential.name()).map_err(Refusal::busy)?;
+            known.user_place = Some((credential.name().to_string(), place));
+        }
+        known.stranger = None;
+        known.credential = Some((digest, credential.clone()));
+        Ok(Some(credential))
+    }
+
+    /// Asks the gate, or the tokens, by the value of `Authorization`.
+    fn admit(&self, authorization: &[u8]) -> Result<Credential, Refusal> {
+        let unauthorized = |message: &str| {
+            let error = database::Error::new("Neo.ClientError.Security.Unauthorized", message);
+            Refusal::from(error)
+        };
+        let text = std::str::from_utf8(authorization).unwrap_or_default();
+        let (scheme, secret) = text.split_once(' ').unwrap_or((text, ""));
+        if scheme.eq_ignore_ascii_case("bearer") {
+            let found = self.door.tokens.find(secret.trim());
+            return found.ok_or_else(|| unauthorized("the token is not good, or not any more"));
+        }
+        let decoded = data_encoding::BASE64.decode(secret.trim().as_bytes()).ok();
+        let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
+        let pair = decoded.as_deref().and_then(|text| text.split_once(':'));
+        let Some((name, password)) = pair.filter(|_| scheme.eq_ignore_ascii_case("basic")) else {
+            return Err(unauthorized("this server asks for a name and a password, or a token"));
+        };
+        let token: Map = [("scheme", "basic"), ("principal", name), ("credentials", password)]
+            .into_iter()
+            .map(|(key, text)| (key.into(), Value::from(text)))
+            .collect();
+        let door = &self.door;
+        let user = door.crowd.in_turn(self.origin, || door.gate.admit(&token, self.peer.ip()))?;
+        user.ok_or_else(|| unauthorized("this server knows no users"))
+    }
+
+    /// Reads what is asked; the bytes of its values are on an account as long as it is answered.
+    async fn asked(
+        &self,
+        headers: &HeaderMap,
+        incoming: Incoming,
+    ) -> Result<(Asked, Option<ValueAccount>), Refusal> {
+        let crowd: &Arc<Crowd> = &self.door.crowd;
+        let received = body::read(incoming, &self.door.limits, crowd.account(self.origin)).await?;
+        let Received { bytes, _account } = received;
+        if bytes.is_empty() {
+            return Ok((Asked::default(), None));
+        }
+        let form = form_of_body(headers)?;
+        let mut values = crowd.values(self.origin);
+        let parsed = self.door.runtime.spawn_blocking(move || {
+            let json: Result<Json, _> = message::json(&bytes, &mut |bytes| values.grow(bytes));
+            let json = json.map_err(|error| Refusal::invalid(format!("the body: {error}")))?;
+            Ok((Asked::of(&json, form)?, Some(values)))
+        });
+        parsed.await.map_err(|_| Refusal::busy("the server ends"))?
+    }
+
+    fn session(&self, user: Option<Credential>) -> Session {
+        let mut session = self.door.database.session();
+        session.set_client(&format!("http-{}", self.number), &self.peer.to_string());
+        user.into_iter().for_each(|user| session.log_on(user));
+        session
+    }
+
+    async fn query(
+        self: Arc<Self>,
+        user: Option<Credential>,
+        asked: Asked,
+        room: Option<ValueAccount>,
+        format: Format,
+    ) -> Result<Answer, Refusal> {
+        if asked.statement.is_none() {
+            return Err(Refusal::invalid("there is no `statement`"));
+        }
+        let mut session = self.session(user);
+        let visitor = self.clone();
+        self.ask(session.interrupter(), move |out| {
+            let _room = room;
+            visitor.await_bookmarks(&asked, out)?;
+            query::answer(&mut session, &asked, format, &Ending::Bookmark, out)
+                .map_err(|error| error.map(Refusal::from))
+        })
+        .await
+    }
+
+    async fn begin(
+        self: Arc<Self>,
+        user: Option<Credential>,
+        asked: Asked,
+        room: Option<ValueAccount>,
+        format: Format,
+    ) -> Result<Answer, Refusal> {
+        let place = self.door.transactions.place(self.origin)?;
+        let owner = user.as_ref().map(|user| user.name().to_string());
+        let mut session = self.session(user);
+        let visitor = self.clone();
+        self.ask(session.interrupter(), move |out| {
+            visitor.await_bookmarks(&asked, out)?;
+            let mode = if asked.reads_only { Mode::Read } else { Mode::Write };
+            session.begin_within(mode, asked.timeout).map_err(|error| Some(error.into()))?;
+            let (id, open) =
+                visitor.door.transactions.keep(session, owner.as_deref(), place).map_err(Some)?;
+            visitor.in_transaction(&id, &open, (&asked, room), format, false, out)
+        })
+        .await
+    }
+
+    async fn run_in(
+        self: Arc<Self>,
+        owner: Option<String>,
+        id: String,
+        asked: Asked,
+        room: Option<ValueAccount>,
+        format: Format,
+        commits: bool,
+    ) -> Result<Answer, Refusal> {
+        let open = self.door.transactions.find(&id, owner.as_deref())?;
+        let visitor = self.clone();
+        self.ask(open.interrupter.clone(), move |out| {
+            visitor.in_transaction(&id, &open, (&asked, room), format, commits, out)
+        })
+        .await
+    }
+
+    /// Runs a statement in a transaction, if there is one, and commits it if that is asked for. One that fails ends the transaction.
+    fn in_transaction(
+        &self,
+        id: &str,
+        open: &Open,
+        (asked, _room): (&Asked, Option<ValueAccount>),
+        format: Format,
+        commits: bool,
+        out: &mut Outlet,
+    ) -> Result<(), Option<Refusal>> {
+        let transactions = &self.door.transactions;
+        let mut held = open.session().map_err(Some)?;
+        let Some(session) = held.as_mut() else { return Err(Some(missing())) };
+        let ending = match commits {
+            true => Ending::Commit,
+            false => Ending::Transaction { id: id.to_string(), expires: transactions.expires() },
+        };
+        let outcome = query::answer(session, asked, format, &ending, out);
+        if commits || outcome.is_err() {
+            if session.in_transaction() {
+                // Nothing is lost by a rollback that finds nothing to roll back.
+                let _ = session.rollback();
+            }
+            *held = None;
+            transactions.forget(id);
+        }
+        open.touch();
+        outcome.map_err(|error| error.map(Refusal::from))
+    }
+
+    async fn roll_back(self: Arc<Self>, owner: Option<String>, id: String) -> Result<Answer, Refusal> {
+        let open = self.door.transactions.find(&id, owner.as_deref())?;
+        let visitor = self.clone();
+        self.ask(open.interrupter.clone(), move |out| {
+            let mut held = open.session().map_err(Some)?;
+            if let Some(mut session) = held.take() {
+                session.rollback().map_err(|error| Some(error.into()))?;
+            }
+            visitor.door.transactions.forget(&id);
+            out.set(StatusCode::OK, "application/json");
+            out.bytes.extend(b"{}");
+            Ok(())
+        })
+        .await
+    }
+
+    /// Waits until the database has the commits that the client has seen.
+    fn await_bookmarks(&self, asked: &Asked, out: &Outlet) -> Result<(), Option<Refusal>> {
+        let failed = |error: database::Error| Some(Refusal::from(error));
+        let place = bookmark::latest(&asked.bookmarks).map_err(failed)?;
+        let go_on = || {
+            world::threads::sleep(BOOKMARK_PAUSE);
+            !out.is_abandoned()
+        };
+        bookmark::wait(&self.door.database, place, self.door.limits.bookmark_timeout, go_on).map_err(failed)
+    }
+
+    fn give_token(&self, user: Option<Credential>) -> Result<Answer, Refusal> {
+        let Some(user) = user else {
+            return Err(Refusal::invalid("this server asks for no password, and so needs no tokens"));
+        };
+        let (token, lifetime) = (self.door.tokens.give(user)?, self.door.tokens.lifetime().as_secs());
+        let body = serde_json::json!({ "token": token, "token_type": "Bearer", "expires_in": lifetime });
+        Ok(whole(StatusCode::CREATED, "application/json", body.to_string()))
+    }
+
+    fn take_token(&self, headers: &HeaderMap) -> Result<Answer, Refusal> {
+        let authorization = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let token = authorization.and_then(|value| value.split_once(' ')).map_or("", |(_, token)| token);
+        self.known.lock().credential = None;
+        match self.door.tokens.take_back(token.trim()) {
+            true => Ok(whole(StatusCode::OK, "application/json", "{}")),
+            false => Err(Refusal::invalid("the token to give back is the one to ask with")),
+        }
+    }
+
+    /// Does something for the client on a thread that may wait. If the client goes before it is over, what runs is ended.
+    async fn ask(
+        self: Arc<Self>,
+        interrupter: Interrupter,
+        work: impl FnOnce(&mut Outlet) -> Result<(), Option<Refusal>> + Send + 'static,
+    ) -> Result<Answer, Refusal> {
+        let (mut out, told) = Outlet::new(self.door.runtime.clone(), self.door.limits.write_timeout);
+        let attention = Attention { interrupter, is_over: Arc::default() };
+        let is_over = attention.is_over.clone();
+        let place = self.place.clone();
+        self.door.runtime.spawn_blocking(move || {
+            let outcome = caught(|| work(&mut out));
+            is_over.store(true, std::sync::atomic::Ordering::Release);
+            match outcome {
+                Ok(Ok(())) => out.finish(),
+                Ok(Err(Some(refusal))) if out.is_begun() => {
+                    // It has been told at the end of what was sent.
+                    let _ = refusal;
+                    out.finish();
+                }
+                Ok(Err(Some(refusal))) => out.refuse(&refusal),
+                Ok(Err(None)) => drop(out),
+                Err(panicked) => out.refuse(&database::Error::internal(&panicked).into()),
+            }
+            drop(place);
+        });
+        let mut answer = told.await.map_err(|_| Refusal::busy("the server ends"))?;
+        answer.body_mut().attend(attention);
+        Ok(answer)
+    }
+}
+
+/// A refusal, and how to be let in where that is what is missing.
+fn denied(refusal: &Refusal) -> Answer {
+    let mut answer = refused(refusal);
+    if refusal.status == StatusCode::UNAUTHORIZED {
+        let schemes = HeaderValue::from_static("Basic realm=\"tanglewood\", Bearer");
+        answer.headers_mut().insert(WWW_AUTHENTICATE, schemes);
+    }
+    answer
+}
