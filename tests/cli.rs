@@ -377,7 +377,7 @@ fn serve_refuses_what_it_cannot_do() {
     says(&serve(&["--bolt", "0.0.0.0:0"]), &["NotLoopback", "no password", "tanglewood user add"]);
     says(&serve(&["--bolt", "nonsense"]), &["is not an address", "hint: "]);
     says(&serve(&["--bolt", "127.0.0.1:0", "--gremlin", "0.0.0.0:0"]), &["NotLoopback", "hint: "]);
-    says(&serve(&["--http", "127.0.0.1:7474"]), &["HTTP", "hint: "]);
+    says(&serve(&["--bolt", "127.0.0.1:0", "--http", "0.0.0.0:0"]), &["NotLoopback", "hint: "]);
     assert!(!place.path().join("s.db").exists());
     let serving = Serving::start(&place, &["serve", "s.db", "--bolt", "localhost:0"]);
     says(&serve(&["--bolt", &serving.address]), &["already open"]);

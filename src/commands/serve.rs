@@ -10,7 +10,7 @@ use database::{Database, Error};
 use server::gremlin::door::PATH;
 use server::gremlin::{DEFAULT_SOURCE, Manner, Sources};
 use server::users::Gate;
-use server::{EndSignal, GremlinServeOptions, GremlinServer, ServeError, ServeOptions, Server, Tls};
+use server::{EndSignal, GremlinServeOptions, GremlinServer, HttpServeOptions, HttpServer, ServeError, ServeOptions, Server, Tls};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// Let drivers of Neo4j and TinkerPop talk to a database
 ///
-/// Serves a database over Bolt, and with --gremlin to Gremlin clients too, until Ctrl-C or SIGTERM; makes the database if there is none. If the database has users (`tanglewood user
+/// Serves a database over Bolt, with --gremlin to Gremlin clients and with --http to everyone without a driver too, until Ctrl-C or SIGTERM; makes the database if there is none. If the database has users (`tanglewood user
 /// add`), their passwords are asked for; without users no password is asked, so only addresses of this machine are accepted. With a
 /// certificate every connection is wrapped in TLS (bolt+s://, neo4j+s://; bolt+ssc:// for one that you signed yourself).
 #[derive(Args)]
@@ -53,9 +53,12 @@ pub struct Serve {
     /// Time a traversal may take where its client does not say, such as 30s
     #[arg(long, value_name = "TIME", requires = "gremlin", value_parser = units::duration)]
     gremlin_timeout: Option<Duration>,
-    /// Address for browsers and HTTP clients (comes in a later version)
+    /// Address for HTTP clients (Neo4j's Query API, server-sent events, /metrics), e.g. 127.0.0.1:7474
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
+    /// A site whose pages may ask over HTTP, such as https://app.example, or `*`; may be given several times
+    #[arg(long = "http-cors", value_name = "ORIGIN", requires = "http", value_parser = site)]
+    cors: Vec<String>,
     #[command(flatten)]
     costs: Costs,
 }
@@ -71,25 +74,21 @@ enum Auth {
 
 impl Serve {
     pub fn run(self) -> Result<(), Exit> {
-        if self.http.is_some() {
-            let error =
-                Error::new("Tanglewood.ClientError.Serve.NotYet", "this version does not serve HTTP yet");
-            return Err(error.hint("leave the flag out; Bolt and Gremlin are served").into());
-        }
         let made = Made::open(&self.database, self.opening.options())?;
         let options = self.options(made.database())?;
         let others = self.sources.iter().map(|(_, path)| Made::open(path, self.opening.options()));
         let others: Vec<Made> = others.collect::<Result<_, _>>()?;
         let server = Server::start(made.database().clone(), &options).map_err(failed)?;
         let gremlin = self.gremlin_server(&server, made.database(), &others, &options)?;
+        let http = self.http_server(&server, made.database(), &options)?;
         let end = EndSignal::catch()
             .map_err(|error| failed(ServeError::Io(server.address().to_string(), error)))?;
         let database = made.keep();
         database.on_note(|note| eprintln!("note: {note}"));
         let others: Vec<Database> = others.into_iter().map(Made::keep).collect();
-        self.greet(&server, gremlin.as_ref(), &options);
+        self.greet(&server, gremlin.as_ref(), http.as_ref(), &options);
         end.wait();
-        drop((server, gremlin));
+        drop((http, server, gremlin));
         others.into_iter().try_for_each(Database::close)?;
         Ok(database.close()?)
     }
@@ -123,6 +122,24 @@ impl Serve {
         GremlinServer::start_beside(server, gremlin).map(Some).map_err(failed)
     }
 
+    /// The door for HTTP, where it is asked for.
+    fn http_server(
+        &self,
+        server: &Server,
+        database: &Database,
+        options: &ServeOptions,
+    ) -> Result<Option<HttpServer>, Exit> {
+        let Some(address) = &self.http else { return Ok(None) };
+        let http = HttpServeOptions {
+            address: address.clone(),
+            gate: options.gate.clone(),
+            tls: options.tls.clone(),
+            limits: options.limits.clone(),
+            cors: self.cors.clone(),
+        };
+        HttpServer::start_beside(server, database.clone(), http).map(Some).map_err(failed)
+    }
+
     fn options(&self, database: &Database) -> Result<ServeOptions, Exit> {
         let tls = match (&self.tls_cert, &self.tls_key) {
             (Some(certificate), Some(key)) => Some(Tls::from_files(certificate, key).map_err(failed)?),
@@ -137,7 +154,13 @@ impl Serve {
     }
 
     /// Where it listens, whom it lets in, how to come.
-    fn greet(&self, server: &Server, gremlin: Option<&GremlinServer>, options: &ServeOptions) {
+    fn greet(
+        &self,
+        server: &Server,
+        gremlin: Option<&GremlinServer>,
+        http: Option<&HttpServer>,
+        options: &ServeOptions,
+    ) {
         let (address, secure) = (server.address(), if options.tls.is_some() { "+s" } else { "" });
         let asks = options.gate.asks();
         let whom = if asks {
@@ -155,6 +178,10 @@ impl Serve {
             text +=
                 &format!("  gremlin    {scheme}://{}{PATH}, traversal source {sources}\n", gremlin.address());
         }
+        if let Some(http) = http {
+            let scheme = if options.tls.is_some() { "https" } else { "http" };
+            text += &format!("  http       {scheme}://{}/\n", http.address());
+        }
         if asks && options.tls.is_none() && !address.ip().is_loopback() {
             text += "  warning    without TLS, passwords cross the network in clear text; see --tls-cert\n";
         }
@@ -162,6 +189,16 @@ impl Serve {
         let mut out = world::files::stdout();
         // A server serves whether or not somebody reads this.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+}
+
+/// A site as browsers name it in `Origin`.
+fn site(text: &str) -> Result<String, String> {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    match host {
+        _ if text == "*" => Ok(text.to_string()),
+        Some(host) if !host.is_empty() && !host.contains('/') => Ok(text.to_string()),
+        _ => Err("write a scheme and a host, without a path, for example https://app.example".to_string()),
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test uses its part")]
 
 pub mod gremlin;
+pub mod http;
 pub mod socket;
 
 use model::Value;

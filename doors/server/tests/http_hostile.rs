@@ -1,0 +1,216 @@
+//! Attacks on the HTTP door: requests within requests, too much of everything, drips, pages of other sites, secrets in answers.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod common;
+
+use common::http::{Client, QUERY};
+use common::socket::within;
+use database::{Database, MEMORY, Options, Params};
+use serde_json::json;
+use std::net::TcpStream;
+use std::time::Duration;
+use tanglewood_server::users::Gate;
+use tanglewood_server::{HttpServeOptions, HttpServer, Limits};
+use world::threads::sleep;
+
+fn database() -> Database {
+    Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap()
+}
+
+fn serve(limits: Limits, cors: &[&str]) -> (Database, HttpServer) {
+    let database = database();
+    let cors = cors.iter().map(|site| site.to_string()).collect();
+    let options = HttpServeOptions { limits, cors, ..HttpServeOptions::at("127.0.0.1:0") };
+    let server = HttpServer::start(database.clone(), options).unwrap();
+    (database, server)
+}
+
+fn count(database: &Database, label: &str) -> i64 {
+    let text = format!("MATCH (n:{label}) RETURN count(*)");
+    database.session().query(&text, Params::new()).unwrap().single().unwrap().as_int().unwrap()
+}
+
+/// A second request that hides in the body of a first is never answered as one of its own.
+#[test]
+fn no_request_is_smuggled_within_another() {
+    let (database, server) = serve(Limits::default(), &[]);
+    let host = server.address();
+    let hidden = format!(
+        "POST {QUERY} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: 37\r\n\r\n{{\"statement\":\"CREATE (:Smuggled {{}})\"}}"
+    );
+    let head = format!("POST {QUERY} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n");
+    for (what, lines, body) in [
+        ("a length beside chunks", "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
+        ("chunks beside a length", "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n", "0\r\n\r\n"),
+        ("two lengths", "Content-Length: 2\r\nContent-Length: 60\r\n", "{}"),
+        ("a list of lengths", "Content-Length: 2, 60\r\n", "{}"),
+        ("a length with a sign", "Content-Length: +2\r\n", "{}"),
+        ("an unknown coding", "Transfer-Encoding: xchunked\r\n", "0\r\n\r\n"),
+        ("chunked not last", "Transfer-Encoding: chunked, gzip\r\n", "0\r\n\r\n"),
+        ("two codings", "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", "0\r\n\r\n"),
+        ("a blank before the colon", "Content-Length : 2\r\n", "{}"),
+        ("a folded line", "X: a\r\n Content-Length: 2\r\n", "{}"),
+        ("two hosts", "Host: other\r\nContent-Length: 2\r\n", "{}"),
+    ] {
+        let mut client = Client::connect(host);
+        // Whoever is refused at once may close before all is written.
+        let text = format!("{head}{lines}\r\n{body}{hidden}");
+        let _ = std::io::Write::write_all(client.socket.get_mut(), text.as_bytes());
+        let first = client.read(false);
+        assert!(first.as_ref().is_none_or(|answer| answer.status >= 400), "{what}: {first:?}");
+        if what == "two hosts" {
+            // A whole request that is refused; the next one is one of its own, and is refused no more than any other.
+            continue;
+        }
+        let second = client.read(false);
+        assert!(second.is_none(), "{what}: {second:?}");
+        assert_eq!(count(&database, "Smuggled"), 0, "{what}");
+    }
+    // Two requests in one packet are two.
+    let mut client = Client::connect(host);
+    let one = format!("GET /health HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    client.raw(format!("{one}{one}").as_bytes());
+    assert!((0..2).all(|_| client.read(false).unwrap().status == 200));
+}
+
+#[test]
+fn nothing_is_larger_than_its_limit() {
+    let limits = Limits { message_bytes_max: 10_000, head_bytes_max: 2_000, headers_max: 10, ..Limits::default() };
+    let (_database, server) = serve(limits, &[]);
+    let mut client = Client::connect(server.address());
+    let of_length = |length: usize| {
+        let frame = json!({"statement": "RETURN 1 AS x", "parameters": {"p": ""}}).to_string().len();
+        json!({"statement": "RETURN 1 AS x", "parameters": {"p": "x".repeat(length - frame)}}).to_string()
+    };
+    for (length, status) in [(9_999, 202), (10_000, 202)] {
+        assert_eq!(client.ask("POST", QUERY, &[], Some(&of_length(length))).status, status, "{length}");
+    }
+    assert_eq!(client.ask("POST", QUERY, &[], Some(&of_length(10_001))).status, 413);
+    // In chunks, whose sum nobody says before.
+    let mut client = Client::connect(server.address());
+    client.raw(format!("POST {QUERY} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n").as_bytes());
+    let chunk = format!("1000\r\n{}\r\n", " ".repeat(4_096));
+    for _ in 0..3 {
+        let _ = std::io::Write::write_all(client.socket.get_mut(), chunk.as_bytes());
+    }
+    assert_eq!(client.read(false).unwrap().status, 413);
+    // Heads.
+    let long = format!("X: {}", "x".repeat(3_000));
+    let many: Vec<String> = (0..20).map(|at| format!("X-{at}: 1")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    for headers in [&[long.as_str()][..], &many] {
+        let mut client = Client::connect(server.address());
+        client.send("GET", "/health", headers, None);
+        let status = client.read(false).map(|answer| answer.status);
+        assert!(status.is_none_or(|status| [400, 431].contains(&status)), "{status:?}");
+    }
+    let mut client = Client::connect(server.address());
+    client.send("GET", &format!("/{}", "x".repeat(3_000)), &[], None);
+    let status = client.read(false).map(|answer| answer.status);
+    assert!(status.is_none_or(|status| [400, 414, 431].contains(&status)), "{status:?}");
+    assert_eq!(Client::connect(server.address()).ask("GET", "/health", &[], None).status, 200);
+}
+
+#[test]
+fn who_drips_or_is_silent_or_never_reads_is_let_go() {
+    let limits = Limits {
+        greeting_timeout: Duration::from_millis(300),
+        message_timeout: Duration::from_millis(300),
+        write_timeout: Duration::from_millis(300),
+        ..Limits::default()
+    };
+    let (database, server) = serve(limits, &[]);
+    let _silent = TcpStream::connect(server.address()).unwrap();
+    let mut head = Client::connect(server.address());
+    head.raw(b"GET /health HTTP/1.1\r\nHo");
+    let mut body = Client::connect(server.address());
+    body.raw(format!("POST {QUERY} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{{").as_bytes());
+    assert_eq!(body.read(false).map(|answer| answer.status), Some(408));
+    let mut deaf = Client::connect(server.address());
+    deaf.send("POST", QUERY, &[], Some(&json!({"statement": "UNWIND range(1, 100000000) AS i RETURN i"}).to_string()));
+    within(10_000, "the query", || !database.running().is_empty());
+    within(20_000, "the end of all of them", || server.connections() == 0 && database.running().is_empty());
+    assert!(head.is_closed());
+}
+
+#[test]
+fn a_stranger_has_its_body_not_even_read() {
+    let database = database();
+    database.users().add("ada", "correct horse").unwrap();
+    let gate = Gate::of(database.users());
+    let options = HttpServeOptions { gate, ..HttpServeOptions::at("127.0.0.1:0") };
+    let server = HttpServer::start(database, options).unwrap();
+    let mut client = Client::connect(server.address());
+    client.raw(format!("POST {QUERY} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 60000000\r\n\r\n").as_bytes());
+    assert_eq!(client.read(false).unwrap().status, 401);
+}
+
+#[test]
+fn pages_of_other_sites_ask_nothing_unless_they_are_named() {
+    let (database, server) = serve(Limits::default(), &["https://app.example"]);
+    let mut client = Client::connect(server.address());
+    let body = json!({"statement": "CREATE (:Forged)"}).to_string();
+    for headers in [
+        &["Origin: https://evil.example"][..],
+        &["Origin: null"],
+        &["Sec-Fetch-Site: cross-site"],
+        // What a form of a page can send without asking.
+        &["Content-Type: text/plain"],
+        &["Content-Type: application/x-www-form-urlencoded"],
+        // A name of the page's own that leads here.
+        &["Host: evil.example", "Origin: http://evil.example"],
+        &["Host: 127.0.0.1.evil.example"],
+    ] {
+        let answer = client.ask("POST", QUERY, headers, Some(&body));
+        assert!([403, 415, 421].contains(&answer.status), "{headers:?}: {answer:?}");
+        assert!(answer.header("access-control-allow-origin").is_none());
+    }
+    assert_eq!(client.ask("POST", "/db/neo4j/query/v2/tx", &["Origin: https://evil.example"], None).status, 403);
+    assert_eq!(client.ask("OPTIONS", QUERY, &["Origin: https://evil.example"], None).status, 403);
+    assert_eq!(count(&database, "Forged"), 0);
+
+    let asked = client.ask("OPTIONS", QUERY, &["Origin: https://app.example"], None);
+    assert_eq!((asked.status, asked.header("access-control-allow-origin")), (204, Some("https://app.example")));
+    assert!(asked.header("access-control-allow-headers").unwrap().contains("authorization"));
+    assert!(asked.header("access-control-allow-credentials").is_none());
+    let answer = client.ask("POST", QUERY, &["Origin: https://app.example"], Some(&body));
+    assert_eq!((answer.status, answer.header("access-control-allow-origin")), (202, Some("https://app.example")));
+    assert_eq!(count(&database, "Forged"), 1);
+}
+
+#[test]
+fn strangers_take_their_places_and_give_them_back() {
+    let limits = Limits { strangers_max: 3, strangers_per_address_max: 3, ..Limits::default() };
+    let (_database, server) = serve(limits, &[]);
+    let silent: Vec<Client> = (0..3).map(|_| Client::connect(server.address())).collect();
+    within(10_000, "all places", || server.connections() == 3);
+    assert!(Client::connect(server.address()).is_closed());
+    drop(silent);
+    within(10_000, "no places", || server.connections() == 0);
+    assert_eq!(Client::connect(server.address()).ask("GET", "/health", &[], None).status, 200);
+}
+
+/// What a client says in secret is in no answer, and in no listing.
+#[test]
+fn passwords_and_tokens_are_repeated_nowhere() {
+    let database = database();
+    database.users().add("ada", "correct horse").unwrap();
+    let gate = Gate::of(database.users());
+    let options = HttpServeOptions { gate, ..HttpServeOptions::at("127.0.0.1:0") };
+    let server = HttpServer::start(database.clone(), options).unwrap();
+    let mut ada = Client::connect(server.address()).basic("ada", "correct horse");
+    let token = ada.ask("POST", "/tokens", &[], None).json()["token"].as_str().unwrap().to_string();
+    let mut by_token = Client::connect(server.address()).with(&format!("Authorization: Bearer {token}"));
+    let mut said = String::new();
+    for text in ["SHOW TRANSACTIONS", "SHOW QUERIES", "SHOW SETTINGS", "CALL dbms.listConnections()", "RETRUN 1"] {
+        said += by_token.query(text).text();
+    }
+    said += by_token.ask("GET", "/metrics", &[], None).text();
+    let mut wrong = Client::connect(server.address()).with(&format!("Authorization: Bearer {token}x"));
+    said += wrong.query("RETURN 1").text();
+    sleep(Duration::from_millis(1));
+    let secret = data_encoding::BASE64.encode(b"ada:correct horse");
+    for secret in [token.as_str(), "correct horse", &secret] {
+        assert!(!said.contains(secret), "{secret} is in {said}");
+    }
+}
