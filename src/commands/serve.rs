@@ -10,7 +10,10 @@ use database::{Database, Error};
 use server::gremlin::door::PATH;
 use server::gremlin::{DEFAULT_SOURCE, Manner, Sources};
 use server::users::Gate;
-use server::{EndSignal, GremlinServeOptions, GremlinServer, HttpServeOptions, HttpServer, ServeError, ServeOptions, Server, Tls};
+use server::{
+    EndSignal, GremlinServeOptions, GremlinServer, HttpServeOptions, HttpServer, ServeError, ServeOptions,
+    Server, Tls,
+};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -52,11 +52,17 @@ pub(crate) fn of_gremlin(address: SocketAddr) -> Vec<SettingInfo> {
 }
 
 /// Settings of the HTTP door.
-pub(crate) fn of_http(address: SocketAddr, is_wrapped: bool, cors: &[String], limits: &Limits) -> Vec<SettingInfo> {
+pub(crate) fn of_http(
+    address: SocketAddr,
+    is_wrapped: bool,
+    cors: &[String],
+    limits: &Limits,
+) -> Vec<SettingInfo> {
     let usual = Limits::default();
     let name = if is_wrapped { "server.https.enabled" } else { "server.http.enabled" };
     let time = |of: fn(&Limits) -> std::time::Duration| (time_text(of(limits)), time_text(of(&usual)));
-    let (idle, token) = (time(|limits| limits.transaction_idle_timeout), time(|limits| limits.token_lifetime));
+    let (idle, token) =
+        (time(|limits| limits.transaction_idle_timeout), time(|limits| limits.token_lifetime));
     const TIME: &str = "A time with a unit, such as 30s.";
     vec![
         SettingInfo::new(name, true, false, "A boolean.", "Is HTTP spoken?"),

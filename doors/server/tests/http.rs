@@ -76,10 +76,16 @@ fn a_statement_answers_with_plain_json_counters_plans_and_a_bookmark() {
     let bookmarks = &json["bookmarks"];
 
     // What was committed is seen under its bookmark, and one that never comes is waited for in vain.
-    let seen = client.post(QUERY, &json!({"statement": "MATCH p = (:Person)-[:KNOWS]->() RETURN p", "bookmarks": bookmarks}));
+    let seen = client.post(
+        QUERY,
+        &json!({"statement": "MATCH p = (:Person)-[:KNOWS]->() RETURN p", "bookmarks": bookmarks}),
+    );
     assert_eq!(values(&seen)[0][0].as_array().unwrap().len(), 3);
     let strange = client.post(QUERY, &json!({"statement": "RETURN 1", "bookmarks": ["FB:x"]}));
-    assert_eq!((strange.status, strange.code().as_str()), (400, "Neo.ClientError.Transaction.InvalidBookmark"));
+    assert_eq!(
+        (strange.status, strange.code().as_str()),
+        (400, "Neo.ClientError.Transaction.InvalidBookmark")
+    );
 
     let plan = client.query("EXPLAIN MATCH (n:Person) RETURN n").json();
     assert!(plan["queryPlan"]["operatorType"].is_string() && plan["queryPlan"]["arguments"].is_object());
@@ -126,7 +132,10 @@ fn typed_json_loses_nothing_in_either_direction() {
     let path = values(&answer)[0][0].clone();
     assert_eq!((&path["$type"], &path["_value"][1]["$type"]), (&json!("Path"), &json!("Relationship")));
     assert_eq!(path["_value"][0]["_value"]["_properties"]["x"], typed("Integer", json!("1")));
-    assert_eq!(path["_value"][1]["_value"]["_start_node_element_id"], path["_value"][0]["_value"]["_element_id"]);
+    assert_eq!(
+        path["_value"][1]["_value"]["_start_node_element_id"],
+        path["_value"][0]["_value"]["_element_id"]
+    );
 
     for wrong in [
         json!({"x": 1}),
@@ -172,9 +181,16 @@ fn errors_come_in_the_form_of_the_query_api() {
         let answer = client.ask(method, path, &[], Some(body));
         assert_eq!(answer.status, status, "{method} {path} {body}: {}", answer.text());
     }
-    let deep = format!(r#"{{"statement": "RETURN $x", "parameters": {{"x": {}1{}}}}}"#, "[".repeat(5_000), "]".repeat(5_000));
+    let deep = format!(
+        r#"{{"statement": "RETURN $x", "parameters": {{"x": {}1{}}}}}"#,
+        "[".repeat(5_000),
+        "]".repeat(5_000)
+    );
     assert_eq!(client.ask("POST", QUERY, &[], Some(&deep)).status, 400);
-    assert_eq!(client.ask("POST", QUERY, &["Accept: text/csv"], Some("{\"statement\":\"RETURN 1\"}")).status, 406);
+    assert_eq!(
+        client.ask("POST", QUERY, &["Accept: text/csv"], Some("{\"statement\":\"RETURN 1\"}")).status,
+        406
+    );
     assert_eq!(values(&client.query("RETURN 7"))[0][0], 7, "the connection serves on");
 }
 
@@ -193,7 +209,10 @@ fn transactions_live_between_requests_and_end_when_they_are_forgotten() {
     let seen = || count(&database, "MATCH (n:T) RETURN count(*)");
 
     let committed = begin(&mut client);
-    assert_eq!(values(&client.post(&committed, &json!({"statement": "MATCH (n:T) RETURN count(*)"})))[0][0], 1);
+    assert_eq!(
+        values(&client.post(&committed, &json!({"statement": "MATCH (n:T) RETURN count(*)"})))[0][0],
+        1
+    );
     assert_eq!(seen(), 0);
     let end = client.post(&format!("{committed}/commit"), &json!({"statement": "CREATE (:T)"}));
     assert!(end.json()["bookmarks"][0].is_string());
@@ -217,7 +236,9 @@ fn so_many_transactions_are_open_and_no_more() {
     let (_database, server) = serve_with(HttpServeOptions { limits, ..HttpServeOptions::at("127.0.0.1:0") });
     let mut client = Client::connect(server.address());
     let ids: Vec<String> = (0..2)
-        .map(|_| client.ask("POST", BEGIN, &[], None).json()["transaction"]["id"].as_str().unwrap().to_string())
+        .map(|_| {
+            client.ask("POST", BEGIN, &[], None).json()["transaction"]["id"].as_str().unwrap().to_string()
+        })
         .collect();
     assert_eq!(client.ask("POST", BEGIN, &[], None).status, 429);
     assert_eq!(client.ask("DELETE", &format!("{BEGIN}/{}", ids[0]), &[], None).status, 200);
@@ -261,7 +282,12 @@ fn lines_come_while_the_query_runs_and_a_client_that_goes_ends_it() {
 fn a_long_answer_takes_bounded_memory_and_one_that_fails_says_so_at_its_end() {
     let (database, server) = serve();
     let mut client = Client::connect(server.address());
-    client.send("POST", QUERY, &[], Some(&json!({"statement": "UNWIND range(1, 300000) AS i RETURN i, 'x' + i"}).to_string()));
+    client.send(
+        "POST",
+        QUERY,
+        &[],
+        Some(&json!({"statement": "UNWIND range(1, 300000) AS i RETURN i, 'x' + i"}).to_string()),
+    );
     // The client does not read for a while, and so the query waits.
     std::thread::sleep(Duration::from_millis(100));
     assert!(database.running().iter().all(|query| query.bytes < 16 << 20));
@@ -295,7 +321,8 @@ impl Events {
                 self.1.extend(self.0.chunk().unwrap().unwrap());
                 continue;
             };
-            let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).map(str::to_string);
+            let field =
+                |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).map(str::to_string);
             let (name, id, data) = (field("event: "), field("id: "), field("data: "));
             self.1 = rest.as_bytes().to_vec();
             if let (Some(name), Some(data)) = (name, data) {
@@ -319,7 +346,10 @@ impl Events {
 fn subscriptions_come_as_events_and_go_on_behind_the_last_one_read() {
     let (database, server) = serve();
     write(&database, "CREATE (:P {age: 20}), (:P {age: 10})");
-    write(&database, "CREATE STANDING QUERY `grown ups` AS MATCH (n:P) WHERE n.age >= 18 RETURN n.age AS age");
+    write(
+        &database,
+        "CREATE STANDING QUERY `grown ups` AS MATCH (n:P) WHERE n.age >= 18 RETURN n.age AS age",
+    );
     let path = "/db/neo4j/subscriptions/grown%20ups";
     let mut events = Events::of(&server, &format!("{path}?snapshot=true"), &[]);
     let (name, _, fields) = events.next();
@@ -331,7 +361,8 @@ fn subscriptions_come_as_events_and_go_on_behind_the_last_one_read() {
     drop(events);
 
     write(&database, "MATCH (n:P {age: 20}) DELETE n");
-    let mut again = Events::of(&server, &format!("{path}?snapshot=true"), &[&format!("Last-Event-ID: {mark}")]);
+    let mut again =
+        Events::of(&server, &format!("{path}?snapshot=true"), &[&format!("Last-Event-ID: {mark}")]);
     assert_eq!(again.changes().1, json!([{"difference": -1, "row": [20]}]));
     // The end of the query is the end of its events.
     write(&database, "DROP STANDING QUERY `grown ups`");
@@ -409,7 +440,9 @@ fn users_come_with_passwords_or_tokens_and_see_their_own_transactions() {
 fn operators_see_whether_it_lives_and_tools_what_it_is() {
     let (database, server) = serve();
     let mut client = Client::connect(server.address());
-    for (path, text) in [("/health", "up"), ("/ready", "ready"), ("/openapi.json", "Query API"), ("/", "neo4j_version")] {
+    for (path, text) in
+        [("/health", "up"), ("/ready", "ready"), ("/openapi.json", "Query API"), ("/", "neo4j_version")]
+    {
         let answer = client.ask("GET", path, &[], None);
         assert!(answer.status == 200 && answer.text().contains(text), "{path}: {}", answer.text());
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
@@ -435,7 +468,8 @@ fn drop_and_list(server: HttpServer, database: &Database) -> String {
 fn a_connection_may_be_wrapped_in_tls() {
     let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
     let tls = Tls::from_pem(made.cert.pem().as_bytes(), made.signing_key.serialize_pem().as_bytes()).unwrap();
-    let (_database, server) = serve_with(HttpServeOptions { tls: Some(tls), ..HttpServeOptions::at("127.0.0.1:0") });
+    let (_database, server) =
+        serve_with(HttpServeOptions { tls: Some(tls), ..HttpServeOptions::at("127.0.0.1:0") });
     let mut roots = rustls::RootCertStore::empty();
     roots.add(made.cert.der().clone()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());

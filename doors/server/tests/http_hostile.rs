@@ -75,7 +75,8 @@ fn no_request_is_smuggled_within_another() {
 
 #[test]
 fn nothing_is_larger_than_its_limit() {
-    let limits = Limits { message_bytes_max: 10_000, head_bytes_max: 2_000, headers_max: 10, ..Limits::default() };
+    let limits =
+        Limits { message_bytes_max: 10_000, head_bytes_max: 2_000, headers_max: 10, ..Limits::default() };
     let (_database, server) = serve(limits, &[]);
     let mut client = Client::connect(server.address());
     let of_length = |length: usize| {
@@ -127,7 +128,12 @@ fn who_drips_or_is_silent_or_never_reads_is_let_go() {
     body.raw(format!("POST {QUERY} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{{").as_bytes());
     assert_eq!(body.read(false).map(|answer| answer.status), Some(408));
     let mut deaf = Client::connect(server.address());
-    deaf.send("POST", QUERY, &[], Some(&json!({"statement": "UNWIND range(1, 100000000) AS i RETURN i"}).to_string()));
+    deaf.send(
+        "POST",
+        QUERY,
+        &[],
+        Some(&json!({"statement": "UNWIND range(1, 100000000) AS i RETURN i"}).to_string()),
+    );
     within(10_000, "the query", || !database.running().is_empty());
     within(20_000, "the end of all of them", || server.connections() == 0 && database.running().is_empty());
     assert!(head.is_closed());
@@ -165,16 +171,25 @@ fn pages_of_other_sites_ask_nothing_unless_they_are_named() {
         assert!([403, 415, 421].contains(&answer.status), "{headers:?}: {answer:?}");
         assert!(answer.header("access-control-allow-origin").is_none());
     }
-    assert_eq!(client.ask("POST", "/db/neo4j/query/v2/tx", &["Origin: https://evil.example"], None).status, 403);
+    assert_eq!(
+        client.ask("POST", "/db/neo4j/query/v2/tx", &["Origin: https://evil.example"], None).status,
+        403
+    );
     assert_eq!(client.ask("OPTIONS", QUERY, &["Origin: https://evil.example"], None).status, 403);
     assert_eq!(count(&database, "Forged"), 0);
 
     let asked = client.ask("OPTIONS", QUERY, &["Origin: https://app.example"], None);
-    assert_eq!((asked.status, asked.header("access-control-allow-origin")), (204, Some("https://app.example")));
+    assert_eq!(
+        (asked.status, asked.header("access-control-allow-origin")),
+        (204, Some("https://app.example"))
+    );
     assert!(asked.header("access-control-allow-headers").unwrap().contains("authorization"));
     assert!(asked.header("access-control-allow-credentials").is_none());
     let answer = client.ask("POST", QUERY, &["Origin: https://app.example"], Some(&body));
-    assert_eq!((answer.status, answer.header("access-control-allow-origin")), (202, Some("https://app.example")));
+    assert_eq!(
+        (answer.status, answer.header("access-control-allow-origin")),
+        (202, Some("https://app.example"))
+    );
     assert_eq!(count(&database, "Forged"), 1);
 }
 
@@ -202,7 +217,9 @@ fn passwords_and_tokens_are_repeated_nowhere() {
     let token = ada.ask("POST", "/tokens", &[], None).json()["token"].as_str().unwrap().to_string();
     let mut by_token = Client::connect(server.address()).with(&format!("Authorization: Bearer {token}"));
     let mut said = String::new();
-    for text in ["SHOW TRANSACTIONS", "SHOW QUERIES", "SHOW SETTINGS", "CALL dbms.listConnections()", "RETRUN 1"] {
+    for text in
+        ["SHOW TRANSACTIONS", "SHOW QUERIES", "SHOW SETTINGS", "CALL dbms.listConnections()", "RETRUN 1"]
+    {
         said += by_token.query(text).text();
     }
     said += by_token.ask("GET", "/metrics", &[], None).text();

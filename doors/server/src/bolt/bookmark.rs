@@ -40,7 +40,8 @@ pub fn wait(
     while place > 0 && database.snapshot().place() < place {
         if monotonic_ns() >= until_ns || !go_on() {
             let code = "Neo.TransientError.Transaction.BookmarkTimeout";
-            let message = format!("commit {place}, of a bookmark that was given, did not happen here in time");
+            let message =
+                format!("commit {place}, of a bookmark that was given, did not happen here in time");
             return Err(Error { retryable: true, ..Error::new(code, message) });
         }
     }

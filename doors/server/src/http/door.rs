@@ -13,10 +13,10 @@ use crate::listener::doorway::{listen, permitted, prepare};
 use crate::listener::{ServeError, Server, Tls};
 use crate::users::Gate;
 use database::Database;
+use hyper::StatusCode;
 use hyper::header::{HOST, HeaderMap};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::StatusCode;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use std::convert::Infallible;
@@ -226,8 +226,7 @@ async fn accept(door: Arc<Door>, listener: TcpListener, stopped: watch::Receiver
             continue;
         }
         let known = Mutex::new(Known::nobody(stranger));
-        let visitor =
-            Visitor { door: door.clone(), peer, origin, number, known, place: Arc::new(place) };
+        let visitor = Visitor { door: door.clone(), peer, origin, number, known, place: Arc::new(place) };
         door.runtime.spawn(converse(Arc::new(visitor), socket, stopped.clone()));
     }
 }

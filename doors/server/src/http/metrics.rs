@@ -30,11 +30,21 @@ impl Page {
 pub(super) fn text(door: &Door) -> String {
     let mut page = Page::default();
     let database = &door.database;
-    page.one("http_connections", "gauge", "Open connections of HTTP.", door.connections.load(Ordering::Acquire));
+    page.one(
+        "http_connections",
+        "gauge",
+        "Open connections of HTTP.",
+        door.connections.load(Ordering::Acquire),
+    );
     page.one("http_transactions", "gauge", "Open transactions of HTTP.", door.transactions.count());
     let counts = database.commit_counts();
     page.one("commits_total", "counter", "Transactions committed.", counts.commits);
-    page.one("log_syncs_total", "counter", "Groups of commits that were made durable at once.", counts.groups);
+    page.one(
+        "log_syncs_total",
+        "counter",
+        "Groups of commits that were made durable at once.",
+        counts.groups,
+    );
     page.one("conflicts_total", "counter", "Transactions refused because of conflicts.", counts.conflicts);
     page.0
 }

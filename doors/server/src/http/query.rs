@@ -114,7 +114,8 @@ impl Asked {
                 "bookmarks" => {
                     let texts = field.as_array().ok_or_else(|| wrong("a list of texts"))?;
                     let bookmarks = texts.iter().map(|text| text.as_str().map(Value::from));
-                    let bookmarks = bookmarks.collect::<Option<_>>().ok_or_else(|| wrong("a list of texts"))?;
+                    let bookmarks =
+                        bookmarks.collect::<Option<_>>().ok_or_else(|| wrong("a list of texts"))?;
                     asked.bookmarks = [("bookmarks".into(), Value::list(bookmarks))].into_iter().collect();
                 }
                 "accessMode" => match field.as_str().map(str::to_ascii_uppercase).as_deref() {
@@ -227,7 +228,9 @@ impl Writer<'_> {
                 "Neo.ClientError.Request.Invalid",
                 "the rows of a subscription have no end, and so do not fit one object of JSON",
             );
-            return Err(error.hint("accept application/x-ndjson, or read /db/neo4j/subscriptions/NAME").into());
+            return Err(error
+                .hint("accept application/x-ndjson, or read /db/neo4j/subscriptions/NAME")
+                .into());
         }
         self.head(&result);
         while let Some(batch) = self.next(&mut result)? {
@@ -276,12 +279,11 @@ impl Writer<'_> {
             bytes.push(b',');
         }
         let mut outcome = Ok(());
-        write_list(bytes, 0..batch.width(), |bytes, column| match hydrate(
-            &batch.get(row, column),
-            result.snapshot(),
-        ) {
-            Ok(value) => write_hydrated(bytes, &value, form),
-            Err(error) => outcome = Err(error),
+        write_list(bytes, 0..batch.width(), |bytes, column| {
+            match hydrate(&batch.get(row, column), result.snapshot()) {
+                Ok(value) => write_hydrated(bytes, &value, form),
+                Err(error) => outcome = Err(error),
+            }
         });
         if in_lines {
             bytes.extend(b"}\n");
@@ -302,11 +304,7 @@ impl Writer<'_> {
     ) -> Result<(), Stop> {
         let summary = result.summary();
         let bytes = &mut self.out.bytes;
-        bytes.extend(if self.format.in_lines {
-            &b"{\"$event\":\"Summary\",\"_body\":{"[..]
-        } else {
-            b"]},"
-        });
+        bytes.extend(if self.format.in_lines { &b"{\"$event\":\"Summary\",\"_body\":{"[..] } else { b"]}," });
         if asked.wants_counters {
             write_counters(bytes, summary);
             bytes.push(b',');

@@ -21,7 +21,10 @@ const PREFIX: &str = "tanglewood_";
 pub(super) type Digest = [u8; 32];
 
 pub(super) fn digest_of(secret: &[u8]) -> Digest {
-    digest(&SHA256, secret).as_ref().try_into().expect("SHA-256 has 32 bytes")
+    let hash = digest(&SHA256, secret);
+    let mut bytes = [0; 32];
+    bytes.iter_mut().zip(hash.as_ref()).for_each(|(byte, hashed)| *byte = *hashed);
+    bytes
 }
 
 /// Bytes of the system's chance in hexadecimal digits.
@@ -69,7 +72,9 @@ impl Tokens {
         known.retain(|_, token| token.until_ns > now_ns && token.credential.is_current());
         let of_user = known.values().filter(|token| token.credential.name() == credential.name()).count();
         if known.len() >= self.max || of_user >= self.per_user_max {
-            return Err(Refusal::busy("there are too many tokens; give some back, or wait until they expire"));
+            return Err(Refusal::busy(
+                "there are too many tokens; give some back, or wait until they expire",
+            ));
         }
         let until_ns = after_ns(self.lifetime);
         known.insert(digest_of(token.as_bytes()), Token { credential, until_ns });
