@@ -15,8 +15,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use world::files::TemporaryFolder;
 
-/// The ports that the pages name: Bolt's, that of Gremlin Server, and those of Kronos.
-const PORTS: [&str; 6] = ["7687", "8182", "7700", "7701", "7702", "7703"];
+/// The ports that the pages name: Bolt's, that of Gremlin Server, those of Kronos, and that of HTTP.
+const PORTS: [&str; 7] = ["7687", "8182", "7700", "7701", "7702", "7703", "7474"];
 /// How long a server may take to listen, or to end.
 const SERVER_TIME: Duration = Duration::from_secs(60);
 /// Rows come from a subscription at once, or not at all.
@@ -199,7 +199,9 @@ impl Story {
         let errors = std::fs::File::create(self.path().join(".serve")).map_err(|error| error.to_string())?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
         let mut child = command.spawn().map_err(|error| error.to_string())?;
-        for port in self.ports.iter().take(1 + usize::from(line.contains("--gremlin "))) {
+        let doors = [("", 0), ("--gremlin ", 1), ("--http ", PORTS.len() - 1)];
+        let ports = doors.iter().filter(|(flag, _)| line.contains(flag)).map(|(_, at)| &self.ports[*at]);
+        for port in ports {
             let listens = || {
                 std::net::TcpStream::connect(format!("127.0.0.1:{port}")).map(|_| ()).is_ok().then_some(())
             };
