@@ -358,6 +358,9 @@ fn subscriptions_come_as_events_and_go_on_behind_the_last_one_read() {
     write(&database, "CREATE (:P {age: 30})");
     let (mark, rows) = events.changes();
     assert_eq!(rows, json!([{"difference": 1, "row": [30]}]));
+    let metrics = Client::connect(server.address()).ask("GET", "/metrics", &[], None);
+    let line = "tanglewood_standing_subscribers{name=\"grown ups\"} 1\n";
+    assert!(metrics.text().contains(line), "{}", metrics.text());
     drop(events);
 
     write(&database, "MATCH (n:P {age: 20}) DELETE n");
@@ -452,7 +455,11 @@ fn operators_see_whether_it_lives_and_tools_what_it_is() {
     assert_eq!(query, format!("http://{}/db/{{databaseName}}/query/v2", server.address()));
     write(&database, "CREATE ()");
     let metrics = client.ask("GET", "/metrics", &[], None);
-    assert!(metrics.text().contains("\ntanglewood_http_connections 1\n"), "{}", metrics.text());
+    for line in
+        ["http_connections 1", "commits_total 1", "conflicts_total 0", "graph_memory_bytes{owner=\"pages\"} "]
+    {
+        assert!(metrics.text().contains(&format!("\ntanglewood_{line}")), "{line}: {}", metrics.text());
+    }
     let settings = client.query("SHOW SETTINGS").text().to_string();
     assert!(settings.contains("server.http.listen_address"));
     assert!(!drop_and_list(server, &database).contains("server.http.listen_address"));
