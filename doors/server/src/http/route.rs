@@ -42,7 +42,7 @@ impl Route {
     /// # Errors
     /// There is nothing at this path, or not with this method.
     pub fn of(method: &Method, path: &str) -> Result<Route, Refusal> {
-        let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+        let parts: Vec<&str> = path.strip_prefix('/').unwrap_or(path).split('/').collect();
         let (allowed, route) = match &parts[..] {
             [""] => ("GET", Route::Root),
             ["health"] => ("GET", Route::Health),
