@@ -13,7 +13,7 @@ use crate::sniff::{self, Shape};
 use crate::source::{self, InputFile};
 use crate::split::{Format, Records, split};
 use crate::table::Tables;
-use crate::{DEFAULT_EDGE_TYPE, DEFAULT_VERTEX_LABEL, ImportError, ImportOptions, cell};
+use crate::{DEFAULT_EDGE_TYPE, DEFAULT_VERTEX_LABEL, ImportError, ImportOptions, Layout, cell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use store::Names;
@@ -327,12 +327,20 @@ fn list_of_ends(input: &InputFile, options: &ImportOptions) -> Result<Option<Map
     }
     let count = |delimiter: u8| sniff::field_count(&head, Format { delimiter, quoting: true }, true);
     let candidates = options.delimiter.map_or(LIST_DELIMITERS.to_vec(), |given| vec![given]);
-    let found = candidates.into_iter().find(|delimiter| count(*delimiter).is_some_and(|count| count > 1));
+    // Prose is separated by blanks, too: where nobody said that it is a list, it is none.
+    let may_be =
+        |delimiter: &u8| *delimiter != b' ' || options.layout == Layout::Edges || options.delimiter.is_some();
+    let found = candidates
+        .into_iter()
+        .filter(may_be)
+        .find(|delimiter| count(*delimiter).is_some_and(|count| count > 1));
     let Some(delimiter) = found else { return Ok(None) };
     let mut read = MappedFile { delimiter: Some(char::from(delimiter)), header: Some(true), encoding: None };
-    let shape = Shape::with_comments(input, &read)?;
-    let lower: Vec<String> = shape.names.iter().map(|name| name.to_lowercase()).collect();
-    let has_header = ENDS.iter().any(|(from, to)| lower[0] == *from && lower[1] == *to);
+    // A first line that names one thing twice is no header.
+    let has_header = Shape::with_comments(input, &read).is_ok_and(|shape| {
+        let lower: Vec<String> = shape.names.iter().map(|name| name.to_lowercase()).collect();
+        ENDS.iter().any(|(from, to)| lower[0] == *from && lower[1] == *to)
+    });
     read.header = Some(has_header);
     let shape = Shape::with_comments(input, &read)?;
     let mut columns = BTreeMap::new();

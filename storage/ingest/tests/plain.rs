@@ -207,6 +207,11 @@ fn lists_of_relationships_have_texts_for_ends() {
     let report = ingest::import(&engine, &options(&files.path("e.txt"))).unwrap();
     assert_eq!((report.vertices, report.edges, report.rejected), (3, 3, 0));
     assert_eq!(edge_lines(&engine)[0], r#""ann" -[:EDGE {weight: 3}]-> "bob""#);
+    // A loop on the first line is no header, and what blanks separate is a list only where that is said.
+    let loops = Files::new(&[("e.txt", "ann ann\nann bob\n")]);
+    let asked = ImportOptions { layout: Layout::Edges, ..options(&loops.path("e.txt")) };
+    assert_eq!(ingest::import(&memory(), &asked).unwrap().edges, 2);
+    assert!(ingest::import(&memory(), &options(&loops.path("e.txt"))).is_err());
     // Nodes of such lists are no rows of their own: they may be there.
     let more = Files::new(&[("e.csv", "from,to\ndan,ann\n")]);
     let report = ingest::import(&engine, &options(&more.path("e.csv"))).unwrap();
