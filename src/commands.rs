@@ -11,11 +11,13 @@ mod units;
 mod backup;
 mod bench;
 mod check;
+mod completions;
 mod demo;
 mod export;
 mod history;
 mod import;
 mod kronos;
+mod manual;
 mod query;
 mod restore;
 mod serve;
@@ -59,6 +61,8 @@ enum Command {
     History(history::History),
     Kronos(kronos::Kronos),
     Bench(bench::Bench),
+    Completions(completions::Completions),
+    Manual(manual::Manual),
     /// Print the version
     Version,
 }
@@ -79,6 +83,8 @@ pub fn main() -> ExitCode {
         Command::History(command) => command.run(),
         Command::Kronos(command) => command.run(),
         Command::Bench(command) => command.run(),
+        Command::Completions(command) => command.run(),
+        Command::Manual(command) => command.run(),
         Command::Version => version::run(),
     };
     match outcome {

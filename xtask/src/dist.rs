@@ -1,78 +1,104 @@
-//! What is handed out, in `target/dist/`: today the wheel of the Python package, built by maturin, installed into a fresh environment and
-//! tested there.
+//! What is handed out, in `target/dist/`: a static binary for each [`Machine`], Debian packages, a container, completions, manual pages, a list
+//! of what is in them (SBOM), the Python package's wheel, and the checksums of all.
+//!
+//! A part whose tools are not here is passed over and said so; a part that is made is tried before it counts.
+
+mod binary;
+mod checksums;
+mod container;
+mod debian;
+mod sbom;
+mod wheel;
 
 use crate::{root, step};
+use binary::Machine;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Bytes that a wheel may have.
-const WHEEL_BYTES_MAX: u64 = 15 << 20;
+/// All of it.
+pub fn everything() -> bool {
+    wheel(&[]) && binaries()
+}
 
-/// Makes the wheel; `options` go to maturin (`--profile dev` makes one in less time).
+/// The wheel alone; `options` go to maturin.
 pub fn wheel(options: &[&str]) -> bool {
-    let folder = target().join("dist");
-    step("wheel", || build(&folder, options)) && step("wheel in a fresh environment", || try_out(&folder))
+    wheel::make(&folder(), options)
+}
+
+/// All but the wheel; a wheel that is there already gets its checksum.
+pub fn binaries() -> bool {
+    let folder = folder();
+    if let Err(error) = std::fs::create_dir_all(&folder) {
+        println!("   {}: {error}", folder.display());
+        return false;
+    }
+    let mut made = Vec::new();
+    for machine in Machine::ALL {
+        match machine.obstacle() {
+            Some(obstacle) => println!("== binary for {}: passed over, {obstacle}", machine.name()),
+            None if step(&format!("binary for {}", machine.name()), || binary::make(machine, &folder)) => {
+                made.push(machine);
+            }
+            None => return false,
+        }
+    }
+    step("completions and manual", || binary::write_texts(&made, &folder))
+        && step("list of components", || sbom::make(&made, &folder))
+        && made.iter().all(|machine| step("Debian package", || debian::make(*machine, &folder)))
+        && step("container", || container::make(&made, &folder))
+        && step("checksums", || checksums::make(&folder))
+}
+
+/// Where it all goes.
+fn folder() -> PathBuf {
+    target().join("dist")
 }
 
 fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
+/// Version of the workspace.
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// Runs a command to its end; says what failed.
 fn runs(command: &mut Command) -> bool {
-    let shown = format!("{command:?}");
     match command.status() {
-        Ok(status) => status.success(),
+        Ok(status) if status.success() => true,
+        Ok(status) => {
+            println!("   {command:?}: {status}");
+            false
+        }
         Err(error) => {
-            println!("   {shown}: {error}");
+            println!("   {command:?}: {error}");
             false
         }
     }
 }
 
-fn build(folder: &Path, options: &[&str]) -> bool {
-    for old in wheels(folder) {
-        let _ = std::fs::remove_file(old);
+/// What a command wrote to its standard output; nothing where it failed, which is said.
+fn output(command: &mut Command) -> Option<String> {
+    match command.output() {
+        Ok(out) if out.status.success() => Some(String::from_utf8_lossy(&out.stdout).into_owned()),
+        Ok(out) => {
+            println!("   {command:?}: {}\n{}", out.status, String::from_utf8_lossy(&out.stderr));
+            None
+        }
+        Err(error) => {
+            println!("   {command:?}: {error}");
+            None
+        }
     }
-    let release = options.is_empty();
-    let how = if release { &["--release"][..] } else { options };
-    let mut maturin = Command::new("python3");
-    maturin.args(["-m", "maturin", "build", "--out"]).arg(folder).args(how);
-    if !runs(maturin.current_dir(root().join("doors/python"))) {
-        println!("   maturin is needed: python3 -m pip install maturin");
-        return false;
-    }
-    let sizes = wheels(folder)
-        .into_iter()
-        .map(|path| (std::fs::metadata(&path).map_or(0, |about| about.len()), path));
-    let sizes: Vec<(u64, PathBuf)> = sizes.collect();
-    for (bytes, path) in &sizes {
-        println!("   {} {:.1} MB", path.display(), *bytes as f64 / 1e6);
-    }
-    !sizes.is_empty() && (!release || sizes.iter().all(|(bytes, _)| *bytes <= WHEEL_BYTES_MAX))
 }
 
-fn wheels(folder: &Path) -> Vec<PathBuf> {
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    files.filter(|path| path.extension().is_some_and(|end| end == "whl")).collect()
+/// Is there a program of this name that starts?
+fn is_installed(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|out| out.status.success())
 }
 
-/// The package's tests with the wheel alone, and what tests need.
-fn try_out(folder: &Path) -> bool {
-    let environment = folder.join("environment");
-    let _ = std::fs::remove_dir_all(&environment);
-    let python = environment.join("bin/python");
-    let tests = root().join("doors/python/tests");
-    let passed = runs(Command::new("python3").args(["-m", "venv"]).arg(&environment))
-        && runs(
-            Command::new(&python).args(["-m", "pip", "install", "--quiet", "pytest"]).args(wheels(folder)),
-        )
-        && runs(
-            Command::new(&python)
-                .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
-                .arg(tests)
-                .current_dir(folder)
-                .env("PYTHONDONTWRITEBYTECODE", "1"),
-        );
-    let _ = std::fs::remove_dir_all(&environment);
-    passed
+/// Does what may fail by the file system; says so.
+fn done(what: &Path, result: std::io::Result<()>) -> bool {
+    result.map_err(|error| println!("   {}: {error}", what.display())).is_ok()
 }

@@ -28,7 +28,9 @@ cargo xtask COMMAND
   check --slow    the same, and the long soak tests
   tidy            only the house rules: import table, sizes, banned words, links
   fmt             formats every file
-  dist wheel      the Python package's wheel, in target/dist/, tested in a fresh environment (needs maturin)
+  dist            everything that is handed out, in target/dist/: static binaries, Debian packages, container, wheel, checksums
+  dist binaries   the same without the wheel
+  dist wheel      the Python package's wheel alone, tested in a fresh environment (needs maturin)
   mutants         changes the code in a sample of small ways, and tells what the tests of its room do not notice
 ";
 
@@ -42,6 +44,8 @@ fn main() -> ExitCode {
         ["mutants", options @ ..] => {
             cargo(&[&["run", "--quiet", "--package", "tanglewood-mutants", "--"], options].concat())
         }
+        ["dist"] => dist::everything(),
+        ["dist", "binaries"] => dist::binaries(),
         ["dist", "wheel", options @ ..] => dist::wheel(options),
         ["fmt"] => cargo(&["fmt", "--all"]),
         _ => {
