@@ -19,9 +19,11 @@ mod import;
 mod kronos;
 mod manual;
 mod query;
+mod remote;
 mod restore;
 mod serve;
 mod shell;
+mod talking;
 mod user;
 mod version;
 

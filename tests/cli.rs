@@ -30,7 +30,7 @@ fn version_and_help() {
     let help = place.run(&["help"]).ok();
     let commands = [
         "demo", "import", "export", "query", "shell", "serve", "user", "check", "backup", "restore",
-        "history", "bench", "version",
+        "history", "bench", "completions", "manual", "version",
     ];
     for command in commands {
         assert!(help.contains(&format!("\n  {command} ")), "{command} is missing in:\n{help}");
@@ -359,10 +359,12 @@ fn serve_answers_on_its_port_and_ends_in_order() {
     socket.read_exact(&mut version).unwrap();
     assert_eq!(version[3], 5, "{version:?}");
 
-    let twice = place.run(&["query", "people.db", "RETURN 1"]).failed(1);
-    says(&twice, &["already open", &serving.child.id().to_string(), "hint: "]);
+    // Who asks the folder is answered by the server.
+    let asked = place.run(&["query", "people.db", "RETURN 1 AS one", "--format", "csv"]);
+    says(&asked.err, &["a server has people.db open"]);
+    assert_eq!(asked.ok(), "one\n1\n");
     let open = place.run(&["check", "people.db"]).failed(1);
-    says(&open, &["already open", &serving.child.id().to_string(), "`tanglewood backup people.db COPY`"]);
+    says(&open, &["already open", &serving.child.id().to_string(), "`tanglewood backup people.db COPY`", "`tanglewood check --live people.db`"]);
     // As the hint says.
     place.run(&["backup", "people.db", "COPY"]).ok();
     assert!(place.run(&["check", "COPY"]).ok().ends_with("a sound backup\n"));

@@ -5,9 +5,10 @@ use clap::Args;
 use database::Error;
 use shell::text::counted;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use world::disk::{Disk, RealDisk};
+use world::files::TemporaryFolder;
 
 /// Code of a database that another process has open.
 const OPEN: &str = "Tanglewood.ClientError.Database.AlreadyOpen";
@@ -19,11 +20,14 @@ const PROBLEMS_SHOWN_MAX: usize = 50;
 /// Reads every byte, compares every checksum, opens it as it would be opened, and reads all that it holds; changes nothing. The exit code is
 /// 1 if something is damaged or it does not open.
 #[derive(Args)]
-#[command(after_help = "Example: tanglewood check people.db")]
+#[command(after_help = "Examples:\n  tanglewood check people.db\n  tanglewood check --live people.db")]
 pub struct Check {
     /// Folder of the database, which must not be open (check a copy then: `tanglewood backup`), or of a backup
     #[arg(value_name = "DB")]
     database: PathBuf,
+    /// Check it while a server has it open: a copy of one moment is made beside it, checked, and removed
+    #[arg(long)]
+    live: bool,
 }
 
 impl Check {
@@ -32,10 +36,17 @@ impl Check {
         match error.code == OPEN {
             true => {
                 let database = self.database.display();
-                error.hint(format!("nothing was read; to check it while it is open, make a copy of one moment and check that: `tanglewood backup {database} COPY`, then `tanglewood check COPY`"))
+                error.hint(format!("nothing was read; to check it while it is open, `tanglewood check --live {database}` checks a copy of one moment; `tanglewood backup {database} COPY` keeps one"))
             }
             false => error,
         }
+    }
+    /// A copy of one moment, on the same disk.
+    fn copy(&self, disk: &Arc<dyn Disk>) -> Result<TemporaryFolder, Exit> {
+        let above = self.database.parent().filter(|above| !above.as_os_str().is_empty());
+        let copy = TemporaryFolder::inside(above.unwrap_or(Path::new(".")), "check")?;
+        database::backup(disk, &self.database, copy.path())?;
+        Ok(copy)
     }
     pub fn run(self) -> Result<(), Exit> {
         if folder::is_memory(&self.database) {
@@ -44,7 +55,9 @@ impl Check {
             return Err(error.hint("name a folder").into());
         }
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
-        let checked = database::check(&disk, &self.database).map_err(|error| self.refused(error))?;
+        let copy = if self.live { Some(self.copy(&disk)?) } else { None };
+        let folder = copy.as_ref().map_or(self.database.as_path(), TemporaryFolder::path);
+        let checked = database::check(&disk, folder).map_err(|error| self.refused(error))?;
         let database::Checked { report, entries: [users, tenants, standing], set_aside } = checked;
         let mut out = world::files::stdout();
         writeln!(
@@ -73,7 +86,17 @@ impl Check {
             writeln!(out, "{aside}")?;
         }
         if report.problems.is_empty() {
-            writeln!(out, "{}", if report.is_backup { "a sound backup" } else { "sound" })?;
+            writeln!(
+                out,
+                "{}",
+                if self.live {
+                    "sound, as of that commit"
+                } else if report.is_backup {
+                    "a sound backup"
+                } else {
+                    "sound"
+                }
+            )?;
             return Ok(());
         }
         out.flush()?;

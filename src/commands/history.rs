@@ -1,8 +1,10 @@
 //! `tanglewood history`: how far back a database can be asked.
 
+use super::remote::LogOn;
+use super::talking::SERVERS;
 use super::{Exit, folder};
 use clap::Args;
-use database::{History as Kept, Options};
+use database::{Error, History as Kept, Options, Value};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -16,22 +18,53 @@ use std::path::PathBuf;
   tanglewood history people.db 7d
   tanglewood query people.db \"AS OF datetime('2026-11-20T10:00:00Z') MATCH (n) RETURN count(*)\"")]
 pub struct History {
-    /// Folder of the database, which must not be open
+    /// Folder of the database; also while a server has it open, unless HOW is said
     #[arg(value_name = "DB")]
     database: PathBuf,
     /// none, forever, or a time such as 12h, 7d or 4w
     #[arg(value_name = "HOW")]
     how: Option<Kept>,
+    #[command(flatten)]
+    log_on: LogOn,
 }
 
 impl History {
     pub fn run(self) -> Result<(), Exit> {
         let options = Options { history: self.how, ..Options::default() };
-        let database = folder::open(&self.database, false, options)?;
+        let database = match folder::open(&self.database, false, options) {
+            Ok(database) => database,
+            Err(Exit::Failed(refused)) => return self.there(*refused),
+            Err(exit) => return Err(exit),
+        };
         let ((oldest, newest), mut out) = (database.kept(), world::files::stdout());
         writeln!(out, "history  {}", database.history())?;
         writeln!(out, "oldest   {oldest}")?;
         writeln!(out, "newest   {newest}")?;
+        Ok(())
+    }
+
+    /// As the server tells that has the folder open.
+    fn there(&self, refused: Error) -> Result<(), Exit> {
+        let mut remote = self.log_on.beside(&self.database, refused, None)?;
+        if self.how.is_some() {
+            let error = Error::new(SERVERS, "how far back the past is kept is the server's to say");
+            return Err(error.hint("start it with `serve --history HOW`").into());
+        }
+        let (columns, rows) = remote.table("SHOW SETTINGS")?;
+        let at = |title: &str| columns.iter().position(|column| **column == *title);
+        let text = |row: &[Value], at: Option<usize>| {
+            at.and_then(|at| row.get(at)?.as_str()).unwrap_or_default().to_string()
+        };
+        let mut out = world::files::stdout();
+        for (title, setting) in [
+            ("history", "tanglewood.history"),
+            ("oldest", "tanglewood.history.oldest"),
+            ("newest", "tanglewood.history.newest"),
+        ] {
+            let row = rows.iter().find(|row| text(row, at("name")) == setting);
+            let value = row.map(|row| text(row, at("value"))).unwrap_or_default();
+            writeln!(out, "{title:<9}{value}")?;
+        }
         Ok(())
     }
 }

@@ -1,12 +1,14 @@
 //! `tanglewood query`: statements in, rows out.
 
-use super::folder::{self, Opening};
+use super::folder::Opening;
+use super::remote::LogOn;
+use super::talking::{self, Opened};
 use super::{Exit, units};
 use clap::{Args, ValueEnum};
 use cypher::StatementText;
-use database::{Database, Error, Limits, Params, Session};
+use database::{Error, Limits, Params};
 use server::EndSignal;
-use shell::{Format, Look, ScriptPlace, Style, notice, print_result};
+use shell::{Format, Interrupt, Local, Look, ScriptPlace, Style, Talk, notice, print_result};
 use std::io::{BufWriter, Read, Write};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,7 +23,7 @@ use std::time::Duration;
   tanglewood query people.db 'MATCH (p {id: $id}) RETURN p' --params '{"id": 7}' --format json
   tanglewood query people.db - < statements.cypher"#)]
 pub struct Query {
-    /// Folder of the database, or :memory:
+    /// Folder of the database, also while a server has it open; a backup, to be read only; :memory:; or a server's bolt://HOST:PORT
     #[arg(value_name = "DB")]
     database: PathBuf,
     /// Statements in Cypher; - reads them from standard input
@@ -44,6 +46,8 @@ pub struct Query {
     /// Make an empty database if there is none
     #[arg(long)]
     create: bool,
+    #[command(flatten)]
+    log_on: LogOn,
 }
 
 /// How rows are printed.
@@ -83,8 +87,6 @@ impl Query {
                 Error::new("Neo.ClientError.Statement.SyntaxError", "there is no statement in the text");
             return Err(error.hint("try \"MATCH (n) RETURN n LIMIT 5\"").into());
         }
-        let database = folder::open(&self.database, self.create, self.opening.options())?;
-        let before = database.commit_counts().commits;
         let is_script = self.text == "-" || statements.len() > 1;
         // From one statement to the next: a script may have very many.
         let (mut place, mut at) = (ScriptPlace::BEGIN, 0);
@@ -98,17 +100,30 @@ impl Query {
         let placed = statements.iter().zip(places);
         let statements: Vec<(&str, Option<ScriptPlace>)> =
             placed.map(|(one, place)| (one.text, is_script.then_some(place))).collect();
-        let outcome = self.answer(&database, &statements);
-        if database.commit_counts().commits != before {
-            // In order, so that the next open need not replay the log. After a failure what was committed is safe in the log.
-            database.close()?;
+        match talking::open(&self.database, self.create, &self.opening, &self.log_on, self.timeout)? {
+            Opened::Here(database) => {
+                let before = database.commit_counts().commits;
+                let mut session = database.session();
+                session.set_limits(Limits { timeout: self.timeout, bytes_max: self.query_memory });
+                let outcome = self.answer(&mut Local::new(session), &statements);
+                if database.commit_counts().commits != before {
+                    // In order, so that the next open need not replay the log. After a failure what was committed is safe in the log.
+                    database.close()?;
+                }
+                outcome
+            }
+            Opened::There(mut remote) => {
+                if self.query_memory.is_some() {
+                    let error = Error::new(talking::SERVERS, "--query-memory is the server's to say");
+                    return Err(error.hint("leave the flag out; --timeout works").into());
+                }
+                self.answer(&mut *remote, &statements)
+            }
         }
-        outcome
     }
 
-    fn answer(&self, database: &Database, statements: &[(&str, Option<ScriptPlace>)]) -> Result<(), Exit> {
-        let mut session = database.session();
-        session.set_limits(Limits { timeout: self.timeout, bytes_max: self.query_memory });
+    fn answer(&self, talk: &mut dyn Talk, statements: &[(&str, Option<ScriptPlace>)]) -> Result<(), Exit> {
+        let interrupt = talk.interrupter();
         let params = self.params.clone().unwrap_or_default();
         let look = Look { format: self.format.into(), style: Style::of_stdout(), timing: true };
         let mut out = BufWriter::new(world::files::stdout());
@@ -122,12 +137,13 @@ impl Query {
                 (Exit::Failed(error), Some(place)) => place.of_error(*error, script).into(),
                 (exit, _) => exit,
             };
-            let result = session.query(text, params.clone()).map_err(|error| located(error.into()))?;
+            let mut result = talk.query(text, &params).map_err(|error| located(error.into()))?;
             answered |= !result.columns().is_empty();
             if result.is_endless() {
-                watch_for_interrupts(&session);
+                watch_for_interrupts(interrupt.clone());
             }
-            let summary = print_result(result, &look, &mut out).map_err(|error| located(error.into()))?;
+            let summary =
+                print_result(&mut *result, &look, &mut out).map_err(|error| located(error.into()))?;
             summary.notifications.iter().for_each(|told| eprintln!("{}", notice(told, &Style::of_stderr())));
             if summary.profiled && !look.format.is_for_people() {
                 eprintln!("{}", summary.plan_text.unwrap_or_default().trim_end());
@@ -141,13 +157,12 @@ impl Query {
 }
 
 /// From now on Ctrl-C ends the subscription in order, instead of the process.
-fn watch_for_interrupts(session: &Session) {
-    let interrupter = session.interrupter();
+fn watch_for_interrupts(interrupt: Interrupt) {
     if let Ok(signal) = EndSignal::catch() {
         // It lives as long as the process.
         std::mem::forget(world::threads::spawn("interrupted", move || {
             signal.wait();
-            interrupter.interrupt("Ctrl-C");
+            interrupt();
         }));
     }
 }

@@ -7,6 +7,7 @@ use super::{Exit, units};
 use clap::{Args, ValueEnum};
 use costs::Costs;
 use database::{Database, Error};
+use server::beside::{Announcement, Beside};
 use server::gremlin::door::PATH;
 use server::gremlin::{DEFAULT_SOURCE, Manner, Sources};
 use server::users::Gate;
@@ -87,11 +88,12 @@ impl Serve {
         let end = EndSignal::catch()
             .map_err(|error| failed(ServeError::Io(server.address().to_string(), error)))?;
         let database = made.keep();
+        let announced = self.announce(&server, &database, &options);
         database.on_note(|note| eprintln!("note: {note}"));
         let others: Vec<Database> = others.into_iter().map(Made::keep).collect();
         self.greet(&server, gremlin.as_ref(), http.as_ref(), &options);
         end.wait();
-        drop((http, server, gremlin));
+        drop((announced, http, server, gremlin));
         others.into_iter().try_for_each(Database::close)?;
         Ok(database.close()?)
     }
@@ -154,6 +156,20 @@ impl Serve {
             limits: self.costs.limits(),
             ..ServeOptions::at(&self.bolt)
         })
+    }
+
+    /// Tells commands of this machine how to come: `query`, `shell` and the like on the folder. Without it they say that it is open.
+    fn announce(&self, server: &Server, database: &Database, options: &ServeOptions) -> Option<Announcement> {
+        let beside = Beside {
+            process: std::process::id(),
+            bolt: server.address(),
+            passwords: options.gate.asks(),
+            certificate: options.tls.as_ref().map(|tls| tls.certificate().to_vec()),
+        };
+        let announced = beside.announce(database.path()?);
+        announced
+            .map_err(|error| eprintln!("note: no command of this machine finds the server: {error}"))
+            .ok()
     }
 
     /// Where it listens, whom it lets in, how to come.

@@ -377,7 +377,7 @@ fn answer(
     }
     let mut result = session.query(text, params.clone())?;
     if !result.is_endless() {
-        return print_result(result, &look, out).map(|_| ()).map_err(asked);
+        return print_result(&mut result, &look, out).map(|_| ()).map_err(asked);
     }
     while let Some(Some(batch)) = result.next_batch_timeout(SUBSCRIPTION_TIME)? {
         (0..batch.len()).for_each(|row| out.extend(format!("{:?}\n", batch.row(row)).bytes()));

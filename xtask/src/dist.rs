@@ -28,19 +28,27 @@ pub fn wheel(options: &[&str]) -> bool {
 /// All but the wheel; a wheel that is there already gets its checksum.
 pub fn binaries() -> bool {
     let folder = folder();
-    if let Err(error) = std::fs::create_dir_all(&folder) {
-        println!("   {}: {error}", folder.display());
+    if !done(&folder, std::fs::create_dir_all(&folder)) {
         return false;
     }
-    let mut made = Vec::new();
     for machine in Machine::ALL {
         match machine.obstacle() {
             Some(obstacle) => println!("== binary for {}: passed over, {obstacle}", machine.name()),
-            None if step(&format!("binary for {}", machine.name()), || binary::make(machine, &folder)) => {
-                made.push(machine);
-            }
+            None if step(&format!("binary for {}", machine.name()), || binary::make(machine, &folder)) => {}
             None => return false,
         }
+    }
+    pack()
+}
+
+/// What is made from the binaries that lie in the folder, built here or elsewhere.
+pub fn pack() -> bool {
+    let folder = folder();
+    let made: Vec<Machine> =
+        Machine::ALL.into_iter().filter(|machine| machine.binary(&folder).exists()).collect();
+    if made.is_empty() {
+        println!("   {} holds no binary of version {}", folder.display(), version());
+        return false;
     }
     step("completions and manual", || binary::write_texts(&made, &folder))
         && step("list of components", || sbom::make(&made, &folder))

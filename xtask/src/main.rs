@@ -30,6 +30,7 @@ cargo xtask COMMAND
   fmt             formats every file
   dist            everything that is handed out, in target/dist/: static binaries, Debian packages, container, wheel, checksums
   dist binaries   the same without the wheel
+  dist pack       what is made from binaries that lie there already: packages, container, manual, list of components, checksums
   dist wheel      the Python package's wheel alone, tested in a fresh environment (needs maturin)
   mutants         changes the code in a sample of small ways, and tells what the tests of its room do not notice
 ";
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         }
         ["dist"] => dist::everything(),
         ["dist", "binaries"] => dist::binaries(),
+        ["dist", "pack"] => dist::pack(),
         ["dist", "wheel", options @ ..] => dist::wheel(options),
         ["fmt"] => cargo(&["fmt", "--all"]),
         _ => {

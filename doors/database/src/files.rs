@@ -49,6 +49,21 @@ pub fn check(disk: &Arc<dyn Disk>, path: impl AsRef<Path>) -> Result<Checked, Er
     Ok(checked)
 }
 
+/// Opens a backup, or a database that nobody has open, to be read: sessions may not write, and nothing on the disk changes. Any number of processes
+/// may do so at once.
+///
+/// # Errors
+/// There is none, or it does not open.
+pub fn open_backup(
+    disk: &Arc<dyn Disk>,
+    path: impl AsRef<Path>,
+    options: Options,
+) -> Result<Database, Error> {
+    let path = path.as_ref();
+    let over = transact::without_trace(disk, path)?;
+    Database::open_on(over, path, Options { create: false, read_only: true, ..options })
+}
+
 /// Copies a database, open or not, into a folder that is missing or empty; what is copied was opened before it counts.
 ///
 /// # Errors

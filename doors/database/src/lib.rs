@@ -40,7 +40,7 @@ pub use database::{Database, MEMORY, RunningQuery, TENANTS_MAX, restore};
 pub use entries::{SetAside, set_aside};
 pub use error::{Error, ErrorClass};
 pub use execute::{Counters, TabletInfo, TabletMove, TabletNo};
-pub use files::{Checked, backup, check};
+pub use files::{Checked, backup, check, open_backup};
 pub use graphson::GraphsonImport;
 pub use ingest::{
     ExistingPolicy, ExportFormat, ExportReport, ImportOptions, ImportReport, Layout as ImportLayout,

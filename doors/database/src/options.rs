@@ -28,6 +28,8 @@ pub struct Options {
     pub import_folder: Option<PathBuf>,
     /// Folder below which `CALL dbms.backup` may make backups; it makes none where absent.
     pub backup_folder: Option<PathBuf>,
+    /// No session may write.
+    pub read_only: bool,
     /// How far back the past is kept; where absent, as the database was told before.
     pub history: Option<History>,
 }
@@ -45,6 +47,7 @@ impl Default for Options {
             memory_bytes: None,
             import_folder: None,
             backup_folder: None,
+            read_only: false,
             history: None,
         }
     }

@@ -80,6 +80,10 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Was it EXPLAIN: a plan, and nothing that ran?
+    pub fn has_plan_only(&self) -> bool {
+        self.plan_text.is_some() && !self.profiled
+    }
     /// Of a request of this kind that changed nothing, was told nothing and took no time yet.
     pub(crate) fn of(kind: RequestKind, snapshot: &Snapshot) -> Summary {
         Summary {

@@ -189,6 +189,7 @@ impl Session {
         reading: bool,
     ) -> Result<QueryResult, Error> {
         let started_ns = monotonic_ns();
+        let reading = reading || self.database.options().read_only;
         self.may_ask()?;
         self.check_terminated()?;
         let outcome =

@@ -4,7 +4,7 @@
 //! name is Neo4j's where the setting means the same there, and begins with `tanglewood.` elsewhere. Folders of this machine are not shown.
 //! Invariant: a name is listed once; what a door says takes the place of what the database says of the same name.
 
-use crate::{Database, History, Options};
+use crate::{Database, History, Options, Point};
 use model::Value;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -57,7 +57,8 @@ impl Database {
     }
     /// The settings of the database and of its doors, by name.
     pub fn settings(&self) -> Vec<SettingInfo> {
-        let own = own_settings(self.options(), self.executors(), self.history());
+        let kept = self.kept();
+        let own = own_settings(self.options(), self.executors(), (self.history(), kept));
         let doors = self.door_settings().0.lock();
         let all = own.into_iter().chain(doors.values().flatten().cloned());
         let by_name: BTreeMap<&str, SettingInfo> = all.map(|setting| (setting.name, setting)).collect();
@@ -79,7 +80,11 @@ const COUNT: &str = "A whole number.";
 const SIZE: &str = "A number of bytes with a unit, such as 512MiB, or none.";
 const TIME: &str = "A time with a unit, such as 30s; 0s for no limit.";
 
-fn own_settings(options: &Options, executors: usize, history: History) -> Vec<SettingInfo> {
+fn own_settings(
+    options: &Options,
+    executors: usize,
+    (history, (oldest, newest)): (History, (Point, Point)),
+) -> Vec<SettingInfo> {
     let usual = Options::default();
     let size = |bytes: Option<u64>| bytes.map_or("none".into(), bytes_text);
     let time = |limit: Option<Duration>| time_text(limit.unwrap_or_default());
@@ -142,6 +147,20 @@ fn own_settings(options: &Options, executors: usize, history: History) -> Vec<Se
             History::default(),
             "none, forever, or a time such as 7d.",
             "How far back the past is kept.",
+        ),
+        SettingInfo::new(
+            "tanglewood.history.newest",
+            newest,
+            "",
+            "",
+            "The newest commit that can be asked for with AS OF.",
+        ),
+        SettingInfo::new(
+            "tanglewood.history.oldest",
+            oldest,
+            "",
+            "",
+            "The oldest commit that can be asked for with AS OF.",
         ),
         SettingInfo::new(
             "tanglewood.query.memory",

@@ -4,6 +4,7 @@ pub(crate) mod answer;
 pub(crate) mod bookmark;
 pub mod chunks;
 pub mod connection;
+pub mod entities;
 mod gql;
 pub mod handshake;
 pub mod message;

@@ -4,11 +4,14 @@
 //! Reading order: [`bolt::packstream`] (values as bytes), [`bolt::chunks`] (messages as chunks), [`bolt::message`] (what is said),
 //! [`bolt::structure`] (nodes, relationships, paths, temporal values), [`bolt::connection`] (who may say what when), [`users`] (who
 //! they are), [`gremlin`] (the other protocol), [`http`] (for everyone without a driver), [`limits`] (what a client may cost),
-//! [`listener`] (sockets, threads, TLS).
+//! [`listener`] (sockets, threads, TLS), [`client`] (the other end of Bolt), [`beside`] (how a client on this machine finds
+//! the server of a folder).
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this door owns its sockets")]
 
+pub mod beside;
 pub mod bolt;
+pub mod client;
 pub mod gremlin;
 pub mod http;
 pub mod limits;
@@ -16,6 +19,7 @@ pub mod listener;
 mod settings;
 pub mod users;
 
+pub use client::{Client, ClientOptions};
 pub use gremlin::{GremlinServeOptions, GremlinServer};
 pub use http::{HttpServeOptions, HttpServer};
 pub use limits::Limits;

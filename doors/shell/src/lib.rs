@@ -1,7 +1,7 @@
 //! # shell: the interactive prompt and the printing of results
 //!
-//! Reading order: [`style`] (what the terminal can show), [`text`] and [`json`] (one value), [`print`] (a whole result, in four
-//! formats), [`failure`] (an error), [`script`] (where it happened), [`pager`], [`highlight`] (a query's text), [`params`] (parameters from JSON), [`prompt`] (the shell).
+//! Reading order: [`style`] (what the terminal can show), [`text`] and [`json`] (one value), [`talk`] (what is asked of a database), [`print`] (a whole result, in
+//! five formats), [`failure`] (an error), [`script`] (where it happened), [`pager`], [`highlight`] (a query's text), [`params`] (parameters from JSON), [`prompt`] (the shell).
 //!
 //! Results are printed as they arrive, so a million rows need no more memory than a thousand.
 
@@ -9,6 +9,8 @@ pub mod style;
 
 pub mod json;
 pub mod text;
+
+pub mod talk;
 
 pub mod print;
 
@@ -25,3 +27,4 @@ pub use print::{Format, Look, PrintError, print_objects, print_result};
 pub use prompt::{Piece, ShellOptions, run};
 pub use script::ScriptPlace;
 pub use style::{Ink, Style};
+pub use talk::{Answer, Interrupt, Local, Names, Talk};

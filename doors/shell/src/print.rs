@@ -9,10 +9,11 @@ pub mod table;
 mod vertical;
 
 use crate::Style;
+use crate::talk::Answer;
 use crate::text::{changes_text, counted, time_text};
 use crate::{Ink, text};
-use database::entity::{Hydrated, hydrate};
-use database::{Error, GremlinRows, QueryResult, Summary};
+use database::entity::Hydrated;
+use database::{Error, GremlinRows, Summary};
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -112,14 +113,13 @@ pub(crate) trait RowWriter {
 /// # Errors
 /// The query fails while it runs, or the output takes no more.
 pub fn print_result(
-    mut result: QueryResult,
+    result: &mut dyn Answer,
     look: &Look,
     out: &mut dyn Write,
 ) -> Result<Summary, PrintError> {
-    let columns: Vec<Arc<str>> = result.columns().to_vec();
-    let has_plan_only = result.summary().plan_text.is_some() && !result.summary().profiled;
-    if has_plan_only {
-        return Ok(print_plan(&result, look, out)?);
+    let columns = result.columns();
+    if result.summary().has_plan_only() {
+        return Ok(print_plan(&result.summary(), look, out)?);
     }
     let mark_column = columns.iter().position(|column| **column == *"mark");
     let mut writer = writer(look.format, &columns, &look.style);
@@ -129,8 +129,8 @@ pub fn print_result(
     }
     let mut last_mark = None;
     loop {
-        let batch = match result.next_batch() {
-            Ok(Some(batch)) => batch,
+        let rows = match result.next_rows() {
+            Ok(Some(rows)) => rows,
             Ok(None) => break,
             // Whoever stops what has no end has seen all that was wanted.
             Err(error) if result.is_endless() && error.code.ends_with(INTERRUPTED) => {
@@ -139,17 +139,11 @@ pub fn print_result(
             }
             Err(error) => return Err(error.into()),
         };
-        count += batch.len() as u64;
-        if let Some(at) = mark_column.filter(|_| !batch.is_empty() && result.is_endless()) {
-            last_mark = Some(batch.get(batch.len() - 1, at));
+        count += rows.len() as u64;
+        if let Some(at) = mark_column.filter(|_| result.is_endless()) {
+            last_mark = rows.last().and_then(|row| row.get(at)).cloned().or(last_mark);
         }
-        let snapshot = result.snapshot().clone();
-        for row in 0..batch.len() {
-            let values = batch.row(row);
-            let values =
-                values.iter().map(|value| hydrate(value, &snapshot)).collect::<Result<Vec<_>, _>>()?;
-            writer.row(&values, out)?;
-        }
+        rows.iter().try_for_each(|row| writer.row(row, out))?;
         if result.is_endless() {
             writer.pause(out)?;
         }
@@ -158,7 +152,11 @@ pub fn print_result(
     if !columns.is_empty() {
         writer.end(out)?;
     }
-    let summary = result.summary().clone();
+    let summary = result.summary();
+    // Over a wire the plan of EXPLAIN comes with the end.
+    if summary.has_plan_only() {
+        return Ok(print_plan(&summary, look, out)?);
+    }
     if look.format.is_for_people() {
         let rows = (!columns.is_empty()).then_some(count);
         print_footer(rows, &summary, look, out)?;
@@ -171,10 +169,10 @@ pub fn print_result(
 pub(crate) const INTERRUPTED: &str = ".Transaction.Terminated";
 
 /// What is said when a subscription is stopped.
-fn stopped(last_mark: Option<&database::Value>, style: &Style) -> String {
+fn stopped(last_mark: Option<&Hydrated>, style: &Style) -> String {
     let said = match last_mark {
         Some(mark) => {
-            let mark = text::cell_text(&Hydrated::Plain(mark.clone()));
+            let mark = text::cell_text(mark);
             format!("stopped; the last mark was {mark}, and FROM '{mark}' goes on from there")
         }
         None => "stopped before the first mark".into(),
@@ -251,8 +249,7 @@ fn writer(format: Format, columns: &[Arc<str>], style: &Style) -> Box<dyn RowWri
 }
 
 /// EXPLAIN: the plan as text, or as the one value of one row named `plan`.
-fn print_plan(result: &QueryResult, look: &Look, out: &mut dyn Write) -> Result<Summary, io::Error> {
-    let summary = result.summary().clone();
+fn print_plan(summary: &Summary, look: &Look, out: &mut dyn Write) -> Result<Summary, io::Error> {
     let plan = summary.plan_text.clone().unwrap_or_default();
     if look.format.is_for_people() {
         writeln!(out, "{}", plan.trim_end())?;
@@ -263,7 +260,7 @@ fn print_plan(result: &QueryResult, look: &Look, out: &mut dyn Write) -> Result<
         writer.end(out)?;
     }
     out.flush()?;
-    Ok(summary)
+    Ok(summary.clone())
 }
 
 fn print_footer(rows: Option<u64>, summary: &Summary, look: &Look, out: &mut dyn Write) -> io::Result<()> {

@@ -5,14 +5,15 @@
 mod command;
 mod complete;
 mod conversation;
+mod files;
 mod history;
 mod interactive;
 mod piped;
 mod schema;
 
+use crate::talk::Talk;
 use crate::{Format, Style};
 use conversation::Conversation;
-use database::Database;
 use std::io::IsTerminal;
 
 /// One statement of a longer text.
@@ -39,8 +40,8 @@ pub struct ShellOptions {
 ///
 /// # Errors
 /// The terminal or the output fails.
-pub fn run(database: &Database, options: ShellOptions) -> std::io::Result<bool> {
+pub fn run(talk: Box<dyn Talk>, options: ShellOptions) -> std::io::Result<bool> {
     let is_interactive = std::io::stdin().is_terminal();
-    let conversation = Conversation::new(database, options, Style::of_stdout());
+    let conversation = Conversation::new(talk, options, Style::of_stdout());
     if is_interactive { interactive::run(conversation) } else { piped::run(conversation) }
 }

@@ -126,6 +126,9 @@ impl TransactError {
             TransactError::Durable(DurableError::NoDatabase { .. }) => {
                 "Tanglewood.ClientError.Database.NotFound"
             }
+            TransactError::Durable(DurableError::IsBackup { .. }) => {
+                "Tanglewood.ClientError.Database.IsBackup"
+            }
             TransactError::Durable(DurableError::NewerFormat { .. }) => {
                 "Tanglewood.ClientError.Database.NewerFormat"
             }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Bytes that a binary may have.
-const BINARY_BYTES_MAX: u64 = 20_000_000;
+const BINARY_BYTES_MAX: u64 = 25_000_000;
 /// Shells that completions are written for, and how each wants its file to be called.
 const SHELLS: [(&str, &str); 3] =
     [("bash", "tanglewood.bash"), ("zsh", "_tanglewood"), ("fish", "tanglewood.fish")];

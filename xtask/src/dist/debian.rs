@@ -20,7 +20,7 @@ pub fn make(machine: Machine, folder: &Path) -> bool {
         .is_ok()
         && compress(&tree)
         && runs(
-            Command::new("dpkg-deb").args(["--root-owner-group", "-Zxz", "--build"]).arg(&tree).arg(&package),
+            Command::new("dpkg-deb").args(["--root-owner-group", "-Zgzip", "--build"]).arg(&tree).arg(&package),
         )
         && is_whole(machine, folder, &package);
     let _ = std::fs::remove_dir_all(&tree);

@@ -33,6 +33,10 @@ impl Session {
         self.transaction.is_some()
     }
 
+    /// Where nothing may be written, all transactions read.
+    fn permitted(&self, mode: Mode) -> Mode {
+        if self.database.options().read_only { Mode::Read } else { mode }
+    }
     /// Begins a transaction; [`Mode::Read`] costs nothing to commit and refuses writes.
     pub fn begin(&mut self, mode: Mode) -> Result<(), Error> {
         self.begin_within(mode, None)
@@ -49,6 +53,7 @@ impl Session {
             return Err(Error::new(code, "a transaction is open already in this session")
                 .hint("commit or roll it back first"));
         }
+        let mode = self.permitted(mode);
         let refused =
             self.refused.take().filter(|(_, until_ns)| mode == Mode::Write && monotonic_ns() < *until_ns);
         let engine = self.database.engine();
@@ -109,7 +114,7 @@ impl Session {
     }
     /// Begins a transaction; if it does again what was refused, it is not refused for ever.
     pub(super) fn begin_after(&self, mode: Mode, refused: Option<Arc<Transaction>>) -> Transaction {
-        let engine = self.database.engine();
+        let (engine, mode) = (self.database.engine(), self.permitted(mode));
         match refused {
             Some(refused) => engine.begin_again(self.gatekeeper, &refused),
             None => engine.begin_at(self.gatekeeper, mode),

@@ -44,6 +44,19 @@ const TOO_MANY: &str = "a message holds more than 16777216 values; send it in pa
 
 const _: () = assert!(VALUE_DEPTH_MAX == 128 && VALUES_MAX == 16_777_216, "the texts above say these");
 
+/// What a value begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Head {
+    /// A list of so many elements, which follow.
+    List(usize),
+    /// A map of so many pairs, which follow.
+    Map(usize),
+    /// A structure with this tag.
+    Structure(u8),
+    /// Another value.
+    Other,
+}
+
 /// Writes values.
 #[derive(Debug, Default)]
 pub struct Packer {
@@ -190,6 +203,35 @@ impl<'a> Unpacker<'a> {
             return Err(Malformed("expected a structure"));
         }
         Ok((self.byte()?, (marker & 0x0F) as usize))
+    }
+    /// What comes next. The heads of lists and maps are read; a structure's and any other value's are not.
+    pub(super) fn head(&mut self) -> Result<Head, Unreadable> {
+        let marker = *self.bytes.first().ok_or(Malformed("the message ends within a value"))?;
+        let tiny = (marker & 0x0F) as usize;
+        let len = match marker {
+            0x90..=0xAF => {
+                self.byte()?;
+                tiny
+            }
+            0xD4..=0xD6 => {
+                self.byte()?;
+                self.size(1 << (marker - 0xD4))?
+            }
+            0xD8..=0xDA => {
+                self.byte()?;
+                self.size(1 << (marker - 0xD8))?
+            }
+            0xB0..=0xBF => {
+                let tag = self.bytes.get(1).ok_or(Malformed("the message ends within a value"))?;
+                return Ok(Head::Structure(*tag));
+            }
+            _ => return Ok(Head::Other),
+        };
+        // Each element takes a byte at least.
+        if len > self.bytes.len() {
+            return Err(Malformed("the message ends within a list or a map"));
+        }
+        Ok(if matches!(marker, 0x90..=0x9F | 0xD4..=0xD6) { Head::List(len) } else { Head::Map(len) })
     }
     /// Any value; structures are temporal values and points.
     pub fn value(&mut self) -> Result<Value, Unreadable> {

@@ -10,10 +10,10 @@ use model::{Map, Value, VertexId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const NODE: u8 = 0x4E;
-const RELATIONSHIP: u8 = 0x52;
-const UNBOUND_RELATIONSHIP: u8 = 0x72;
-const PATH: u8 = 0x50;
+pub(super) const NODE: u8 = 0x4E;
+pub(super) const RELATIONSHIP: u8 = 0x52;
+pub(super) const UNBOUND_RELATIONSHIP: u8 = 0x72;
+pub(super) const PATH: u8 = 0x50;
 const DATE: u8 = 0x44;
 const TIME: u8 = 0x54;
 const LOCAL_TIME: u8 = 0x74;

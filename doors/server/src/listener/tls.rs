@@ -16,6 +16,7 @@ const WRAP_BYTES: usize = 64 << 10;
 #[derive(Clone)]
 pub struct Tls {
     config: Arc<ServerConfig>,
+    certificate: CertificateDer<'static>,
 }
 
 impl fmt::Debug for Tls {
@@ -48,6 +49,7 @@ impl Tls {
         if chain.is_empty() {
             return Err(ServeError::Tls("the file of certificates holds none".into()));
         }
+        let certificate = chain[0].clone();
         let key = PrivateKeyDer::from_pem_slice(key)
             .map_err(|error| wrong("the private key is not PEM", &error))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -57,7 +59,11 @@ impl Tls {
             .with_no_client_auth()
             .with_single_cert(chain, key)
             .map_err(|error| wrong("certificate and key do not fit", &error))?;
-        Ok(Tls { config: Arc::new(config) })
+        Ok(Tls { config: Arc::new(config), certificate })
+    }
+    /// The server's own certificate, DER.
+    pub fn certificate(&self) -> &[u8] {
+        &self.certificate
     }
     /// The same over a socket that whoever reads waits at.
     pub(crate) fn stream<S: Read + Write>(&self, socket: S) -> io::Result<StreamOwned<ServerConnection, S>> {

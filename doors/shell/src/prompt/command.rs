@@ -4,7 +4,7 @@ use super::conversation::{Conversation, Language, Outcome};
 use crate::print::print_table;
 use crate::{Format, Ink};
 use database::entity::Hydrated;
-use database::{Error, Mode, Params, Value};
+use database::{Error, Params, Value};
 use std::io;
 
 /// Name, arguments, and what it does.
@@ -20,7 +20,14 @@ pub(crate) const COMMANDS: &[(&str, &str, &str)] = &[
     (":rollback", "", "forgets it"),
     (":gremlin", "", "statements are Gremlin from now on; one that begins with g. always is"),
     (":cypher", "", "statements are Cypher again"),
-    (":format", "table|vertical|json|…", "how rows are shown: table, vertical, json, jsonl or csv"),
+    (
+        ":mode",
+        "table|vertical|json|…",
+        "how rows are shown: table, vertical, json, jsonl or csv; :format is the same",
+    ),
+    (":source", "FILE", "runs the statements and commands of a file, until the first failure"),
+    (":export", "FILE QUERY", "writes an answer into a new file: .csv, .json, .jsonl or .txt"),
+    (":watch", "[SECONDS] [TIMESx] QUERY", "shows the answer again and again, until Ctrl-C"),
     (":pager", "on|off", "whether the program that PAGER names shows long answers"),
     (":timing", "on|off", "whether the time is shown below tables"),
     (":queries", "", "queries that run now"),
@@ -44,15 +51,18 @@ impl Conversation {
             ":schema" => self.schema(),
             ":param" => Ok(self.set_parameter(rest)),
             ":params" => self.parameters(rest),
-            ":begin" => Ok(self.session.begin(Mode::Write)),
-            ":commit" => Ok(self.session.commit().map(drop)),
-            ":rollback" => Ok(self.session.rollback()),
+            ":begin" => Ok(self.talk.begin()),
+            ":commit" => Ok(self.talk.commit()),
+            ":rollback" => Ok(self.talk.rollback()),
             ":gremlin" => Ok(self.speak(Language::Gremlin)),
             ":cypher" => Ok(self.speak(Language::Cypher)),
             ":format" | ":mode" => Ok(self.set_format(rest)),
+            ":source" if !rest.is_empty() => return self.source(rest),
+            ":export" => return self.export(rest),
+            ":watch" => return self.watch(rest),
             ":pager" => Ok(self.set_pager(rest)),
             ":timing" => Ok(self.set_timing(rest)),
-            ":queries" => self.queries().map(Ok),
+            ":queries" => self.queries(),
             ":kill" => return self.kill(rest),
             ":quit" | ":exit" | ":q" => return Ok(Outcome::Quit),
             _ => Ok(Err(unknown(name, rest))),
@@ -83,7 +93,14 @@ impl Conversation {
         if name.is_empty() || !name.chars().all(is_word) {
             return Err(Error::new(CODE, format!("`{name}` is not a name")).hint(":param name => 'Ada'"));
         }
-        let value = self.session.query(&format!("RETURN {value}"), self.params.clone())?.single()?;
+        let mut answer = self.talk.query(&format!("RETURN {value}"), &self.params)?;
+        let mut rows = answer.next_rows()?.unwrap_or_default();
+        let cell = rows.first_mut().and_then(Vec::pop);
+        drop(answer);
+        let Some(Hydrated::Plain(value)) = cell else {
+            return Err(Error::new(CODE, "nodes, relationships and paths are no parameters")
+                .hint("keep an id: :param id => 7"));
+        };
         self.params.insert(name.into(), value);
         Ok(())
     }
@@ -142,11 +159,12 @@ impl Conversation {
         Ok(())
     }
 
-    fn queries(&self) -> io::Result<()> {
-        let running = self.database.running();
-        if running.is_empty() {
-            return self.note("no queries run now");
-        }
+    fn queries(&mut self) -> io::Result<Result<(), Error>> {
+        let running = match self.talk.running() {
+            Ok(running) if running.is_empty() => return self.note("no queries run now").map(Ok),
+            Ok(running) => running,
+            Err(error) => return Ok(Err(error)),
+        };
         let rows: Vec<Vec<Hydrated>> = running
             .into_iter()
             .map(|query| {
@@ -154,11 +172,11 @@ impl Conversation {
                 row([query.id.into(), time.into(), bytes.into(), query.text.into()])
             })
             .collect();
-        print_table(&["id", "ms", "bytes", "text"], &rows, &self.style, &mut world::files::stdout())
+        print_table(&["id", "ms", "bytes", "text"], &rows, &self.style, &mut world::files::stdout()).map(Ok)
     }
 
-    fn kill(&self, id: &str) -> io::Result<Outcome> {
-        match self.database.kill(id, "killed from the shell") {
+    fn kill(&mut self, id: &str) -> io::Result<Outcome> {
+        match self.talk.kill(id) {
             Ok(true) => self.note("ended").map(|()| Outcome::Go),
             Ok(false) => {
                 let error = Error::new(CODE, format!("no query `{id}` runs now")).hint(":queries lists them");

@@ -6,7 +6,7 @@
 use super::command::COMMANDS;
 use super::conversation::Conversation;
 use crate::highlight::KEYWORDS;
-use database::{Params, Value};
+use database::entity::Hydrated;
 
 /// Candidates offered at once; more than this is not a list that anyone reads.
 const CANDIDATES_MAX: usize = 200;
@@ -20,23 +20,22 @@ pub(crate) struct Vocabulary {
     functions: Vec<String>,
     procedures: Vec<String>,
     params: Vec<String>,
-    place: Option<u64>,
+    version: Option<u64>,
 }
 
 impl Vocabulary {
     /// Learns what came with commits since the last time.
     pub fn refresh(&mut self, conversation: &mut Conversation) {
         self.params = conversation.params.keys().map(|name| name.to_string()).collect();
-        let snapshot = conversation.database.snapshot();
-        if self.place == Some(snapshot.place()) {
+        let version = conversation.talk.names_version();
+        if self.version == Some(version) {
             return;
         }
-        let is_first = self.place.replace(snapshot.place()).is_none();
-        let names = snapshot.catalog().names();
-        let strings = |names: &[std::sync::Arc<str>]| names.iter().map(|name| name.to_string()).collect();
-        self.labels = strings(names.labels());
-        self.types = strings(names.edge_types());
-        self.keys = strings(names.keys());
+        let is_first = self.version.replace(version).is_none();
+        // Without the names nothing but completion is poorer.
+        let names = conversation.talk.names().unwrap_or_default();
+        let strings = |counts: Vec<(String, u64)>| counts.into_iter().map(|(name, _)| name).collect();
+        (self.labels, self.types, self.keys) = (strings(names.labels), strings(names.types), names.keys);
         if is_first {
             self.functions = listed(conversation, "SHOW FUNCTIONS");
             self.procedures = listed(conversation, "SHOW PROCEDURES");
@@ -99,8 +98,11 @@ impl Vocabulary {
 
 fn listed(conversation: &mut Conversation, statement: &str) -> Vec<String> {
     // Without the list nothing but completion is poorer.
-    let rows = conversation.session.query(statement, Params::new()).and_then(|result| result.rows());
-    let first = |row: &Vec<Value>| row.first().and_then(Value::as_str).map(str::to_string);
+    let first = |row: &Vec<Hydrated>| match row.first() {
+        Some(Hydrated::Plain(value)) => value.as_str().map(str::to_string),
+        _ => None,
+    };
+    let rows = conversation.rows(statement).map(|(_, rows)| rows);
     rows.map(|rows| rows.iter().filter_map(first).collect()).unwrap_or_default()
 }
 
@@ -155,7 +157,7 @@ mod tests {
             functions: owned(&["count", "duration.between"]),
             procedures: owned(&["db.labels"]),
             params: owned(&["id"]),
-            place: Some(1),
+            version: Some(1),
         };
         assert_eq!(vocabulary.candidates(before).1, expected, "{before}");
     }

@@ -3,16 +3,18 @@
 use super::{Piece, ShellOptions};
 use crate::pager::{self, Paged};
 use crate::print::INTERRUPTED;
+use crate::talk::Talk;
 use crate::text::{changes_text, time_text};
 use crate::{
     Format, Ink, Look, PrintError, ScriptPlace, Style, failure, notice, print_objects, print_result,
 };
-use database::gremlin::GremlinOptions;
-use database::{Database, Error, Params, Session};
+use database::entity::Hydrated;
+use database::{Error, Params};
 use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
 
 /// What a script is called that comes from a pipe or by `<`.
-const SCRIPT: &str = "standard input";
+const STANDARD_INPUT: &str = "standard input";
 
 /// How an input ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +25,7 @@ pub(crate) enum Outcome {
 }
 
 pub(crate) struct Conversation {
-    pub database: Database,
-    pub session: Session,
+    pub talk: Box<dyn Talk>,
     pub params: Params,
     pub options: ShellOptions,
     pub format: Format,
@@ -35,6 +36,10 @@ pub(crate) struct Conversation {
     pub pager: Option<String>,
     /// Where in a script the text begins that is run now; none at a terminal.
     pub script: Option<ScriptPlace>,
+    /// What that script is called.
+    pub script_name: String,
+    /// Scripts that are being read, one by another.
+    pub source_depth: usize,
 }
 
 /// What statements are written in; a statement that begins with `g.` is Gremlin anyway.
@@ -44,13 +49,14 @@ pub(crate) enum Language {
     Gremlin,
 }
 
+/// Titles and rows.
+pub(crate) type Table = (Vec<Arc<str>>, Vec<Vec<Hydrated>>);
+
 impl Conversation {
-    pub fn new(database: &Database, options: ShellOptions, style: Style) -> Conversation {
-        let database = database.clone();
-        let (session, format) = (database.session(), options.format);
+    pub fn new(talk: Box<dyn Talk>, options: ShellOptions, style: Style) -> Conversation {
+        let format = options.format;
         Conversation {
-            database,
-            session,
+            talk,
             params: Params::new(),
             options,
             format,
@@ -59,6 +65,8 @@ impl Conversation {
             language: Language::Cypher,
             pager: style.height.and_then(|_| pager::from_environment()),
             script: None,
+            script_name: STANDARD_INPUT.into(),
+            source_depth: 0,
         }
     }
 
@@ -108,33 +116,32 @@ impl Conversation {
 
     /// Runs one statement and shows its answer.
     pub fn statement(&mut self, text: &str) -> io::Result<Outcome> {
-        self.session.settle_interrupt();
+        self.talk.settle_interrupt();
         let shown = self.answer(text);
         match shown {
             Ok(()) => Ok(Outcome::Go),
             Err(PrintError::Output(error)) => Err(error),
             Err(PrintError::Query(error)) => {
-                self.session.break_transaction();
+                self.talk.break_transaction();
                 self.complain(&error)
             }
         }
     }
 
-    fn answer(&mut self, text: &str) -> Result<(), PrintError> {
+    pub(super) fn answer(&mut self, text: &str) -> Result<(), PrintError> {
         let look = Look { format: self.format, style: self.style, timing: self.timing };
         let mut out = BufWriter::new(world::files::stdout());
         if self.language == Language::Gremlin || text.trim_start().starts_with("g.") {
-            let options = GremlinOptions::default();
-            let rows = self.session.gremlin_text(text, &self.params, &options)?;
+            let rows = self.talk.gremlin(text, &self.params)?;
             return print_objects(rows, &look, &mut out);
         }
-        let result = self.session.query(text, self.params.clone())?;
+        let mut result = self.talk.query(text, &self.params)?;
         // What has no end is shown as it comes.
         let pager = self.pager.clone().filter(|_| !result.is_endless());
         let summary = match pager.zip(self.style.height) {
             Some((program, height)) => {
                 let mut paged = Paged::new(program, height);
-                let outcome = print_result(result, &look, &mut paged);
+                let outcome = print_result(&mut *result, &look, &mut paged);
                 // Whoever leaves the pager early has seen enough.
                 let finished = paged.finish();
                 match outcome {
@@ -144,8 +151,9 @@ impl Conversation {
                     outcome => finished.map_err(PrintError::Output).and(outcome)?,
                 }
             }
-            None => print_result(result, &look, &mut out)?,
+            None => print_result(&mut *result, &look, &mut out)?,
         };
+        drop(result);
         summary.notifications.iter().for_each(|told| eprintln!("{}", notice(told, &Style::of_stderr())));
         if !self.format.is_for_people() && self.style.width.is_some() {
             // At a terminal, formats for programs are followed by changes and time as well.
@@ -157,6 +165,16 @@ impl Conversation {
         Ok(())
     }
 
+    /// All rows of a statement of the shell's own, with their titles.
+    pub fn rows(&mut self, statement: &str) -> Result<Table, Error> {
+        let mut answer = self.talk.query(statement, &Params::new())?;
+        let mut rows = Vec::new();
+        while let Some(more) = answer.next_rows()? {
+            rows.extend(more);
+        }
+        Ok((answer.columns(), rows))
+    }
+
     /// Shows an error.
     pub fn complain(&self, error: &Error) -> io::Result<Outcome> {
         if self.style.width.is_some() && error.code.ends_with(INTERRUPTED) {
@@ -164,7 +182,7 @@ impl Conversation {
             eprintln!();
         }
         let told = match self.script {
-            Some(place) => &place.of_error(error.clone(), SCRIPT),
+            Some(place) => &place.of_error(error.clone(), &self.script_name),
             None => error,
         };
         eprintln!("{}", failure(told, &Style::of_stderr()));
@@ -185,7 +203,7 @@ impl Conversation {
 
     /// What is lost if the shell ends now.
     pub fn farewell(&mut self) -> io::Result<()> {
-        if self.session.in_transaction() && self.session.rollback().is_ok() {
+        if self.talk.in_transaction() && self.talk.rollback().is_ok() {
             self.note("the open transaction was rolled back")?;
         }
         Ok(())

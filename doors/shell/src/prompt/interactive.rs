@@ -25,15 +25,15 @@ pub(crate) fn run(mut conversation: Conversation) -> io::Result<bool> {
         // A history that cannot be read is none.
         let _ = editor.load_history(file);
     }
-    let interrupter = conversation.session.interrupter();
+    let interrupt = conversation.talk.interrupter();
     // Where another handler stands already, Ctrl-C ends the process: what was committed is safe.
-    let _ = ctrlc::set_handler(move || interrupter.interrupt("Ctrl-C"));
+    let _ = ctrlc::set_handler(move || interrupt());
     conversation.note(":help lists commands; statements end with a semicolon")?;
     loop {
         if let Some(helper) = editor.helper_mut() {
             helper.vocabulary.refresh(&mut conversation);
         }
-        let prompt = if conversation.session.in_transaction() { PROMPT_IN_TRANSACTION } else { PROMPT };
+        let prompt = if conversation.talk.in_transaction() { PROMPT_IN_TRANSACTION } else { PROMPT };
         let input = match editor.readline(prompt) {
             Ok(input) => input,
             Err(ReadlineError::Interrupted) => continue,
@@ -49,7 +49,7 @@ pub(crate) fn run(mut conversation: Conversation) -> io::Result<bool> {
             let _ = editor.append_history(file);
         }
         // An interruption that came too late for the statement before is not meant for this one.
-        conversation.session.settle_interrupt();
+        conversation.talk.settle_interrupt();
         if answer(&mut conversation, &input)? == Outcome::Quit {
             break;
         }

@@ -2,14 +2,20 @@
 
 use super::conversation::{Conversation, Outcome};
 use crate::ScriptPlace;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 
 /// Longest statement that is waited for; more than this without a semicolon is a mistake, not a query.
 const STATEMENT_BYTES_MAX: usize = 64 << 20;
 
-pub(crate) fn run(mut conversation: Conversation) -> std::io::Result<bool> {
+pub(crate) fn run(mut conversation: Conversation) -> io::Result<bool> {
+    let outcome = run_from(&mut conversation, BufReader::new(world::files::stdin()))?;
+    Ok(outcome != Outcome::Failed)
+}
+
+/// Runs what a reader brings, to its end, a failure, or `:quit`.
+pub(crate) fn run_from(conversation: &mut Conversation, reader: impl BufRead) -> io::Result<Outcome> {
     let mut pending = String::new();
-    for (number, line) in (1..).zip(BufReader::new(world::files::stdin()).lines()) {
+    for (number, line) in (1..).zip(reader.lines()) {
         let line = line?;
         if pending.trim().is_empty() {
             pending.clear();
@@ -19,18 +25,17 @@ pub(crate) fn run(mut conversation: Conversation) -> std::io::Result<bool> {
             pending.clear();
             match conversation.command(line.trim())? {
                 Outcome::Go => continue,
-                Outcome::Quit => return Ok(true),
-                Outcome::Failed => return Ok(false),
+                ended => return Ok(ended),
             }
         }
         pending.push_str(&line);
         pending.push('\n');
         if pending.len() > STATEMENT_BYTES_MAX {
-            return Err(std::io::Error::other("a statement without end: no semicolon in 64 MiB"));
+            return Err(io::Error::other("a statement without end: no semicolon in 64 MiB"));
         }
         if line.contains(';') && !conversation.run_terminated(&mut pending)? {
-            return Ok(false);
+            return Ok(Outcome::Failed);
         }
     }
-    conversation.run_rest(&pending)
+    Ok(if conversation.run_rest(&pending)? { Outcome::Go } else { Outcome::Failed })
 }

@@ -3,25 +3,21 @@
 use super::conversation::Conversation;
 use crate::Ink;
 use crate::text::{cell_text, count_text, counted};
+use database::Error;
 use database::entity::Hydrated;
-use database::{Error, Params, is_hidden_key};
-use model::{EdgeTypeId, LabelId};
 use std::io;
 
 impl Conversation {
     pub(crate) fn schema(&mut self) -> io::Result<Result<(), Error>> {
-        let snapshot = self.database.snapshot();
-        let (names, statistics) = (snapshot.catalog().names().clone(), snapshot.statistics());
-        let labels = names.labels().iter().enumerate().map(|(number, name)| {
-            (format!(":{name}"), statistics.vertices_with_label(LabelId(number as u16)))
-        });
-        self.counts(["node", "nodes"], statistics.vertices(), labels.collect())?;
-        let types = names.edge_types().iter().enumerate().map(|(number, name)| {
-            (format!("[:{name}]"), statistics.edges_of_type(EdgeTypeId(number as u16)))
-        });
-        self.counts(["relationship", "relationships"], statistics.edges(), types.collect())?;
-        let mut keys: Vec<&str> =
-            names.keys().iter().map(|key| &**key).filter(|key| !is_hidden_key(key)).collect();
+        let names = match self.talk.names() {
+            Ok(names) => names,
+            Err(error) => return Ok(Err(error)),
+        };
+        let labels = names.labels.into_iter().map(|(name, count)| (format!(":{name}"), count));
+        self.counts(["node", "nodes"], names.nodes, labels.collect())?;
+        let types = names.types.into_iter().map(|(name, count)| (format!("[:{name}]"), count));
+        self.counts(["relationship", "relationships"], names.relationships, types.collect())?;
+        let mut keys = names.keys;
         keys.sort_unstable();
         let joined = keys.join(", ");
         let lines = if keys.is_empty() { Vec::new() } else { vec![joined] };
@@ -56,12 +52,11 @@ impl Conversation {
 
     /// `name: NODE [Person] [id]` of each row that a SHOW lists.
     fn described(&mut self, statement: &str) -> Result<Vec<String>, Error> {
-        let result = self.session.query(statement, Params::new())?;
-        let at = |title: &str| result.columns().iter().position(|column| **column == *title);
+        let (titles, rows) = self.rows(statement)?;
+        let at = |title: &str| titles.iter().position(|column| **column == *title);
         let columns = ["name", "type", "labelsOrTypes", "properties"].map(at);
-        let rows = result.rows()?;
-        let shown = |row: &[database::Value], column: Option<usize>| {
-            column.map_or_else(String::new, |at| cell_text(&Hydrated::Plain(row[at].clone())))
+        let shown = |row: &[Hydrated], column: Option<usize>| {
+            column.and_then(|at| row.get(at)).map_or_else(String::new, cell_text)
         };
         Ok(rows
             .iter()

@@ -1,0 +1,246 @@
+//! A database that a server has open is asked through that server, and a backup by several processes at once: real processes, as a user runs them.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use support::{Place, Ran, command, people};
+
+/// A server that ends with the test.
+struct Serving {
+    child: Child,
+    url: String,
+}
+
+impl Serving {
+    fn start(place: &Place, more: &[&str]) -> Serving {
+        let arguments = [&["serve", "people.db", "--bolt", "127.0.0.1:0"], more].concat();
+        let mut child = command(place.path(), &arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        let url = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{line}")).to_string();
+        // The file is there once all of the greeting is.
+        while !line.contains("to end") {
+            assert!(out.read_line(&mut line).unwrap() > 0, "{line}");
+        }
+        Serving { child, url }
+    }
+    fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs a command with a password in its environment.
+fn run_as(place: &Place, password: &str, arguments: &[&str]) -> Ran {
+    let output = command(place.path(), arguments)
+        .env("TANGLEWOOD_USER", "ada")
+        .env("TANGLEWOOD_PASSWORD", password)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+}
+
+const NAMES: &str = "MATCH (p:Person) RETURN p.name AS name ORDER BY name";
+
+#[test]
+fn a_folder_that_a_server_has_open_is_asked_there() {
+    let place = Place::new();
+    people(&place);
+    let mut serving = Serving::start(&place, &[]);
+    let csv = |text: &str| place.run(&["query", "people.db", text, "--format", "csv"]);
+    let ran = csv(NAMES);
+    assert!(ran.err.contains("a server has people.db open"), "{}", ran.err);
+    assert_eq!(ran.ok(), "name\nAda\nCharles\n");
+    assert_eq!(csv("CREATE (:Person {name: 'Bo'})").ok(), "");
+    assert_eq!(csv("MATCH (p:Person) RETURN count(p) AS c").ok(), "c\n3\n");
+    // Values, entities and paths look the same from both sides.
+    let whole = "MATCH path = (a {name: 'Ada'})-[k:KNOWS]->(b) RETURN a, k, path, [a, 1] AS l, {x: k} AS m, date('2026-11-24') AS d";
+    let json = ["query", "people.db", whole, "--format", "json"];
+    let there = place.run(&json).ok();
+    let failed = csv("MATCH (p:Person) RETURN oops").failed(1);
+    assert!(failed.contains("SyntaxError") && failed.contains("^"), "{failed}");
+    let misspelt = csv("MATCH (p:Persson) RETURN p");
+    assert!(misspelt.err.contains("warning[UnknownLabelWarning]"), "{}", misspelt.err);
+    let table = place.run(&["query", "people.db", "CREATE (:T {a: 1})"]).ok();
+    assert!(table.contains("1 node created") || table.contains("created"), "{table}");
+    let plan = place.run(&["query", "people.db", "EXPLAIN MATCH (p:Person) RETURN p.name"]).ok();
+    assert!(plan.contains("rows"), "{plan}");
+
+    assert!(place.run(&["history", "people.db"]).ok().contains("newest   place "));
+    let refused = place.run(&["history", "people.db", "7d"]).failed(1);
+    assert!(refused.contains("serve --history"), "{refused}");
+    assert!(place.run(&["check", "people.db", "--live"]).ok().ends_with("sound, as of that commit\n"));
+    let left: Vec<_> =
+        std::fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().contains("check")), "{left:?}");
+
+    serving.signal("-TERM");
+    assert_eq!(serving.child.wait().unwrap().code(), Some(0));
+    assert!(!place.path().join("people.db/SERVER").exists());
+    assert_eq!(place.run(&json).ok(), there);
+}
+
+#[test]
+fn a_server_that_was_killed_is_not_believed() {
+    let place = Place::new();
+    people(&place);
+    let mut serving = Serving::start(&place, &[]);
+    serving.signal("-KILL");
+    serving.child.wait().unwrap();
+    assert!(place.path().join("people.db/SERVER").exists(), "nobody removed it");
+    let ran = place.run(&["query", "people.db", NAMES, "--format", "csv"]);
+    assert_eq!(ran.err, "");
+    assert_eq!(ran.ok(), "name\nAda\nCharles\n");
+    // Who has it open now is no server, whatever the file says.
+    let mut shell = command(place.path(), &["shell", "people.db", "--format", "csv"]);
+    let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    shell.stdin.as_mut().unwrap().write_all(b"RETURN 1 AS one;\n").unwrap();
+    let mut out = BufReader::new(shell.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    let refused = place.run(&["query", "people.db", NAMES]).failed(1);
+    assert!(refused.contains("already open"), "{refused}");
+    drop(shell.stdin.take());
+    shell.wait().unwrap();
+}
+
+#[test]
+fn passwords_are_asked_for_where_there_are_users() {
+    let place = Place::new();
+    people(&place);
+    place.run_with_input(&["user", "add", "people.db", "ada"], "secret-words\n").ok();
+    let _serving = Serving::start(&place, &[]);
+    let refused = place.run(&["query", "people.db", NAMES]).failed(1);
+    assert!(
+        refused.contains("asks for a name and a password") && refused.contains("--user NAME"),
+        "{refused}"
+    );
+    let wrong = run_as(&place, "other-words", &["query", "people.db", NAMES]).failed(1);
+    assert!(wrong.contains("Unauthorized") && !wrong.contains("other-words"), "{wrong}");
+    let right = run_as(&place, "secret-words", &["query", "people.db", NAMES, "--format", "csv"]).ok();
+    assert_eq!(right, "name\nAda\nCharles\n");
+}
+
+#[test]
+fn a_server_with_tls_is_known_by_its_certificate() {
+    let place = Place::new();
+    people(&place);
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+    place.file("server.pem", &made.cert.pem());
+    place.file("server.key", &made.signing_key.serialize_pem());
+    let serving = Serving::start(&place, &["--tls-cert", "server.pem", "--tls-key", "server.key"]);
+    let csv = |arguments: &[&str]| place.run(&[&["query"], arguments, &[NAMES, "--format", "csv"]].concat());
+    assert_eq!(csv(&["people.db"]).ok(), "name\nAda\nCharles\n");
+    let port = serving.url.rsplit(':').next().unwrap();
+    assert_eq!(csv(&[&format!("bolt+ssc://localhost:{port}")]).ok(), "name\nAda\nCharles\n");
+    let trusted = format!("bolt+s://localhost:{port}");
+    assert_eq!(csv(&["--tls-ca", "server.pem", &trusted]).ok(), "name\nAda\nCharles\n");
+    place
+        .file("other.pem", &rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap().cert.pem());
+    let refused = csv(&["--tls-ca", "other.pem", &trusted]).failed(1);
+    assert!(refused.contains("Client.Tls") && refused.contains("hint: "), "{refused}");
+    csv(&[&format!("bolt://localhost:{port}")]).failed(1);
+}
+
+#[test]
+fn the_shell_talks_to_a_server() {
+    let place = Place::new();
+    people(&place);
+    place.file("more.cypher", ":param n => 'Dora'\nCREATE (:Person {name: $n});\n");
+    let serving = Serving::start(&place, &[]);
+    let script = ":mode csv\n:begin\nCREATE (:Person {name: 'Eve'});\n:rollback\n:source more.cypher\n\
+                  MATCH (p:Person) RETURN count(p) AS c;\n:export out.jsonl MATCH (p:Person) RETURN p.name AS name ORDER BY name\n\
+                  :watch 0.1 2x RETURN 7 AS seven\n:schema\n:queries\nUNWIND range(1, 5000) AS i RETURN sum(i) AS s;\n";
+    let out = place.run_with_input(&["shell", &serving.url], script).ok();
+    for part in ["c\n3\n", "seven\n7\nseven\n7\n", ":Person", "[:KNOWS]", "s\n12502500\n"] {
+        assert!(out.contains(part), "{part} is missing in:\n{out}");
+    }
+    let exported = std::fs::read_to_string(place.path().join("out.jsonl")).unwrap();
+    assert_eq!(exported.lines().next(), Some(r#"{"name":"Ada"}"#));
+    let again = place.run_with_input(&["shell", &serving.url], ":export out.jsonl RETURN 1\n").failed(1);
+    assert!(again.contains("there already"), "{again}");
+    let failed = place.run_with_input(&["shell", "people.db"], "RETURN 1;\n:source none.cypher\n").failed(1);
+    assert!(failed.contains("none.cypher"), "{failed}");
+    place.file("bad.cypher", "RETURN 1;\nRETURN oops;\n");
+    let failed = place.run_with_input(&["shell", "people.db"], ":source bad.cypher\n").failed(1);
+    assert!(failed.contains("bad.cypher, line 2"), "{failed}");
+}
+
+#[test]
+fn a_subscription_over_a_server_shows_changes_and_ends_with_ctrl_c() {
+    let place = Place::new();
+    people(&place);
+    place
+        .run(&["query", "people.db", "CREATE STANDING QUERY names AS MATCH (p:Person) RETURN p.name AS name"])
+        .ok();
+    let _serving = Serving::start(&place, &[]);
+    let mut watching = command(place.path(), &["query", "people.db", "SUBSCRIBE names", "--format", "jsonl"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut out = BufReader::new(watching.stdout.take().unwrap());
+    // A subscription begins with the commits after it, so commits are made until one is told.
+    let told = std::thread::spawn(move || {
+        let mut line = String::new();
+        while !line.contains("Zoe") {
+            line.clear();
+            assert!(out.read_line(&mut line).unwrap() > 0);
+        }
+        out
+    });
+    while !told.is_finished() {
+        place.run(&["query", "people.db", "CREATE (:Person {name: 'Zoe'})"]).ok();
+    }
+    let mut out = told.join().unwrap();
+    let pid = watching.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(watching.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_backup_is_read_by_several_and_written_by_none() {
+    let place = Place::new();
+    people(&place);
+    place.run(&["backup", "people.db", "copy"]).ok();
+    let mut first = command(place.path(), &["shell", "copy", "--format", "csv"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    first.stdin.as_mut().unwrap().write_all(b"RETURN 1 AS one;\n").unwrap();
+    let mut out = BufReader::new(first.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    // The first has it open.
+    assert_eq!(place.run(&["query", "copy", NAMES, "--format", "csv"]).ok(), "name\nAda\nCharles\n");
+    for write in [
+        "CREATE (:Person)",
+        "CREATE INDEX x FOR (p:Person) ON (p.name)",
+        "CREATE USER u SET PASSWORD 'secret-words'",
+    ] {
+        let refused = place.run(&["query", "copy", write]).failed(1);
+        assert!(refused.contains("writes"), "{write}: {refused}");
+    }
+    let script = ":begin\nCREATE (:Person);\n";
+    place.run_with_input(&["shell", "copy"], script).failed(1);
+    place.run_with_input(&["shell", "copy"], "g.addV('Person')\n").failed(1);
+    drop(first.stdin.take());
+    first.wait().unwrap();
+    assert!(place.run(&["check", "copy"]).ok().ends_with("a sound backup\n"));
+}
