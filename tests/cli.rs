@@ -364,7 +364,15 @@ fn serve_answers_on_its_port_and_ends_in_order() {
     says(&asked.err, &["a server has people.db open"]);
     assert_eq!(asked.ok(), "one\n1\n");
     let open = place.run(&["check", "people.db"]).failed(1);
-    says(&open, &["already open", &serving.child.id().to_string(), "`tanglewood backup people.db COPY`", "`tanglewood check --live people.db`"]);
+    says(
+        &open,
+        &[
+            "already open",
+            &serving.child.id().to_string(),
+            "`tanglewood backup people.db COPY`",
+            "`tanglewood check --live people.db`",
+        ],
+    );
     // As the hint says.
     place.run(&["backup", "people.db", "COPY"]).ok();
     assert!(place.run(&["check", "COPY"]).ok().ends_with("a sound backup\n"));

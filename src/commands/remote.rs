@@ -111,7 +111,7 @@ pub struct Remote {
 }
 
 /// Titles and rows.
-type Table = (Vec<Arc<str>>, Vec<Vec<Value>>);
+type TitledRows = (Vec<Arc<str>>, Vec<Vec<Value>>);
 
 /// The rows of a statement, for printing.
 struct RemoteRows<'c>(Rows<'c>);
@@ -133,7 +133,7 @@ impl Answer for RemoteRows<'_> {
 
 impl Remote {
     /// All rows of a statement, by the titles of its columns.
-    pub fn table(&mut self, text: &str) -> Result<Table, Error> {
+    pub fn table(&mut self, text: &str) -> Result<TitledRows, Error> {
         let mut answer = self.client.run(text, &Params::new())?;
         let columns = answer.columns().to_vec();
         let mut rows = Vec::new();

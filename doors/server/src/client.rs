@@ -75,7 +75,7 @@ enum OpenRows {
 }
 
 /// A message of the server.
-enum Told {
+enum ServerMessage {
     Success(Map),
     Record(Vec<Hydrated>),
     Ignored,
@@ -292,17 +292,19 @@ impl Client {
     /// The SUCCESS of what was asked.
     fn success(&mut self) -> Result<Map, Error> {
         match self.told()? {
-            Told::Success(metadata) => Ok(metadata),
-            Told::Failure(error) => {
+            ServerMessage::Success(metadata) => Ok(metadata),
+            ServerMessage::Failure(error) => {
                 // Where that fails the connection is lost, as the next request is told.
                 let _ = self.recover();
                 Err(error)
             }
-            Told::Record(_) | Told::Ignored => Err(self.lost(&"the server sends what was not asked for")),
+            ServerMessage::Record(_) | ServerMessage::Ignored => {
+                Err(self.lost(&"the server sends what was not asked for"))
+            }
         }
     }
     /// The next message; an interruption ends what is waited for.
-    fn told(&mut self) -> Result<Told, Error> {
+    fn told(&mut self) -> Result<ServerMessage, Error> {
         if self.broken {
             return Err(lost("it was lost before"));
         }
@@ -340,22 +342,22 @@ impl Client {
             }
         }
     }
-    fn read(&mut self, message: &[u8]) -> Result<Told, Error> {
+    fn read(&mut self, message: &[u8]) -> Result<ServerMessage, Error> {
         let mut unpacker = Unpacker::new(message);
         let told = unpacker.structure().and_then(|(tag, fields)| match (tag, fields) {
             (RECORD, 1) => match entities::hydrated(&mut unpacker)? {
-                Hydrated::List(row) => Ok(Some(Told::Record(row))),
+                Hydrated::List(row) => Ok(Some(ServerMessage::Record(row))),
                 Hydrated::Plain(Value::List(row)) => {
-                    Ok(Some(Told::Record(row.iter().cloned().map(Hydrated::Plain).collect())))
+                    Ok(Some(ServerMessage::Record(row.iter().cloned().map(Hydrated::Plain).collect())))
                 }
                 _ => Ok(None),
             },
             (SUCCESS | FAILURE, 1) => Ok(match unpacker.field()? {
-                Field::Map(map) if tag == SUCCESS => Some(Told::Success(map)),
-                Field::Map(map) => Some(Told::Failure(ending::error(&map))),
+                Field::Map(map) if tag == SUCCESS => Some(ServerMessage::Success(map)),
+                Field::Map(map) => Some(ServerMessage::Failure(ending::error(&map))),
                 Field::Value(_) => None,
             }),
-            (IGNORED, _) => Ok(Some(Told::Ignored)),
+            (IGNORED, _) => Ok(Some(ServerMessage::Ignored)),
             _ => Ok(None),
         });
         match told {
@@ -374,7 +376,7 @@ impl Client {
         loop {
             let Some(message) = self.message(until_ns)? else { continue };
             // A RESET is answered with nothing in it; the end of a result tells something.
-            if matches!(self.read(&message)?, Told::Success(metadata) if is_of_reset(&metadata)) {
+            if matches!(self.read(&message)?, ServerMessage::Success(metadata) if is_of_reset(&metadata)) {
                 return Ok(());
             }
         }
@@ -390,13 +392,13 @@ impl Client {
             }
             Some(OpenRows::Pulling) => loop {
                 match self.told()? {
-                    Told::Record(_) => {}
-                    Told::Success(metadata) if has_more(&metadata) => {
+                    ServerMessage::Record(_) => {}
+                    ServerMessage::Success(metadata) if has_more(&metadata) => {
                         self.open = Some(OpenRows::More);
                         return self.give_up_rows();
                     }
-                    Told::Success(_) => return Ok(()),
-                    Told::Failure(_) | Told::Ignored => return self.recover(),
+                    ServerMessage::Success(_) => return Ok(()),
+                    ServerMessage::Failure(_) | ServerMessage::Ignored => return self.recover(),
                 }
             },
         }
@@ -449,8 +451,8 @@ impl Rows<'_> {
             }
             loop {
                 match self.client.told()? {
-                    Told::Record(row) => rows.push(row),
-                    Told::Success(metadata) => {
+                    ServerMessage::Record(row) => rows.push(row),
+                    ServerMessage::Success(metadata) => {
                         self.note_time();
                         if has_more(&metadata) {
                             self.client.open = Some(OpenRows::More);
@@ -461,12 +463,14 @@ impl Rows<'_> {
                         }
                         break;
                     }
-                    Told::Failure(error) => {
+                    ServerMessage::Failure(error) => {
                         // As above.
                         let _ = self.client.recover();
                         return Err(error);
                     }
-                    Told::Ignored => return Err(self.client.lost(&"the server ignores what was asked")),
+                    ServerMessage::Ignored => {
+                        return Err(self.client.lost(&"the server ignores what was asked"));
+                    }
                 }
             }
             if !rows.is_empty() {

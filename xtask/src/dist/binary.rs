@@ -45,7 +45,7 @@ impl Machine {
             Machine::Arm => "aarch64-unknown-linux-gnu",
         }
     }
-    /// The C compiler that links for it, from this machine.
+    /// The C compiler for it, from this machine; for ARM it links, too.
     fn compiler(self) -> &'static str {
         match (self, std::env::consts::ARCH) {
             (Machine::X86, _) => "musl-gcc",
@@ -92,9 +92,12 @@ pub fn make(machine: Machine, folder: &Path) -> bool {
     let triple = machine.triple();
     let variable = triple.to_uppercase().replace('-', "_");
     let mut build = Command::new(cargo_path());
+    // Rust brings what links with musl; with musl-gcc as the linker the program would not start.
+    if machine == Machine::Arm {
+        build.env(format!("CARGO_TARGET_{variable}_LINKER"), machine.compiler());
+    }
     build
         .args(["build", "--quiet", "--profile", "dist", "--package", "tanglewood", "--target", triple])
-        .env(format!("CARGO_TARGET_{variable}_LINKER"), machine.compiler())
         .env(format!("CC_{}", triple.replace('-', "_")), machine.compiler())
         .env(format!("CARGO_TARGET_{variable}_RUSTFLAGS"), "-C target-feature=+crt-static")
         .current_dir(root());

@@ -15,14 +15,16 @@ pub fn make(machine: Machine, folder: &Path) -> bool {
     let tree = folder.join(format!("package-{}", machine.debian()));
     let _ = std::fs::remove_dir_all(&tree);
     let package = folder.join(format!("tanglewood_{}_{}.deb", version(), machine.debian()));
-    let made = fill(machine, folder, &tree)
-        .map_err(|error| println!("   {}: {error}", tree.display()))
-        .is_ok()
-        && compress(&tree)
-        && runs(
-            Command::new("dpkg-deb").args(["--root-owner-group", "-Zgzip", "--build"]).arg(&tree).arg(&package),
-        )
-        && is_whole(machine, folder, &package);
+    let made =
+        fill(machine, folder, &tree).map_err(|error| println!("   {}: {error}", tree.display())).is_ok()
+            && compress(&tree)
+            && runs(
+                Command::new("dpkg-deb")
+                    .args(["--root-owner-group", "-Zgzip", "--build"])
+                    .arg(&tree)
+                    .arg(&package),
+            )
+            && is_whole(machine, folder, &package);
     let _ = std::fs::remove_dir_all(&tree);
     made
 }

@@ -50,7 +50,7 @@ pub(crate) enum Language {
 }
 
 /// Titles and rows.
-pub(crate) type Table = (Vec<Arc<str>>, Vec<Vec<Hydrated>>);
+pub(crate) type TitledRows = (Vec<Arc<str>>, Vec<Vec<Hydrated>>);
 
 impl Conversation {
     pub fn new(talk: Box<dyn Talk>, options: ShellOptions, style: Style) -> Conversation {
@@ -166,7 +166,7 @@ impl Conversation {
     }
 
     /// All rows of a statement of the shell's own, with their titles.
-    pub fn rows(&mut self, statement: &str) -> Result<Table, Error> {
+    pub fn rows(&mut self, statement: &str) -> Result<TitledRows, Error> {
         let mut answer = self.talk.query(statement, &Params::new())?;
         let mut rows = Vec::new();
         while let Some(more) = answer.next_rows()? {
