@@ -181,7 +181,9 @@ fn the_past_is_asked_and_kept_in_backups() {
 
     says(&place.run(&["backup", "a.db", "b/monday"]).ok(), &["last commit at place 2\n"]);
     says(&place.run(&["check", "b/monday"]).ok(), &["a sound backup"]);
-    says(&place.run(&["query", "b/monday", "RETURN 1"]).failed(1), &["is a backup", "tanglewood restore"]);
+    // A backup is read as it lies there, and opened as a database by none.
+    assert_eq!(ages("b/monday", ""), "age\n31\n");
+    says(&place.run(&["history", "b/monday"]).failed(1), &["is a backup", "tanglewood restore"]);
     says(&place.run(&["backup", "a.db", "b/monday"]).failed(1), &["is there already"]);
     says(&place.run(&["restore", "b/monday", "c.db"]).ok(), &["last commit at place 2\n"]);
     assert_eq!(ages("c.db", "AS OF 1"), "age\n30\n");
