@@ -29,8 +29,21 @@ fn version_and_help() {
     assert!(place.run(&["version"]).ok().starts_with("tanglewood 0."));
     let help = place.run(&["help"]).ok();
     let commands = [
-        "demo", "import", "export", "query", "shell", "serve", "user", "check", "backup", "restore",
-        "history", "bench", "completions", "manual", "version",
+        "demo",
+        "import",
+        "export",
+        "query",
+        "shell",
+        "serve",
+        "user",
+        "check",
+        "backup",
+        "restore",
+        "history",
+        "bench",
+        "completions",
+        "manual",
+        "version",
     ];
     for command in commands {
         assert!(help.contains(&format!("\n  {command} ")), "{command} is missing in:\n{help}");
