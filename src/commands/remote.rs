@@ -7,7 +7,7 @@ use database::{Error, GremlinRows, Params, RunningQuery, Summary, Value};
 use server::beside::Beside;
 use server::client::{Address, Rows, Security, is_url};
 use server::{Client, ClientOptions};
-use shell::{Answer, Interrupt, Names, Talk};
+use shell::{Interrupt, Names, StatementAnswer, Talk};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -116,7 +116,7 @@ type TitledRows = (Vec<Arc<str>>, Vec<Vec<Value>>);
 /// The rows of a statement, for printing.
 struct RemoteRows<'c>(Rows<'c>);
 
-impl Answer for RemoteRows<'_> {
+impl StatementAnswer for RemoteRows<'_> {
     fn columns(&self) -> Vec<Arc<str>> {
         self.0.columns().to_vec()
     }
@@ -176,7 +176,7 @@ fn plain(value: Hydrated) -> Value {
 }
 
 impl Talk for Remote {
-    fn query(&mut self, text: &str, params: &Params) -> Result<Box<dyn Answer + '_>, Error> {
+    fn query(&mut self, text: &str, params: &Params) -> Result<Box<dyn StatementAnswer + '_>, Error> {
         let text_upper = text.to_uppercase();
         if WRITING.iter().any(|word| text_upper.contains(word)) {
             self.version += 1;

@@ -9,7 +9,7 @@ pub mod table;
 mod vertical;
 
 use crate::Style;
-use crate::talk::Answer;
+use crate::talk::StatementAnswer;
 use crate::text::{changes_text, counted, time_text};
 use crate::{Ink, text};
 use database::entity::Hydrated;
@@ -113,7 +113,7 @@ pub(crate) trait RowWriter {
 /// # Errors
 /// The query fails while it runs, or the output takes no more.
 pub fn print_result(
-    result: &mut dyn Answer,
+    result: &mut dyn StatementAnswer,
     look: &Look,
     out: &mut dyn Write,
 ) -> Result<Summary, PrintError> {

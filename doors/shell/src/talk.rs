@@ -9,7 +9,7 @@ use database::{Error, GremlinRows, Params, RunningQuery, Summary};
 use std::sync::Arc;
 
 /// The answer to a statement, read to its end once.
-pub trait Answer {
+pub trait StatementAnswer {
     /// Titles.
     fn columns(&self) -> Vec<Arc<str>>;
     /// Do its rows come as they happen, without an end?
@@ -47,7 +47,7 @@ pub trait Talk {
     ///
     /// # Errors
     /// It is wrong, or fails at once.
-    fn query(&mut self, text: &str, params: &Params) -> Result<Box<dyn Answer + '_>, Error>;
+    fn query(&mut self, text: &str, params: &Params) -> Result<Box<dyn StatementAnswer + '_>, Error>;
     /// Runs a text in Gremlin.
     ///
     /// # Errors

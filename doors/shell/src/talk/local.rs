@@ -1,6 +1,6 @@
 //! A database in this process, as the shell asks it.
 
-use super::{Answer, Interrupt, Names, Talk};
+use super::{Interrupt, Names, StatementAnswer, Talk};
 use database::entity::{Hydrated, hydrate};
 use database::gremlin::GremlinOptions;
 use database::{
@@ -22,7 +22,7 @@ impl Local {
     }
 }
 
-impl Answer for QueryResult {
+impl StatementAnswer for QueryResult {
     fn columns(&self) -> Vec<Arc<str>> {
         QueryResult::columns(self).to_vec()
     }
@@ -41,7 +41,7 @@ impl Answer for QueryResult {
 }
 
 impl Talk for Local {
-    fn query(&mut self, text: &str, params: &Params) -> Result<Box<dyn Answer + '_>, Error> {
+    fn query(&mut self, text: &str, params: &Params) -> Result<Box<dyn StatementAnswer + '_>, Error> {
         Ok(Box::new(self.session.query(text, params.clone())?))
     }
     fn gremlin(&mut self, text: &str, params: &Params) -> Result<GremlinRows, Error> {
