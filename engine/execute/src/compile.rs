@@ -1,14 +1,13 @@
 //! From plan to dataflow graph: one match leads from each node to the file of its operator.
 //!
-//! The walk goes down with what is said of each node's rows (the columns that are read above, the demand) and comes back up with a [`Stream`]: the
-//! vertex whose rows these are, and their layout. Inside an `Apply` every row carries the number of the outer row it belongs to in a hidden column
+//! How each node runs was chosen when the plan was lowered ([`Physical`]): nothing is chosen here but what depends on the run. The walk goes
+//! down with the demand for each node's rows and comes back up with a [`Stream`]: the vertex whose rows these are, and their layout. Inside an `Apply` every row carries the number of the outer row it belongs to in a hidden column
 //! (`row`), which is required throughout; operators that group, order or count treat it as a leading key.
 
 use crate::ExecuteError;
 use crate::access::{Environment, Home};
 use crate::demand::{Counters, DemandPort, NodeDemand, Stated};
 use crate::limits::{START_VALUE_BYTES_MAX, START_VALUE_TIME_MAX};
-use crate::liveness::{self, VarSet};
 use crate::operator::{self, apply::ScopeRows};
 use crate::placement;
 use crate::rows::Rows;
@@ -19,7 +18,8 @@ use dataflow::{Graph, GraphBuilder, Operator, PipelineGraph, Route, ScopeNo, Ver
 use expression::{Binding, Compiled, Layout, Scope, compile_with};
 use model::{Batch, Value};
 use plan::expr::Name;
-use plan::{Expr, Plan, Var, Wanted};
+use plan::physical::{Algorithm, NodeId, Physical, PhysicalNode};
+use plan::{Expr, Plan, Var, VarSet, Wanted};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,8 +30,8 @@ use transact::Transaction;
 /// A statement as a graph.
 pub(crate) struct CompiledStatement {
     pub(crate) graph: Graph<Rows>,
-    /// Plan node of each vertex, in pre-order numbers.
-    pub(crate) nodes: Vec<usize>,
+    /// Plan node of each vertex.
+    pub(crate) nodes: Vec<NodeId>,
     pub(crate) node_count: usize,
     /// Nodes that run within other nodes' vertices.
     pub(crate) staged: Vec<Staged>,
@@ -41,9 +41,8 @@ pub(crate) struct CompiledStatement {
 
 /// Compiles a whole statement. `run` is the run it is compiled for, or the first one; its operators find theirs at `home`.
 pub(crate) fn statement(
-    plan: &Plan,
-    columns: &[(Name, Var)],
-    variables: usize,
+    (plan, columns): (&Plan, &[(Name, Var)]),
+    (physical, variables): (&Arc<Physical>, usize),
     run: &Arc<Environment>,
     home: Home,
     executors: usize,
@@ -62,7 +61,7 @@ pub(crate) fn statement(
         staged: Vec::new(),
         is_profiled,
         variables: variables as u32,
-        only_count: false,
+        physical: physical.clone(),
         demand: NodeDemand::default(),
         of_side: NodeDemand::default(),
         of_input: None,
@@ -73,13 +72,13 @@ pub(crate) fn statement(
         node_count: 0,
         nodes: Vec::new(),
     };
-    let required = columns.iter().map(|(_, variable)| *variable).collect();
-    let stream = compiler.plan(plan, &required)?;
+    let stream = compiler.plan(plan)?;
     let output = operator::produce::compile(&mut compiler, stream, columns)?;
     compiler.builder.output(output);
     let graph = compiler.builder.finish().map_err(|error| ExecuteError::Plan(error.to_string()))?;
     let fixed = (!compiler.this_run_only.get()).then(|| compiler.fixed.take());
     let Compiler { nodes, node_count, staged, .. } = compiler;
+    debug_assert_eq!(node_count, physical.len(), "the plan is the one that was lowered");
     Ok(CompiledStatement { graph, nodes, node_count, staged, fixed })
 }
 
@@ -98,7 +97,7 @@ pub(crate) struct Inside {
 
 /// A plan node whose operator runs in a pipeline within another node's operator.
 pub(crate) struct Staged {
-    pub(crate) node: usize,
+    pub(crate) node: NodeId,
     pub(crate) name: String,
     /// Rows that came out of it, in all pipelines.
     pub(crate) rows: Arc<AtomicU64>,
@@ -107,10 +106,6 @@ pub(crate) struct Staged {
 /// A node on the way down the plan, with what is said of its rows above it.
 struct Descent<'p> {
     plan: &'p Plan,
-    /// The columns that are read above.
-    required: VarSet,
-    /// Its rows are only counted.
-    only_count: bool,
     demand: NodeDemand,
 }
 
@@ -138,8 +133,8 @@ pub(crate) struct Compiler {
     /// Pipelines within operators count their rows, which executors share, only for PROFILE.
     is_profiled: bool,
     variables: u32,
-    /// The rows of the node that is compiled are only counted.
-    pub(crate) only_count: bool,
+    /// What was chosen for each node.
+    physical: Arc<Physical>,
     /// The demand for the rows of the node that is compiled.
     pub(crate) demand: NodeDemand,
     /// Set by an operator for the next plan that it compiles beside its main input.
@@ -152,22 +147,22 @@ pub(crate) struct Compiler {
     pub(crate) wide: Option<ScopeNo>,
     /// Outside of scopes: what leaves wait for, instead of the start of the query.
     pub(crate) after: Option<Stream>,
-    /// Pre-order number of the node that is compiled; 0 is the topmost.
-    pub(crate) current: usize,
+    /// The node that is compiled.
+    pub(crate) current: NodeId,
     node_count: usize,
-    nodes: Vec<usize>,
+    nodes: Vec<NodeId>,
 }
 
 impl Compiler {
-    /// Compiles one node and all below it. `required` are the columns read above.
+    /// Compiles one node and all below it.
     ///
     /// The nodes from main input to main input may be many and the stack is not, so they are not walked by recursion: on the way down it is
     /// worked out what is said of each node's rows, on the way up each operator is given its input.
-    pub(crate) fn plan(&mut self, plan: &Plan, required: &VarSet) -> Result<Stream, ExecuteError> {
-        let outer = (self.current, self.only_count, self.demand, self.of_input);
+    pub(crate) fn plan(&mut self, plan: &Plan) -> Result<Stream, ExecuteError> {
+        let outer = (self.current, self.demand, self.of_input);
         let first = self.node_count;
         let demand = std::mem::take(&mut self.of_side);
-        let mut steps = vec![Descent { plan, required: required.clone(), only_count: false, demand }];
+        let mut steps = vec![Descent { plan, demand }];
         while let Some(step) = steps.last()
             && let Some(input) = step.plan.input()
         {
@@ -181,28 +176,36 @@ impl Compiler {
             if *step.plan == Plan::Unit && self.inside.is_none() && self.after.is_none() {
                 continue;
             }
-            (self.current, self.only_count) = (first + place, step.only_count);
-            self.demand = step.own_demand();
-            feed = Feed::Rows(self.node(step.plan, &step.required, feed)?);
+            (self.current, self.demand) = (first + place, step.own_demand());
+            let chosen = self.chosen()?;
+            let (required, ordered) = (chosen.columns.iter().copied().collect(), chosen.ordered);
+            let stream = self.node(step.plan, &required, feed)?;
+            debug_assert_eq!(stream.ordered, ordered, "the order of rows is known when a plan is lowered");
+            feed = Feed::Rows(stream);
         }
         let stream = self.rows(feed);
         // Whose sub-query this was goes on with what is said of itself.
-        (self.current, self.only_count, self.demand, self.of_input) = outer;
+        (self.current, self.demand, self.of_input) = outer;
         stream
+    }
+
+    /// What was chosen for the node that is compiled.
+    fn chosen(&self) -> Result<&PhysicalNode, ExecuteError> {
+        let missing = || ExecuteError::Plan("the plan was not lowered".to_string());
+        self.physical.node(self.current).ok_or_else(missing)
+    }
+    /// Which way the operator of the node that is compiled works.
+    pub(crate) fn algorithm(&self) -> Algorithm {
+        self.physical.node(self.current).map_or(Algorithm::Usual, |node| node.algorithm)
     }
 
     /// What is said of the rows of a node's main input.
     fn below<'p>(&mut self, step: &Descent<'p>, input: &'p Plan) -> Result<Descent<'p>, ExecuteError> {
-        let only_count = match step.plan {
-            Plan::Aggregate(node) => operator::aggregate::counts_rows_only(node) && self.inside.is_none(),
-            _ => false,
-        };
         let demand = match step.plan {
             Plan::Limit(node) => operator::limit::demand(self, node, step.own_demand())?,
             plan => step.demand.of_input(plan),
         };
-        let required = liveness::of_input(step.plan, &step.required, self.row());
-        Ok(Descent { plan: input, required, only_count, demand })
+        Ok(Descent { plan: input, demand })
     }
 
     /// The rows of a feed; of a `Unit`, its one row.
@@ -240,7 +243,6 @@ impl Compiler {
             Plan::Limit(node) => operator::limit::compile(self, node, feed),
             Plan::Unwind(node) => operator::unwind::compile(self, node, required, feed),
             Plan::Join(node) => operator::join::compile(self, node, required),
-            Plan::Apply(node) if node.is_inline() => operator::inline::compile(self, node, required, feed),
             Plan::Apply(node) => operator::apply::compile(self, node, required, feed),
             Plan::Union(node) => operator::union::compile(self, node, required),
             Plan::CallProcedure(node) => operator::call_procedure::compile(self, node, required, feed),
@@ -293,10 +295,6 @@ impl Compiler {
     pub(crate) fn fresh(&mut self) -> Var {
         self.variables += 1;
         Var(self.variables - 1)
-    }
-    /// `required` and the hidden column: what operators that choose their columns must keep.
-    pub(crate) fn with_row(&self, required: VarSet) -> VarSet {
-        required.with(self.row())
     }
     /// Compiles an expression over rows of this layout.
     pub(crate) fn expression(&self, expression: &Expr, layout: &Layout) -> Result<Compiled, ExecuteError> {
@@ -405,7 +403,6 @@ impl Compiler {
         &mut self,
         (inner, demand): (&Plan, NodeDemand),
         (row, argument, ordered): (Var, Layout, bool),
-        required: &VarSet,
     ) -> Result<(PipelineGraph<Rows>, Layout), ExecuteError> {
         let around = (std::mem::take(&mut self.builder), std::mem::take(&mut self.nodes));
         let vertex = self.builder.entry();
@@ -416,7 +413,7 @@ impl Compiler {
         let inside = Inside { scope: ScopeNo::ROOT, row, argument, rows, stated: None };
         let outside = self.inside.replace(inside);
         self.of_side = demand;
-        let stream = self.plan(inner, required);
+        let stream = self.plan(inner);
         self.inside = outside;
         let mut builder = std::mem::replace(&mut self.builder, around.0);
         let nodes = std::mem::replace(&mut self.nodes, around.1);

@@ -134,9 +134,9 @@ impl Execution {
         };
         let run = environment(access, parameters, &options, (ready.effects, ready.dispatch()?));
         let (home, executors) = (Home::fixed(&run), runtime.executors());
-        let (variables, is_profiled) =
-            (statement.variables.len(), statement.mode == plan::statement::Mode::Profile);
-        let compiled = compile::statement(plan, columns, variables, &run, home, executors, is_profiled)?;
+        let physical = (&statement.physical, statement.variables.len());
+        let is_profiled = statement.mode == plan::statement::Mode::Profile;
+        let compiled = compile::statement((plan, columns), physical, &run, home, executors, is_profiled)?;
         let handle = runtime.submit(compiled.graph, options.into_query());
         let rows = ResultStream::new(handle, ready.titles.clone(), compiled.nodes, compiled.node_count, run);
         Ok(rows.with_staged(compiled.staged))

@@ -5,7 +5,7 @@
 //! hands out what arrives. One file under [`operator`] for each plan node, of the same name. There is no second executor.
 //!
 //! Reading order: [`execution`] and [`result`] (what a session calls), [`access`] (what is read, what is written), [`error`],
-//! `compile` with `liveness`, `stream`, `placement` and `demand` (plan to graph), `turn` (what an operator may ask for), `operator` (the operators),
+//! `compile` with `stream`, `placement` and `demand` (plan to graph), `turn` (what an operator may ask for), `operator` (the operators),
 //! `adjacency` (how paths walk the store), [`planning`] (what the planner asks), [`profiling`] (what is told of a plan and its run).
 
 pub mod access;
@@ -19,7 +19,6 @@ pub mod execution;
 pub mod job;
 mod labels;
 mod limits;
-mod liveness;
 mod operator;
 mod placement;
 pub mod planning;

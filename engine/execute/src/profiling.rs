@@ -3,6 +3,7 @@
 use crate::planning::SnapshotPlanning;
 use crate::{NodeProfile, Prepared, searches};
 use plan::explain::{self, OperatorProfile, PlanDescription};
+use plan::physical::Driver;
 use plan::statement::Mode;
 use plan::{Statement, StatementKind};
 use store::Snapshot;
@@ -44,11 +45,9 @@ impl Profiling {
             }
         }
         let told = nodes.iter().enumerate().filter(|(_, node)| !node.told.is_empty());
-        say(
-            &told.map(|(number, node)| (number, node.told.clone())).collect::<Vec<_>>(),
-            &mut text,
-            &mut tree,
-        );
+        let told: Vec<_> = told.map(|(number, node)| (number, node.told.clone())).collect();
+        say("Search", &told, &mut text, &mut tree);
+        say("Choice", &choices(&self.statement), &mut text, &mut tree);
         (text, tree)
     }
 }
@@ -59,8 +58,26 @@ pub fn explain(statement: &Statement, snapshot: &Snapshot, executors: usize) -> 
     let mut text = explain::render(statement, &estimates, None);
     let mut tree = described(statement, &estimates);
     let searches = searches::expected(statement, &estimates, snapshot, executors);
-    say(&searches, &mut text, &mut tree);
+    say("Search", &searches, &mut text, &mut tree);
+    say("Choice", &choices(statement), &mut text, &mut tree);
+    if let StatementKind::Query { .. } = &statement.kind {
+        say("Driver", &[(0, driver(statement))], &mut text, &mut tree);
+    }
     (text, tree)
+}
+
+/// Which driver runs a statement, in words.
+fn driver(statement: &Statement) -> String {
+    let is_first = statement.in_transactions.is_none() && statement.physical.driver() == Driver::Pipeline;
+    match is_first {
+        true => "a pipeline on the asking thread, then executors if it is not over in time".to_string(),
+        false => "executors".to_string(),
+    }
+}
+
+/// For which nodes one of several ways was chosen, and which.
+fn choices(statement: &Statement) -> Vec<(usize, String)> {
+    statement.physical.choices().into_iter().map(|(id, words)| (id, words.to_string())).collect()
 }
 
 fn estimates(statement: &Statement, snapshot: &Snapshot) -> Vec<f64> {
@@ -85,11 +102,11 @@ fn described(statement: &Statement, estimates: &[f64]) -> PlanDescription {
 }
 
 /// Adds what is said of some nodes: below the text, and to the nodes of the tree.
-fn say(told: &[(usize, String)], text: &mut String, tree: &mut PlanDescription) {
+fn say(title: &'static str, told: &[(usize, String)], text: &mut String, tree: &mut PlanDescription) {
     for (number, words) in told {
         text.push_str(&format!("\n{number}: {words}"));
         if let Some(node) = find(tree, *number) {
-            node.arguments.push(("Search", words.clone()));
+            node.arguments.push((title, words.clone()));
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use paths::{DispatchPolicy, Occasion};
 use plan::algebra::ExpandPath;
-use plan::pattern::Selector;
+use plan::physical::Algorithm;
 use plan::{Plan, Statement, StatementKind};
 use store::Snapshot;
 
@@ -23,8 +23,9 @@ pub fn expected(
         let number = next;
         next += 1;
         open.extend(plan.children().into_iter().rev());
+        let chosen = statement.physical.node(number).map(|node| node.algorithm);
         if let Plan::ExpandPath(node) = plan
-            && searches_by_distance(node)
+            && let Some(Algorithm::SearchByDistance { by_executors: true, .. }) = chosen
         {
             let rows = estimates.get(number + 1).copied().unwrap_or(1.0);
             let sources = rows.clamp(1.0, f64::from(u32::MAX)) as usize;
@@ -34,13 +35,6 @@ pub fn expected(
         }
     }
     told
-}
-
-/// As far as the plan tells; whether labels of the ends are looked at is known when it is compiled.
-fn searches_by_distance(node: &ExpandPath) -> bool {
-    let is_one_path = node.selector == Selector::AnyShortest;
-    let each_end_once = is_one_path || (node.distinct_ends && node.edges.is_none());
-    !node.into && node.edge_predicate.is_none() && node.min <= 1 && each_end_once
 }
 
 fn occasion(node: &ExpandPath, sources: usize, snapshot: &Snapshot, workers: usize) -> Occasion {

@@ -6,6 +6,7 @@
 mod support;
 
 use model::Value;
+use plan::physical::Algorithm;
 use plan::{Plan, Var};
 use std::sync::Arc;
 use support::maker::Maker;
@@ -78,7 +79,8 @@ fn check(seed: u64) -> bool {
             show(&draft.plan)
         );
     }
-    draft.plan.any(&mut |plan| matches!(plan, Plan::Apply(node) if node.is_inline()))
+    let is_inline = |id| matches!(whole.physical.node(id).unwrap().algorithm, Algorithm::Inline { .. });
+    (0..whole.physical.len()).any(is_inline)
 }
 
 #[test]

@@ -83,6 +83,7 @@ pub fn lower(text: &str, statement: &ast::Statement) -> Result<Statement, Cypher
         hints: lowerer.hints,
         as_of,
         in_transactions: lowerer.in_transactions.take(),
+        physical: Default::default(),
     })
 }
 

@@ -127,6 +127,7 @@ pub fn lower_with(traversal: &Traversal, wide: &[Name]) -> Option<Lowered> {
         hints: hints.statement,
         as_of: None,
         in_transactions: None,
+        physical: Default::default(),
     };
     Some(Lowered { statement, result })
 }

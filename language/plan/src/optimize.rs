@@ -8,6 +8,7 @@ use crate::error::{PlanError, check};
 use crate::estimate::Known;
 use crate::labels::Named;
 use crate::names::Names;
+use crate::physical::scopes::scopes;
 use crate::rewrite::count_matches::count_matches;
 use crate::rewrite::count_stored::count_stored;
 use crate::rewrite::dedup_frontier::dedup_frontier;
@@ -28,7 +29,6 @@ use crate::rewrite::order_match::order_match;
 use crate::rewrite::prune_columns::prune_columns;
 use crate::rewrite::push_filters::push_filters;
 use crate::rewrite::repeat_frontier::repeat_frontier;
-use crate::rewrite::scopes::scopes;
 use crate::rewrite::seek_edges::seek_edges;
 use crate::rewrite::simplify_paths::simplify_paths;
 use crate::rewrite::split_top_k::split_top_k;
@@ -53,6 +53,7 @@ pub fn optimize(mut statement: Statement, planning: &dyn Planning) -> Result<Sta
     rewrite(plan, &kept, planning, &mut names)?;
     let off = statement.hints.iter().any(|hint| hint == SCOPES_OFF);
     scopes(plan, planning, off);
+    statement.lower();
     Ok(statement)
 }
 

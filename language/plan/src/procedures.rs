@@ -137,6 +137,19 @@ impl Procedure {
     }
 }
 
+/// Does it list what runs or who asks? Such questions are answered at once, also where all the asker's places are taken.
+pub(crate) fn is_listing(name: &str) -> bool {
+    let listings = [
+        "show queries",
+        "show standing queries",
+        "show tenants",
+        "show transactions",
+        "show users",
+        "show current user",
+    ];
+    listings.contains(&name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

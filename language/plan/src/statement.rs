@@ -2,7 +2,9 @@
 
 use crate::algebra::Plan;
 use crate::expr::{Expr, Name, Var};
+use crate::physical::{Physical, lower};
 use model::ValueType;
+use std::sync::Arc;
 
 /// A request, lowered from its language.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,12 +24,20 @@ pub struct Statement {
     pub as_of: Option<Expr>,
     /// `CALL { … } IN TRANSACTIONS`: what is run before the plan of `kind`, which then is only what follows it.
     pub in_transactions: Option<Box<InTransactions>>,
+    /// How its plan runs; empty until it is [lowered](Statement::lower).
+    pub physical: Arc<Physical>,
 }
 
 /// What the hint begins with that says how the sources of searched paths are shared out among executors; its policy follows.
 pub const RECURSIVE: &str = "recursive = ";
 
 impl Statement {
+    /// Chooses how each node of its plan runs: the last step of [`crate::optimize()`]. A plan that is changed later is lowered anew.
+    pub fn lower(&mut self) {
+        if let StatementKind::Query { plan, columns } = &self.kind {
+            self.physical = Arc::new(lower(plan, columns));
+        }
+    }
     /// Does it change the graph?
     pub fn writes(&self) -> bool {
         let own = matches!(&self.kind, StatementKind::Query { plan, .. } if plan.writes());

@@ -13,6 +13,7 @@ use tanglewood_plan::algebra::*;
 use tanglewood_plan::explain::text::Printer;
 use tanglewood_plan::expr::*;
 use tanglewood_plan::pattern::*;
+use tanglewood_plan::physical::Algorithm;
 use tanglewood_plan::scope::*;
 use tanglewood_plan::{AggregateFunction, Function, Plan, StatementKind, estimates, explain};
 
@@ -544,7 +545,8 @@ fn every_node_is_walked_estimated_and_shown() {
     for plan in every_plan() {
         let mut table = Table(NAMES.iter().map(|name| Name::from(*name)).collect());
         table.var("a");
-        let statement = table.query(plan.clone(), &[]);
+        let mut statement = table.query(plan.clone(), &[]);
+        statement.lower();
         let rendered = explain::render(&statement, &estimates(&plan, &figures), None);
         let lines: Vec<&str> = rendered.lines().collect();
         // What lies below is the same for most: the node itself, and how many there are.
@@ -557,14 +559,13 @@ fn every_node_is_walked_estimated_and_shown() {
         assert_eq!(expressions, changed);
         assert_eq!(plan.children().len(), copy.children_mut().len());
         assert_eq!(plan.input().is_some(), copy.input_mut().is_some());
-        let inline = match &plan {
-            Plan::Apply(node) => format!("  inline {}, kept {}", node.is_inline(), node.answers_by_imports()),
-            Plan::Merge(node) => format!("  inline {}", node.is_inline()),
-            _ => String::new(),
+        let algorithm = match statement.physical.node(0).unwrap().algorithm {
+            Algorithm::Usual => String::new(),
+            algorithm => format!("  {algorithm:?}"),
         };
         let _ = writeln!(
             told,
-            "    makes {}; reads {}; yields {}; {expressions} expressions{}{inline}",
+            "    makes {}; reads {}; yields {}; {expressions} expressions{}{algorithm}",
             names(&plan.makes()),
             names(&plan.reads()),
             names(&plan.columns()),

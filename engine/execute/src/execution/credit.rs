@@ -1,13 +1,13 @@
 //! Is a plan tried on the thread that asks, before executors hear of it?
 //!
-//! Idea: a plan that only walks a few steps from looked-up vertices is usually over in microseconds, but a hub or a long list may be
-//! met. So a plan has credit: each run that was over in time earns a little, one that was not costs much, and without credit only one
+//! Idea: a plan whose driver is a pipeline only walks a few steps from looked-up vertices. It is usually over in microseconds, but a hub or a
+//! long list may be met. So a plan has credit: each run that was over in time earns a little, one that was not costs much, and without credit only one
 //! run in [`PROBE_EVERY`] is tried. A statement that writes is tried on its own only, since then what a run left that was not over in time
 //! can be rolled back. Cost: one relaxed counter a run.
 
-use plan::algebra::ApplyKind;
+use plan::physical::Driver;
 use plan::statement::Mode;
-use plan::{Plan, Statement, StatementKind, Wanted};
+use plan::{Statement, StatementKind};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 /// What a plan begins with, and what it can save up at most.
@@ -17,11 +17,6 @@ const COST: i32 = 16;
 /// Without credit, one run in so many is tried all the same: the graph may have changed, or the first runs had to read it from disk. What is
 /// tried in vain costs 200 us then, of sixty-four runs of more than that each.
 const PROBE_EVERY: u32 = 64;
-
-/// Longer walks to ends that are not known are for executors, ...
-const HOPS_MAX: u32 = 2;
-/// ... unless a few of their ends are enough, below a LIMIT or in a test: then the near ones usually are.
-const HOPS_MAX_FEW: u32 = 8;
 
 /// A plan's standing.
 #[derive(Debug)]
@@ -35,10 +30,10 @@ impl Credit {
     /// Of a statement.
     pub fn new(statement: &Statement) -> Credit {
         let is_fit = match &statement.kind {
-            StatementKind::Query { plan, .. } => {
+            StatementKind::Query { .. } => {
                 statement.mode != Mode::Profile
                     && statement.in_transactions.is_none()
-                    && is_short(plan, Wanted::All)
+                    && statement.physical.driver() == Driver::Pipeline
             }
             _ => false,
         };
@@ -59,67 +54,6 @@ impl Credit {
             self.left.store(left + 1, Ordering::Relaxed);
         }
     }
-}
-
-/// Look-ups, steps and short walks, what is made of their rows and written for them, unions and sub-queries of that kind; no scan, no join.
-///
-/// `wanted` is the demand for its rows: the first may be enough.
-fn is_short(plan: &Plan, wanted: Wanted) -> bool {
-    let mut left = vec![(plan, wanted)];
-    while let Some((plan, wanted)) = left.pop() {
-        let hops_max = if wanted.is_few() { HOPS_MAX_FEW } else { HOPS_MAX };
-        let of_input = plan.wanted_of_input(wanted);
-        match plan {
-            Plan::Unit
-            | Plan::Argument(_)
-            | Plan::SeekVertices(_)
-            | Plan::SeekEdges(_)
-            | Plan::SeekIds(_)
-            | Plan::CountStored(_)
-            | Plan::Expand(_)
-            | Plan::Filter(_)
-            | Plan::Extend(_)
-            | Plan::Project(_)
-            | Plan::Aggregate(_)
-            | Plan::Distinct(_)
-            | Plan::Sort(_)
-            | Plan::Skip(_)
-            | Plan::Limit(_)
-            | Plan::Unwind(_)
-            | Plan::Create(_)
-            | Plan::Set(_)
-            | Plan::Delete(_) => {}
-            Plan::CallProcedure(call) if is_listing(&call.name) => {}
-            Plan::ExpandPath(node) if node.into || node.max.is_some_and(|max| max <= hops_max) => {}
-            Plan::Apply(node) if node.is_inline() => left.push((&node.inner, of_each(&node.kind))),
-            Plan::Merge(node) if node.is_inline() => left.push((&node.inner, Wanted::All)),
-            Plan::Union(node) => left.extend([(&node.left, of_input), (&node.right, of_input)]),
-            _ => return false,
-        }
-        left.extend(plan.input().map(|input| (input, of_input)));
-    }
-    true
-}
-
-/// The demand for the inner rows of each row: the first answers a test.
-fn of_each(kind: &ApplyKind) -> Wanted {
-    match kind {
-        ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_) => Wanted::Most(1),
-        _ => Wanted::All,
-    }
-}
-
-/// What lists queries and tenants answers also where all the asker's places are taken.
-fn is_listing(name: &str) -> bool {
-    let listings = [
-        "show queries",
-        "show standing queries",
-        "show tenants",
-        "show transactions",
-        "show users",
-        "show current user",
-    ];
-    listings.contains(&name)
 }
 
 #[cfg(test)]

@@ -141,14 +141,18 @@ impl Ready {
         drop(pipelines);
         let StatementKind::Query { plan, columns } = &statement.kind else { return Ok(None) };
         let home = Home::kept(run.batch_rows);
-        let variables = statement.variables.len();
-        let compiled = compile::statement(plan, columns, variables, run, home.clone(), 1, false)?;
+        if statement.physical.has_scopes() {
+            return Ok(None);
+        }
+        let physical = (&statement.physical, statement.variables.len());
+        let compiled = compile::statement((plan, columns), physical, run, home.clone(), 1, false)?;
         let fixed = compiled.fixed.map(|names| {
             let values = names.into_iter().map(|name| (name.clone(), parameters.get(&name).cloned()));
             values.filter_map(|(name, value)| Some((name, value?))).collect()
         });
         let catalog = snapshot.catalog().clone();
-        let Some(graph) = compiled.graph.into_pipeline(false) else { return Ok(None) };
+        let scoped = || ExecuteError::Plan("a scope stands in a pipeline".to_string());
+        let graph = compiled.graph.into_pipeline(false).ok_or_else(scoped)?;
         let pipeline = Pipeline::new(&Arc::new(graph));
         let (is_kept, fixed) = (fixed.is_some(), fixed.unwrap_or_default());
         Ok(Some(Kept { pipeline, home, catalog, fixed, is_kept }))

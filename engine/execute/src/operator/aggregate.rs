@@ -17,7 +17,6 @@ use model::batch::Carried;
 use model::{Batch, Column, ColumnBuilder, Nulls, Value};
 use parking_lot::Mutex;
 use plan::AggregateFunction;
-use plan::algebra::AggregateCall;
 use std::sync::Arc;
 
 struct Call {
@@ -383,11 +382,6 @@ impl Breaker for Final {
         turn.emit(rows);
         Ok(if end == len { Progress::Done } else { Progress::More })
     }
-}
-
-pub(crate) fn counts_rows_only(node: &plan::algebra::Aggregate) -> bool {
-    let is_row_count = |call: &AggregateCall| call.function == AggregateFunction::CountRows;
-    node.keys.is_empty() && node.aggregates.iter().all(|(_, call)| is_row_count(call))
 }
 
 fn grouping(

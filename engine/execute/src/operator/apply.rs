@@ -15,7 +15,6 @@ use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};
 use crate::demand::{Counters, DemandPort, NodeDemand, RowDemand, Stated};
 use crate::limits::APPLY_INSTANCES_MAX;
-use crate::liveness::VarSet;
 use crate::operator::hold;
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
@@ -26,7 +25,9 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::{Batch, Column, Nulls};
 use parking_lot::Mutex;
+use plan::VarSet;
 use plan::algebra::ApplyKind;
+use plan::physical::Algorithm;
 use plan::scope::{InstanceOrder, OperatorOrder, Scope};
 use plan::{Plan, Wanted};
 use std::collections::VecDeque;
@@ -244,11 +245,6 @@ pub(crate) fn arguments(plan: &Plan) -> usize {
     }
 }
 
-/// Does a plan write, itself or in a sub-query?
-pub(crate) fn writes(plan: &Plan) -> bool {
-    plan.any(&mut |plan| plan.writes_here())
-}
-
 /// The inputs of a node that run in its own scope.
 pub(crate) fn inputs(plan: &Plan) -> Vec<&Plan> {
     match plan {
@@ -279,6 +275,8 @@ pub(crate) struct How<'a> {
     pub(crate) scope: &'a Scope,
     /// The demand for the inner rows.
     pub(crate) inner: NodeDemand,
+    /// The inner plan writes.
+    pub(crate) writes: bool,
     /// Rows of one instance, of which the first opens once all outer rows have come.
     pub(crate) instance_rows: Option<usize>,
 }
@@ -289,11 +287,10 @@ pub(crate) fn open(
     input: Stream,
     inner: &Plan,
     imports: &[plan::Var],
-    inner_required: VarSet,
     how: &How<'_>,
 ) -> Result<Opened, ExecuteError> {
-    let (instance_rows, of_inner, how) = (how.instance_rows, how.inner, how.scope);
-    let eager = writes(inner) || instance_rows.is_some();
+    let How { instance_rows, writes, inner: of_inner, scope: how } = *how;
+    let eager = writes || instance_rows.is_some();
     let row = compiler.fresh();
     let rows = Arc::new(ScopeRows::new(compiler.executors));
     let mut layout = Layout::new(&[row]);
@@ -311,9 +308,7 @@ pub(crate) fn open(
             None => APPLY_INSTANCES_MAX,
             Some(most) => most as usize,
         },
-        instance_rows: instance_rows
-            .or(writes(inner).then_some(1))
-            .or(how.rows.map(|rows| (rows as usize).max(1))),
+        instance_rows: instance_rows.or(writes.then_some(1)).or(how.rows.map(|rows| (rows as usize).max(1))),
         rank: match &how.order {
             InstanceOrder::By(value, descending) => {
                 Some((compiler.expression(value, &input.layout)?, *descending))
@@ -338,12 +333,12 @@ pub(crate) fn open(
     };
     let scope = compiler.builder.scope_with(compiler.options(1).scope, options(how));
     let stream = Stream { vertex, output: 0, layout, parallel, ordered: input.ordered, fans_out: false };
-    let stated = (how.early && !writes(inner)).then_some(1);
+    let stated = (how.early && !writes).then_some(1);
     let inside = Inside { scope, row, argument: stream.clone(), rows: rows.clone(), stated };
     let outside = compiler.inside.replace(inside);
     let answers = compiler.counters(of_inner);
     compiler.of_side = of_inner;
-    let inner = compiler.plan(inner, &inner_required.with([row]));
+    let inner = compiler.plan(inner);
     let options = VertexOptions { port_order: 1, ..compiler.options(2) };
     compiler.inside = outside;
     let outer = Stream { output: argument_count, layout: input.layout, ..stream };
@@ -360,19 +355,15 @@ pub(crate) fn inner_demand(kind: &ApplyKind, demand: NodeDemand) -> NodeDemand {
     })
 }
 
-/// The columns that an Apply adds, as far as they are read above, and those that its inner plan must yield.
-pub(crate) fn added(kind: &ApplyKind, required: &VarSet) -> (Vec<plan::Var>, VarSet) {
+/// The columns that an Apply adds, as far as they are read above.
+pub(crate) fn added(kind: &ApplyKind, required: &VarSet) -> Vec<plan::Var> {
     match kind {
         ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => {
-            let wanted: Vec<_> =
-                columns.iter().copied().filter(|column| required.contains(*column)).collect();
-            (wanted.clone(), wanted.into_iter().collect())
+            columns.iter().copied().filter(|column| required.contains(*column)).collect()
         }
-        ApplyKind::Exists(new) | ApplyKind::Count(new) => (vec![*new], VarSet::new()),
-        ApplyKind::Collect { list, column } => (vec![*list], [*column].into_iter().collect()),
-        ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit | ApplyKind::Repeat(_) => {
-            (Vec::new(), VarSet::new())
-        }
+        ApplyKind::Exists(new) | ApplyKind::Count(new) => vec![*new],
+        ApplyKind::Collect { list, .. } => vec![*list],
+        ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit | ApplyKind::Repeat(_) => Vec::new(),
     }
 }
 
@@ -382,20 +373,23 @@ pub(crate) fn compile(
     required: &VarSet,
     feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    if let ApplyKind::Repeat(repeat) = &node.kind {
-        return super::repeat::compile(compiler, node, repeat, required, feed);
-    }
-    let (new, inner_required) = added(&node.kind, required);
+    let writes = match (compiler.algorithm(), &node.kind) {
+        (Algorithm::Inline { .. }, _) => return super::inline::compile(compiler, node, required, feed),
+        (_, ApplyKind::Repeat(repeat)) => {
+            return super::repeat::compile(compiler, node, repeat, required, feed);
+        }
+        (algorithm, _) => algorithm == (Algorithm::Scope { writes: true }),
+    };
+    let new = added(&node.kind, required);
     let input = compiler.rows(feed)?;
     let ordered = input.ordered;
-    let writes = writes(&node.inner);
     let is_test = matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_));
     let inner = match is_test && node.scope.early && !writes {
         true => NodeDemand::of_each(Stated { number: 0, most: 1 }),
         false => inner_demand(&node.kind, compiler.demand),
     };
-    let how = How { scope: &node.scope, inner, instance_rows: None };
-    let opened = open(compiler, input, &node.inner, &node.imports, inner_required, &how)?;
+    let how = How { scope: &node.scope, inner, writes, instance_rows: None };
+    let opened = open(compiler, input, &node.inner, &node.imports, &how)?;
     let stream = close(compiler, &node.kind, opened, required, &new)?;
     let stream = Stream { ordered, ..stream };
     if writes { hold::attach(compiler, stream) } else { Ok(stream) }

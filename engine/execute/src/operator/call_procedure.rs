@@ -3,11 +3,11 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
-use crate::liveness::VarSet;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try, Turn};
 use expression::Compiled;
 use model::{Batch, Column, ColumnBuilder, Value};
+use plan::VarSet;
 use procedures::{Question, Run, by_name, cheapest_path};
 use std::sync::Arc;
 

@@ -5,11 +5,11 @@ use crate::ExecuteError;
 use crate::adjacency::Walk;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
-use crate::liveness::VarSet;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try, Turn};
 use expression::Compiled;
 use model::{Batch, Column};
+use plan::VarSet;
 use procedures::cheapest_path::{self as search, Ends};
 use std::sync::Arc;
 

@@ -13,10 +13,10 @@ mod trees;
 use self::core::Core;
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::liveness::VarSet;
 use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Here, Progress, Try, Turn};
 use model::{Batch, Column, Nulls};
+use plan::VarSet;
 use plan::algebra;
 use std::sync::Arc;
 

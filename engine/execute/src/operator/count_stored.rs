@@ -4,10 +4,10 @@ use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
 use crate::labels;
-use crate::liveness::VarSet;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try, Turn};
 use model::{Batch, Column, Nulls};
+use plan::VarSet;
 use plan::algebra::{CountStored, Counted};
 use std::sync::Arc;
 

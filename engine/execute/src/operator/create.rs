@@ -3,7 +3,6 @@
 use crate::ExecuteError;
 use crate::access::Counting;
 use crate::compile::Compiler;
-use crate::liveness::VarSet;
 use crate::operator::set::names;
 use crate::operator::write::{self, Dirty, RowWriter};
 use crate::reads::EntityReads;
@@ -11,6 +10,7 @@ use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Try};
 use expression::{Compiled, Layout};
 use model::{Batch, Column, EdgeTypeId, LabelId, Value, VertexId};
+use plan::VarSet;
 use plan::algebra::{CreateEdge, CreateVertex};
 use plan::{Expr, Var};
 use std::sync::Arc;

@@ -4,7 +4,6 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::liveness::VarSet;
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
 use crate::turn::Try;
@@ -13,6 +12,7 @@ use expression::{GroupTable, Layout};
 use model::batch::Carried;
 use model::{Batch, Column, VertexId};
 use plan::Var;
+use plan::VarSet;
 
 /// A set of vertices: a few in a list, more as a bit each; grows with the largest number met.
 #[derive(Clone, Debug, Default)]

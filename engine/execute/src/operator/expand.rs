@@ -9,13 +9,14 @@ use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::labels::LabelCheck;
 use crate::limits::ROWS_PER_LOOK;
-use crate::liveness::VarSet;
 use crate::placement::worked_on;
 use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Here, Progress, Step, Try, Turn};
 use model::{Batch, Column, Direction, EdgeId, EdgeRef, EdgeTypeId, Nulls, VertexId};
 use plan::LabelExpr;
+use plan::VarSet;
 use plan::expr::Name;
+use plan::physical::Algorithm;
 use std::sync::Arc;
 use store::{AdjacencyView, Snapshot};
 
@@ -476,7 +477,6 @@ pub(crate) fn compile(
     required: &VarSet,
     feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    let only_count = compiler.only_count;
     let layout = feed.layout();
     let plan = Arc::new(Plan {
         from: Compiler::position(&layout, node.from)?,
@@ -489,9 +489,7 @@ pub(crate) fn compile(
         loops_twice: node.loops_twice,
     });
     compiler.placed_by = matches!(feed, Feed::Rows(_)).then_some(plan.from);
-    let countable =
-        only_count && !node.into && !node.loops_twice && node.labels.is_any() && compiler.inside.is_none();
-    if countable && !plan.keep_edge && !plan.keep_to {
+    if compiler.algorithm() == Algorithm::CountEdges {
         let make = move || ExpandCount { plan: plan.clone(), bound: None };
         return Ok(compiler.attach_step("Expand", &feed, Default::default(), make));
     }

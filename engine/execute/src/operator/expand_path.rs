@@ -11,7 +11,6 @@ use crate::access::Environment;
 use crate::adjacency::{EdgeCondition, Walk};
 use crate::compile::Compiler;
 use crate::labels::LabelCheck;
-use crate::liveness::VarSet;
 use crate::operator::expand::edge_types;
 use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Here, Progress, Try, Turn};
@@ -19,8 +18,10 @@ use expression::Compiled;
 use model::{Batch, Column, Direction, EdgeTypeId, NO_VERTEX, Nulls, Value, VertexId};
 use paths::Hops;
 use plan::LabelExpr;
+use plan::VarSet;
 use plan::expr::Name;
 use plan::pattern::{PathMode, Selector};
+use plan::physical::Algorithm;
 use std::sync::Arc;
 use store::Snapshot;
 
@@ -332,7 +333,11 @@ pub(crate) fn compile(
         }
         None => None,
     };
-    let mut plan = Expansion {
+    let (by_executors, in_lanes) = match compiler.algorithm() {
+        Algorithm::SearchByDistance { by_executors, in_lanes } => (by_executors, in_lanes),
+        _ => (false, false),
+    };
+    let plan = Expansion {
         from: Compiler::position(&layout, node.from)?,
         to: node.into.then(|| Compiler::position(&layout, node.to)).transpose()?,
         types: node.types.clone(),
@@ -347,15 +352,15 @@ pub(crate) fn compile(
         keep_edges: node.edges.is_some_and(|edges| required.contains(edges)),
         keep_length: node.length.is_some_and(|length| required.contains(length)),
         keep_to: !node.into && required.contains(node.to),
-        shares: false,
+        shares: in_lanes,
     };
-    plan.shares = lanes::fits(&plan) && matches!(&feed, Feed::Rows(stream) if !stream.ordered);
     let plan = Arc::new(plan);
     let mut columns = Vec::new();
     columns.extend(node.edges.filter(|_| plan.keep_edges));
     columns.extend(node.length.filter(|_| plan.keep_length));
     columns.extend(Some(node.to).filter(|_| plan.keep_to));
-    if dispatched::may(compiler, &plan, &feed) {
+    // A kept pipeline has one executor: the thread that asks.
+    if by_executors && !compiler.environment.is_kept() {
         return Ok(dispatched::attach(compiler, &feed, required, &columns, plan));
     }
     let make = move || ExpandPath {

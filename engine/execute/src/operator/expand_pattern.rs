@@ -7,7 +7,6 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::labels::LabelCheck;
-use crate::liveness::VarSet;
 use crate::operator::expand::edge_types;
 use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
@@ -18,6 +17,7 @@ use model::{Batch, Column, Direction, EdgeId, EdgeTypeId, NO_VERTEX, Nulls, Valu
 use parking_lot::Mutex;
 use paths::{Choice, Part, PathPattern, PatternGraph, PatternPath, PatternSearch, Work};
 use plan::LabelExpr;
+use plan::VarSet;
 use plan::algebra::{PathChoice, PatternPart};
 use plan::expr::{Expr, Name, Var};
 use plan::pattern::PathMode;

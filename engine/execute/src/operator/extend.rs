@@ -2,12 +2,12 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::liveness::VarSet;
 use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Step, Try};
 use expression::Compiled;
 use model::Batch;
+use plan::VarSet;
 use std::sync::Arc;
 
 #[derive(Clone)]

@@ -12,13 +12,13 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::demand::NodeDemand;
-use crate::liveness::VarSet;
 use crate::operator::{apply, hold, unwind};
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
 use dataflow::{Context, Flow, Operator, Outcome};
-use plan::Plan;
+use plan::VarSet;
 use plan::algebra::ApplyKind;
+use plan::physical::Algorithm;
 
 /// Hands every batch on twice.
 struct Tee;
@@ -29,11 +29,6 @@ impl Operator<Rows> for Tee {
         context.send_to(1, Rows(batch));
         Ok(Flow::Ready)
     }
-}
-
-/// Is the body a single clause?
-fn is_single(body: &Plan) -> bool {
-    matches!(apply::inputs(body).as_slice(), [Plan::Argument(_) | Plan::Unit])
 }
 
 pub(crate) fn compile(
@@ -53,10 +48,11 @@ pub(crate) fn compile(
     let needed: VarSet = imports.iter().copied().chain([node.variable]).collect();
     let elements = unwind::attach(compiler, &Feed::Rows(elements), &node.list, node.variable, &needed)?;
     let imports: Vec<_> = imports.into_iter().chain([node.variable]).collect();
-    let instance_rows = if is_single(&node.body) { usize::MAX } else { 1 };
+    let instance_rows = if compiler.algorithm() == Algorithm::AllElements { usize::MAX } else { 1 };
     let scope = plan::scope::Scope::default();
-    let how = apply::How { scope: &scope, inner: NodeDemand::default(), instance_rows: Some(instance_rows) };
-    let opened = apply::open(compiler, elements, &node.body, &imports, VarSet::new(), &how)?;
+    let (inner, instance_rows) = (NodeDemand::default(), Some(instance_rows));
+    let how = apply::How { scope: &scope, inner, writes: true, instance_rows };
+    let opened = apply::open(compiler, elements, &node.body, &imports, &how)?;
     let done = apply::close(compiler, &ApplyKind::Unit, opened, &VarSet::new(), &[])?;
     Ok(hold::attach_both(compiler, rows, Some(done)))
 }

@@ -11,13 +11,14 @@ use crate::access::Environment;
 use crate::adjacency::Walk;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
-use crate::liveness::VarSet;
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try, Turn};
 use dataflow::Context;
 use expression::Compiled;
 use model::{Batch, Column};
+use plan::VarSet;
+use plan::physical::Algorithm;
 use procedures::Question;
 use procedures::running::{Helper, Output, Running};
 use procedures::settings::Settings;
@@ -127,10 +128,8 @@ pub(crate) fn compile(
 ) -> Result<Stream, ExecuteError> {
     let mut feed = feed;
     // The asking thread is one executor, and so has a scope's instance; and who wants rows in order gets those of one row after those of another.
-    let is_alone = compiler.executors == 1
-        || compiler.inside.is_some()
-        || compiler.environment.is_kept()
-        || matches!(&feed, Feed::Rows(stream) if stream.ordered);
+    let is_alone =
+        compiler.executors == 1 || compiler.environment.is_kept() || compiler.algorithm() == Algorithm::Alone;
     if let (Feed::Unit, false) = (&feed, is_alone) {
         // Twins that are called for help must not begin by themselves, as leaves do. The row is that of the node below.
         let here = compiler.current;

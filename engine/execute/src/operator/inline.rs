@@ -14,14 +14,15 @@ use crate::ExecuteError;
 use crate::columns::piece;
 use crate::compile::Compiler;
 use crate::demand::{DemandPort, NodeDemand, RowDemand, Stated, number};
-use crate::liveness::VarSet;
 use crate::operator::apply::{added, inner_demand};
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Try};
 use dataflow::{Context, Flow, Operator, Outcome, Pipeline};
 use model::{Batch, Column, Nulls, Value};
+use plan::VarSet;
 use plan::algebra::{Apply, ApplyKind};
+use plan::physical::Algorithm;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -387,7 +388,8 @@ pub(crate) fn compile(
     required: &VarSet,
     feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    let (new, inner_required) = added(&node.kind, required);
+    let new = added(&node.kind, required);
+    let may_keep = compiler.algorithm() == (Algorithm::Inline { keeps_answers: true });
     let input = compiler.rows(feed)?;
     let asks_one = matches!(node.kind, ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_));
     let is_test = asks_one && node.scope.early;
@@ -399,7 +401,7 @@ pub(crate) fn compile(
     } else {
         inner_demand(&node.kind, compiler.demand)
     };
-    let inner = SubQuery::compile(compiler, (&node.inner, of_inner), &node.imports, &input, inner_required)?;
+    let inner = SubQuery::compile(compiler, (&node.inner, of_inner), &node.imports, &input)?;
     let columns = match &node.kind {
         ApplyKind::Inner(_) | ApplyKind::Optional(_) => new.clone(),
         ApplyKind::Collect { column, .. } => vec![*column],
@@ -417,7 +419,7 @@ pub(crate) fn compile(
         is_test,
         together: node.scope.rows.map_or(u32::MAX, |rows| rows.max(1)) as usize,
         hands_on,
-        keeps_answers: !hands_on && !demand.is_by_row() && node.answers_by_imports(),
+        keeps_answers: !hands_on && !demand.is_by_row() && may_keep,
         inner,
     });
     let environment = compiler.environment.clone();

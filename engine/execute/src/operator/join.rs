@@ -11,7 +11,6 @@ use crate::ExecuteError;
 use crate::columns::Gathering;
 use crate::compile::Compiler;
 use crate::demand::DemandPort;
-use crate::liveness::VarSet;
 use crate::rows::Rows;
 use crate::stream::Stream;
 use dataflow::{Context, Flow, Operator, Outcome, VertexOptions};
@@ -22,6 +21,8 @@ use model::batch::Carried;
 use model::compare::equals;
 use model::{Batch, Column, Value};
 use parking_lot::Mutex;
+use plan::VarSet;
+use plan::physical::Algorithm;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -360,10 +361,9 @@ fn columns(
 fn collect(
     compiler: &mut Compiler,
     node: &plan::algebra::Join,
-    below: &VarSet,
 ) -> Result<(Stream, Arc<Built>), ExecuteError> {
     let inside = compiler.inside.take();
-    let build = compiler.plan(&node.build, below);
+    let build = compiler.plan(&node.build);
     let built = Arc::<Built>::default();
     let build = build.inspect(|build| {
         let options = VertexOptions { create_if_empty: true, ..compiler.options(1) };
@@ -380,19 +380,19 @@ pub(crate) fn compile(
     node: &plan::algebra::Join,
     required: &VarSet,
 ) -> Result<Stream, ExecuteError> {
-    let once = node.once && compiler.inside.is_some();
-    let below = required.clone().with(node.on.iter().copied());
+    let algorithm = compiler.algorithm();
+    let once = algorithm == Algorithm::BuildOnce;
     // Inside a scope each instance builds its own table, unless one is made for all; outside, the twins share one.
     let (build, shared) = if once {
-        let (build, built) = collect(compiler, node, &below)?;
+        let (build, built) = collect(compiler, node)?;
         (build, Some(built))
     } else {
-        let below = compiler.with_row(below.clone());
         compiler.of_side = compiler.demand.of_whole();
-        (compiler.plan(&node.build, &below)?, compiler.inside.is_none().then(Arc::<Built>::default))
+        let is_shared = algorithm == Algorithm::BuildShared;
+        (compiler.plan(&node.build)?, is_shared.then(Arc::<Built>::default))
     };
     compiler.of_side = compiler.demand.thinned();
-    let probe = compiler.plan(&node.probe, &compiler.with_row(below))?;
+    let probe = compiler.plan(&node.probe)?;
     let (joining, layout) = columns(compiler, node, (&build, &probe), once, required)?;
     let demand = compiler.demand_port(&probe.layout);
     let plan = Arc::new(joining);

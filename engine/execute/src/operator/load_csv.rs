@@ -6,13 +6,13 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
-use crate::liveness::VarSet;
 use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try, Turn};
 use expression::{Compiled, EvalError};
 use flate2::read::MultiGzDecoder;
 use model::{Batch, Column, Value};
+use plan::VarSet;
 use records::Records;
 use std::io::{BufRead, BufReader};
 use std::path::{Component, Path, PathBuf};

@@ -16,7 +16,6 @@ use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};
 use crate::demand::number;
 use crate::limits::MERGE_ROWS_MAX;
-use crate::liveness::VarSet;
 use crate::operator::apply::{self, ScopeRows};
 use crate::operator::create::{Created, Creation, Shape};
 use crate::operator::hold;
@@ -31,9 +30,10 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::compare::GroupKey;
 use model::{Batch, Column, Nulls, Value};
-use plan::algebra::{CreateEdge, CreateVertex, SetItem};
+use plan::VarSet;
+use plan::physical::Algorithm;
 use plan::{Expr, Var};
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -294,32 +294,6 @@ impl Operator<Rows> for MergeClose {
     }
 }
 
-/// Property keys and labels that the pattern matches by.
-fn keys<'a>(vertices: &'a [CreateVertex], edges: &'a [CreateEdge]) -> Option<HashSet<&'a str>> {
-    let maps =
-        vertices.iter().map(|vertex| &vertex.properties).chain(edges.iter().map(|edge| &edge.properties));
-    let mut keys = HashSet::new();
-    for map in maps.flatten() {
-        let Expr::Map(entries) = map else { return None };
-        keys.extend(entries.iter().map(|(key, _)| &**key));
-    }
-    Some(keys)
-}
-
-/// May rows be matched in batches?
-fn is_batched(node: &plan::algebra::Merge) -> bool {
-    let Some(keys) = keys(&node.vertices, &node.edges) else { return false };
-    let harmless = |item: &SetItem| match item {
-        SetItem::Property(_, key, _) => !keys.contains(&**key),
-        SetItem::AddLabels(..) => true,
-        SetItem::DynamicProperty(..)
-        | SetItem::Properties { .. }
-        | SetItem::RemoveLabels(..)
-        | SetItem::DynamicLabels { .. } => false,
-    };
-    node.on_create.iter().chain(&node.on_match).all(harmless)
-}
-
 fn pattern(node: &plan::algebra::Merge) -> Vec<Var> {
     let vertices = node.vertices.iter().map(|vertex| vertex.variable);
     vertices.chain(node.edges.iter().map(|edge| edge.variable)).collect()
@@ -333,7 +307,7 @@ pub(crate) fn compile(
 ) -> Result<Stream, ExecuteError> {
     compiler.transaction()?;
     let input = compiler.rows(feed)?;
-    if node.is_inline() {
+    if matches!(compiler.algorithm(), Algorithm::Match { inline: true, .. }) {
         return inline::compile(compiler, node, required, &input);
     }
     let open = compiler.options(1);
@@ -379,8 +353,7 @@ fn inside(
     let scope = compiler.builder.scope(compiler.options(1).scope);
     let inside = Inside { scope, row, argument: argument.clone(), rows: rows.clone(), stated: None };
     let outside = compiler.inside.replace(inside);
-    let required: VarSet = pattern(node).into_iter().chain([row]).collect();
-    let inner = compiler.plan(&node.inner, &required);
+    let inner = compiler.plan(&node.inner);
     let options = VertexOptions { port_order: 1, must_finish: true, ..compiler.options(2) };
     compiler.inside = outside;
     Ok((inner?, options))
@@ -411,7 +384,8 @@ fn merging(
         whole.push(*path);
     }
     let (carry, layout) = compiler.carry(&whole, required);
-    let batched = creation.is_simple() && is_batched(node);
+    let batched = matches!(compiler.algorithm(), Algorithm::Match { batched: true, .. });
+    debug_assert!(!batched || creation.is_simple(), "only simple patterns are matched many rows at once");
     let merging = Merging {
         imports: positions(&node.imports, outer)?,
         arguments: apply::arguments(&node.inner),

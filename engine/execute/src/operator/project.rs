@@ -2,7 +2,6 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::liveness::VarSet;
 use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Step, Try};
@@ -10,6 +9,7 @@ use dataflow::watch::Hold;
 use expression::{Compiled, Layout};
 use model::Batch;
 use model::batch::Carried;
+use plan::VarSet;
 use std::sync::Arc;
 
 #[derive(Clone)]

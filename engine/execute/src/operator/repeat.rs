@@ -16,12 +16,11 @@
 //! Where the plan says so and the body takes row by row, the loop is *wide*: a round spans all executors, rows of it go to who has less to do,
 //! and ends that were met are remembered once for all. There RepeatOpen keeps the rows in a table, and the number of a row says on which executor its round began.
 
-use super::apply::{arguments, options, writes};
+use super::apply::{arguments, options};
 use super::distinct::Distinct;
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};
 use crate::demand::number;
-use crate::liveness::VarSet;
 use crate::operator::apply::{ScopeRows, inner_demand};
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
@@ -32,8 +31,9 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::{Batch, Column, Nulls};
 use parking_lot::Mutex;
-use plan::Plan;
-use plan::algebra::{Apply, ApplyKind, Repeat};
+use plan::VarSet;
+use plan::algebra::{Apply, Repeat};
+use plan::physical::Algorithm;
 use plan::scope::InstanceOrder;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -307,21 +307,6 @@ impl Operator<Rows> for RepeatEnd {
     }
 }
 
-/// Does a body take row by row, so that its rows may be worked on anywhere? What is inside its own sub-queries stays with their rows.
-fn takes_row_by_row(body: &Plan) -> bool {
-    match body {
-        Plan::Argument(_) => true,
-        Plan::Expand(_) | Plan::Filter(_) | Plan::Extend(_) | Plan::Project(_) => {
-            body.input().is_some_and(takes_row_by_row)
-        }
-        Plan::Apply(node) => {
-            let is_plain = !matches!(node.kind, ApplyKind::Repeat(_)) && !writes(&node.inner);
-            is_plain && takes_row_by_row(&node.input)
-        }
-        _ => false,
-    }
-}
-
 pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &Apply,
@@ -346,8 +331,7 @@ pub(crate) fn compile(
     });
     let parallel = compiler.connect(&input, enter, 0);
     let scope = ScopeOptions { kind: ScopeKind::Loop, ..options(&node.scope) };
-    let wide = node.scope.wide && compiler.executors > 1 && compiler.inside.is_none();
-    let wide = wide && !node.scope.order.eq(&InstanceOrder::Dfs) && takes_row_by_row(&node.inner);
+    let wide = compiler.executors > 1 && compiler.algorithm() == (Algorithm::Loop { wide: true });
     let scope = ScopeOptions { instances_max: node.scope.instances_max, wide, ..scope };
     let scope = compiler.builder.scope_with(compiler.options(1).scope, scope);
     let end = compiler.vertex("RepeatEnd", compiler.options(1), || RepeatEnd);
@@ -383,7 +367,7 @@ pub(crate) fn compile(
     let outside = compiler.inside.replace(inside);
     let around = std::mem::replace(&mut compiler.wide, wide.then_some(scope));
     compiler.of_side = inner_demand(&node.kind, compiler.demand);
-    let inner = compiler.plan(&node.inner, &[row, repeat.next].into_iter().collect());
+    let inner = compiler.plan(&node.inner);
     let merges = repeat.distinct && layout.len() == 1;
     let gives_rows = !merges && !wide;
     let options_of_turn = compiler.options(1 + usize::from(gives_rows)).in_scope(scope);

@@ -5,13 +5,13 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
-use crate::liveness::VarSet;
 use crate::operator::index_lookup::{Found, Lookup, expressions, lookup};
 use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try, Turn};
 use model::schema::{IndexId, SchemaTarget};
 use model::{Batch, Column, Direction, EdgeRef, Nulls, VertexId};
+use plan::VarSet;
 use plan::algebra;
 use std::sync::Arc;
 

@@ -3,12 +3,12 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
-use crate::liveness::VarSet;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try, Turn};
 use expression::Compiled;
 use model::batch::Carried;
 use model::{Batch, Column, Nulls, Value, VertexId};
+use plan::VarSet;
 use std::sync::Arc;
 
 struct SeekIds {

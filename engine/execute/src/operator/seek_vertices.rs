@@ -5,13 +5,13 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
-use crate::liveness::VarSet;
 use crate::operator::index_lookup::{Found, Lookup, expressions, lookup};
 use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try, Turn};
 use model::schema::{IndexId, SchemaTarget};
 use model::{Batch, Column, Nulls, VertexId};
+use plan::VarSet;
 use std::sync::Arc;
 
 /// Vertices taken from a range in one slice of work.

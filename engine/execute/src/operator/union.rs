@@ -7,8 +7,7 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::demand::NodeDemand;
-use crate::liveness::VarSet;
-use crate::operator::{apply, distinct};
+use crate::operator::distinct;
 use crate::rows::Rows;
 use crate::stream::Stream;
 use crate::turn::{Here, Step, Stepping, Try};
@@ -16,6 +15,8 @@ use dataflow::{Context, Flow, Operator, Outcome, VertexOptions};
 use expression::Layout;
 use model::Batch;
 use plan::Plan;
+use plan::VarSet;
+use plan::physical::Algorithm;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -54,7 +55,6 @@ fn second_after(
     compiler: &mut Compiler,
     first: Stream,
     (second, writes, of_second): (&Plan, bool, NodeDemand),
-    required: &VarSet,
 ) -> Result<(Stream, Stream), ExecuteError> {
     let leaves = Arc::new(AtomicUsize::new(0));
     let counted = leaves.clone();
@@ -65,7 +65,7 @@ fn second_after(
     let leaf = Stream { output: 1, layout: Layout::default(), ordered: false, fans_out: false, ..first };
     let outside = compiler.after.replace(leaf);
     compiler.of_side = of_second;
-    let second = compiler.plan(second, required);
+    let second = compiler.plan(second);
     let after = std::mem::replace(&mut compiler.after, outside);
     counted.store(after.map_or(0, |after| after.output - 1), Ordering::Relaxed);
     Ok((first, second?))
@@ -89,24 +89,19 @@ pub(crate) fn compile(
     // Distinct compares every column; without it only those that are read above are carried.
     let wanted: Vec<_> =
         node.columns.iter().filter(|(to, _, _)| node.distinct || required.contains(*to)).collect();
-    let left_needs = compiler.with_row(wanted.iter().map(|(_, left, _)| *left).collect());
-    let right_needs = compiler.with_row(wanted.iter().map(|(_, _, right)| *right).collect());
+    let algorithm = compiler.algorithm();
     compiler.of_side = of_branch(compiler.demand, node.distinct);
-    let mut left = compiler.plan(&node.left, &left_needs)?;
-    // A union that a rewrite made passes its columns on under their own names.
-    let in_order = node.columns.is_empty() || node.columns.iter().any(|(to, left, _)| to != left);
-    let writes = apply::writes(&node.left) || apply::writes(&node.right);
-    let right = match compiler.inside.is_none() && (writes || in_order) {
-        true => {
-            let of_second = of_branch(compiler.demand, node.distinct);
-            let (first, right) =
-                second_after(compiler, left, (&node.right, writes, of_second), &right_needs)?;
+    let mut left = compiler.plan(&node.left)?;
+    let of_second = of_branch(compiler.demand, node.distinct);
+    let right = match algorithm {
+        Algorithm::SecondAfter { writes } => {
+            let (first, right) = second_after(compiler, left, (&node.right, writes, of_second))?;
             left = first;
             right
         }
-        false => {
-            compiler.of_side = of_branch(compiler.demand, node.distinct);
-            compiler.plan(&node.right, &right_needs)?
+        _ => {
+            compiler.of_side = of_second;
+            compiler.plan(&node.right)?
         }
     };
     let mut layout = Layout::default();
@@ -119,7 +114,7 @@ pub(crate) fn compile(
     }
     let union = Union { picks: [from_left.into(), from_right.into()] };
     let environment = compiler.environment.clone();
-    let port_order = usize::from(in_order && compiler.inside.is_some());
+    let port_order = usize::from(algorithm == Algorithm::SecondWaits);
     let options = VertexOptions { port_order, ..compiler.options(2) };
     let vertex = compiler
         .vertex("Union", options, move || Stepping { step: union.clone(), here: Here::new(&environment) });

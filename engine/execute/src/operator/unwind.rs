@@ -4,7 +4,6 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
-use crate::liveness::VarSet;
 use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Here, Progress, Try, Turn};
@@ -12,6 +11,7 @@ use expression::Compiled;
 use expression::{Counting, counting};
 use model::batch::Carried;
 use model::{Batch, Column, ColumnBuilder, Nulls, Value};
+use plan::VarSet;
 use plan::{Expr, Function, Var};
 use std::sync::Arc;
 

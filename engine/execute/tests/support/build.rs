@@ -170,7 +170,7 @@ pub fn seek(input: Plan, vertex: u32, label: &str, key: &str, seek: Seek) -> Pla
 
 /// A statement that runs this plan and returns these columns.
 pub fn statement(plan: Plan, columns: &[Var]) -> Statement {
-    Statement {
+    let mut statement = Statement {
         kind: StatementKind::Query {
             plan,
             columns: columns.iter().map(|column| (format!("c{}", column.0).into(), *column)).collect(),
@@ -181,7 +181,10 @@ pub fn statement(plan: Plan, columns: &[Var]) -> Statement {
         hints: Vec::new(),
         as_of: None,
         in_transactions: None,
-    }
+        physical: Default::default(),
+    };
+    statement.lower();
+    statement
 }
 
 /// Makes an index without a name.

@@ -129,6 +129,7 @@ impl Lowerer<'_> {
             hints: Vec::new(),
             as_of: None,
             in_transactions: None,
+            physical: Default::default(),
         }
     }
 

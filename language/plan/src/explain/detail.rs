@@ -4,9 +4,10 @@ use super::text::{Printer, labels};
 use crate::algebra::*;
 use crate::expr::{Expr, LabelExpr, Name, Var};
 use crate::pattern::{PathMode, Selector};
+use crate::physical::Algorithm;
 use model::Direction;
 
-pub(super) fn detail(plan: &Plan, print: &Printer<'_>) -> String {
+pub(super) fn detail(plan: &Plan, algorithm: Algorithm, print: &Printer<'_>) -> String {
     match plan {
         Plan::Unit => String::new(),
         Plan::Argument(columns) => print.vars(columns),
@@ -56,7 +57,7 @@ pub(super) fn detail(plan: &Plan, print: &Printer<'_>) -> String {
         Plan::Unwind(node) => format!("{} AS {}", print.expr(&node.list), print.var(node.variable)),
         Plan::Join(node) if node.once => format!("{}, built once", print.vars(&node.on)),
         Plan::Join(node) => print.vars(&node.on),
-        Plan::Apply(node) => apply(node, print),
+        Plan::Apply(node) => apply(node, algorithm, print),
         Plan::Union(node) => {
             let each = node.columns.iter().map(|(out, ..)| *out).collect::<Vec<_>>();
             print.vars(&each)
@@ -256,7 +257,7 @@ fn sort(node: &Sort, print: &Printer<'_>) -> String {
     }
 }
 
-fn apply(node: &Apply, print: &Printer<'_>) -> String {
+fn apply(node: &Apply, algorithm: Algorithm, print: &Printer<'_>) -> String {
     let columns = match &node.kind {
         ApplyKind::Inner(columns) | ApplyKind::Optional(columns) => print.vars(columns),
         ApplyKind::Exists(var) | ApplyKind::Count(var) => print.var(*var),
@@ -264,7 +265,7 @@ fn apply(node: &Apply, print: &Printer<'_>) -> String {
         ApplyKind::Repeat(repeat) => super::scope::rounds(repeat, print),
         ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit => String::new(),
     };
-    let scope = super::scope::detail(&node.scope, node.is_inline(), print);
+    let scope = super::scope::detail(&node.scope, algorithm, print);
     let both = [columns, scope];
     both.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("  ")
 }

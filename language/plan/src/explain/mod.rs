@@ -11,6 +11,7 @@ pub mod text;
 
 use crate::algebra::{ApplyKind, Plan};
 use crate::expr::Name;
+use crate::physical::{Algorithm, Physical};
 use crate::statement::{Statement, StatementKind};
 
 pub use render::render;
@@ -72,39 +73,54 @@ pub struct OperatorProfile {
 
 /// The operators of a plan in pre-order; `variables` is the statement's table.
 pub fn nodes(plan: &Plan, variables: &[Name]) -> Vec<Node> {
+    listed(plan, variables, &Physical::default())
+}
+
+/// Likewise, with what was chosen for them.
+fn listed(plan: &Plan, variables: &[Name], physical: &Physical) -> Vec<Node> {
     let mut listed = Vec::new();
-    list(plan, variables, 0, &mut listed);
+    list(plan, (variables, physical), 0, &mut listed);
     listed
 }
 
-fn list(plan: &Plan, variables: &[Name], depth: usize, listed: &mut Vec<Node>) {
-    let detail = shorten(detail::detail(plan, &text::Printer { variables }));
+fn list(plan: &Plan, of: (&[Name], &Physical), depth: usize, listed: &mut Vec<Node>) {
+    let detail = detail_of(plan, of, listed.len());
     listed.push(Node { number: listed.len(), name: name(plan), detail, depth });
     for child in plan.children() {
-        list(child, variables, depth + 1, listed)
+        list(child, of, depth + 1, listed)
     }
+}
+
+fn detail_of(plan: &Plan, (variables, physical): (&[Name], &Physical), number: usize) -> String {
+    let algorithm = physical.node(number).map_or(Algorithm::Usual, |node| node.algorithm);
+    shorten(detail::detail(plan, algorithm, &text::Printer { variables }))
 }
 
 /// The plan of a query as a tree; none for other statements. `estimates` are expected rows in pre-order, and may be empty.
 pub fn describe(statement: &Statement, estimates: &[f64]) -> Option<PlanDescription> {
     let StatementKind::Query { plan, .. } = &statement.kind else { return None };
-    Some(describe_plan(plan, &statement.variables, estimates, &mut 0))
+    Some(describe_plan(plan, (&statement.variables, &statement.physical), estimates, &mut 0))
 }
 
-fn describe_plan(plan: &Plan, variables: &[Name], estimates: &[f64], next: &mut usize) -> PlanDescription {
+fn describe_plan(
+    plan: &Plan,
+    of: (&[Name], &Physical),
+    estimates: &[f64],
+    next: &mut usize,
+) -> PlanDescription {
     let number = *next;
     *next += 1;
-    let detail = shorten(detail::detail(plan, &text::Printer { variables }));
+    let detail = detail_of(plan, of, number);
     let mut arguments = Vec::new();
     if !detail.is_empty() {
         arguments.push(("Details", detail))
     }
     let named = |name: &Name| !name.starts_with(' ');
-    let columns = plan.columns().into_iter().filter_map(|var| variables.get(var.0 as usize));
+    let columns = plan.columns().into_iter().filter_map(|var| of.0.get(var.0 as usize));
     let identifiers = columns.filter(|name| named(name)).map(|name| name.to_string()).collect();
     let estimated_rows = estimates.get(number).copied();
     let below = plan.children().into_iter();
-    let children = below.map(|child| describe_plan(child, variables, estimates, next)).collect();
+    let children = below.map(|child| describe_plan(child, of, estimates, next)).collect();
     PlanDescription {
         number,
         name: name(plan),

@@ -1,6 +1,6 @@
 //! The plan as a table: one operator a line, indented below the one that reads it.
 
-use super::{NodeProfile, nodes};
+use super::{NodeProfile, listed};
 use crate::statement::{Statement, StatementKind};
 
 /// A column of the table.
@@ -12,27 +12,27 @@ struct Column {
 
 /// The plan of a query as text; empty for other statements.
 ///
-/// `estimates` and `profile` are figures by node number (see [`nodes`]); without a profile only estimates are shown.
+/// `estimates` and `profile` are figures by node number (see [`super::nodes`]); without a profile only estimates are shown.
 pub fn render(statement: &Statement, estimates: &[f64], profile: Option<&[NodeProfile]>) -> String {
     let StatementKind::Query { plan, .. } = &statement.kind else { return String::new() };
-    let listed = nodes(plan, &statement.variables);
+    let operators = listed(plan, &statement.variables, &statement.physical);
     let name = |node: &super::Node| format!("{}{}", "  ".repeat(node.depth), node.name);
     let estimate =
         |node: &super::Node| estimates.get(node.number).map_or(String::new(), |rows| figure(*rows));
     let column = |title, right, cells| Column { title, cells, right };
     let mut columns = vec![
-        column("operator", false, listed.iter().map(name).collect()),
-        column("estimated rows", true, listed.iter().map(estimate).collect()),
+        column("operator", false, operators.iter().map(name).collect()),
+        column("estimated rows", true, operators.iter().map(estimate).collect()),
     ];
     if let Some(profile) = profile {
         let at = |number: usize| profile.get(number).copied().unwrap_or_default();
         let total: u64 = profile.iter().map(|node| node.time_nanos).sum();
-        let each = || listed.iter().map(|node| at(node.number));
+        let each = || operators.iter().map(|node| at(node.number));
         columns.push(column("rows", true, each().map(|node| node.rows.to_string()).collect()));
         columns.push(column("time", true, each().map(|node| time(node.time_nanos)).collect()));
         columns.push(column("share", true, each().map(|node| share(node.time_nanos, total)).collect()));
     }
-    columns.push(column("details", false, listed.iter().map(|node| node.detail.clone()).collect()));
+    columns.push(column("details", false, operators.iter().map(|node| node.detail.clone()).collect()));
     table(&columns)
 }
 

@@ -2,6 +2,7 @@
 
 use super::text::Printer;
 use crate::algebra::Repeat;
+use crate::physical::Algorithm;
 use crate::scope::{InstanceOrder, Scope, ScopeReason};
 
 /// From where to where, and how often.
@@ -11,8 +12,8 @@ pub(super) fn rounds(repeat: &Repeat, print: &Printer<'_>) -> String {
     format!("({to}) by {}..{} times {at} to {next}{once}", repeat.min, repeat.max)
 }
 
-/// Empty for the usual; `inline`: within one operator, one instance after another.
-pub(super) fn detail(scope: &Scope, inline: bool, print: &Printer<'_>) -> String {
+/// Empty for the usual.
+pub(super) fn detail(scope: &Scope, algorithm: Algorithm, print: &Printer<'_>) -> String {
     if scope.reason == ScopeReason::Usual {
         return String::new();
     }
@@ -25,7 +26,8 @@ pub(super) fn detail(scope: &Scope, inline: bool, print: &Printer<'_>) -> String
     let early = if scope.early { "" } else { "off, " };
     let rows = scope.rows.map_or("a batch".to_string(), |rows| format!("{rows} rows"));
     let most = scope.instances_max.map_or(String::new(), |most| format!(" max {most}"));
-    let wide = if scope.wide { " wide" } else { "" };
+    let wide = if algorithm == (Algorithm::Loop { wide: true }) { " wide" } else { "" };
+    let inline = matches!(algorithm, Algorithm::Inline { .. });
     let order = if inline { "inline".to_string() } else { format!("{order}/{}{most}{wide}", scope.within) };
     format!("scope {early}{rows} {order}: {}", scope.reason)
 }

@@ -8,7 +8,7 @@
 
 use crate::algebra::*;
 use crate::estimate::{Known, known, work};
-use crate::rewrite::scopes::TINY_WORK;
+use crate::physical::scopes::TINY_WORK;
 use crate::statistics::Planning;
 
 /// Searches from more rows than these are likely to meet the same ends.

@@ -23,7 +23,6 @@ pub(crate) mod order_match;
 pub(crate) mod prune_columns;
 pub(crate) mod push_filters;
 pub(crate) mod repeat_frontier;
-pub(crate) mod scopes;
 pub(crate) mod seek_edges;
 pub(crate) mod simplify_paths;
 pub(crate) mod split_top_k;

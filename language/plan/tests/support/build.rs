@@ -30,6 +30,7 @@ impl Table {
             hints: Vec::new(),
             as_of: None,
             in_transactions: None,
+            physical: Default::default(),
         }
     }
 }

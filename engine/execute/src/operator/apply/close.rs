@@ -5,7 +5,6 @@ use crate::ExecuteError;
 use crate::columns::{concatenate, piece};
 use crate::compile::Compiler;
 use crate::demand::{Counters, RowDemand, number};
-use crate::liveness::VarSet;
 use crate::rows::Rows;
 use crate::stream::Stream;
 use crate::turn::Try;
@@ -14,6 +13,7 @@ use expression::Layout;
 use model::batch::Carried;
 use model::{Batch, Column, Nulls, Value};
 use plan::Var;
+use plan::VarSet;
 use plan::algebra::ApplyKind;
 use std::sync::Arc;
 

@@ -19,7 +19,6 @@ use dataflow::{Context, Flow, Operator, Outcome};
 use model::{Batch, Column, EdgeId, NO_VERTEX, Nulls, Value, VertexId};
 use parking_lot::Mutex;
 use paths::{Answers, DispatchPolicy, Dispatcher, Keep, Occasion, Turn, Work, Worker};
-use plan::pattern::{PathMode, Selector};
 use std::sync::Arc;
 
 /// Edges one slice visits between two looks at the clock: some tens of microseconds.
@@ -84,14 +83,6 @@ pub(super) struct Dispatched {
     lengths: Vec<i64>,
     /// Lists of edges.
     paths: Vec<Value>,
-}
-
-/// Do searches by distance answer what is asked, whatever the rows?
-pub(super) fn fits(plan: &Expansion) -> bool {
-    let is_one_path = plan.selector == Selector::AnyShortest;
-    let each_end_once = is_one_path || (plan.distinct_ends && !plan.keep_edges);
-    let source_counts = plan.mode != PathMode::Acyclic || plan.hops.min == 0;
-    plan.to.is_none() && plan.predicate.is_none() && plan.hops.min <= 1 && each_end_once && source_counts
 }
 
 impl Dispatched {
@@ -400,7 +391,7 @@ fn edge_list(walk: &Walk, vertices: &[u32], edges: &[u64], end: VertexId, is_rev
 pub(super) fn attach(
     compiler: &mut Compiler,
     feed: &Feed,
-    required: &crate::liveness::VarSet,
+    required: &plan::VarSet,
     new: &[plan::Var],
     plan: Arc<Expansion>,
 ) -> Stream {
@@ -418,11 +409,4 @@ pub(super) fn attach(
     let stream = compiler.attach("ExpandPath", feed, layout, make);
     // What is work is shared already, and what is not is not worth a message: answers stay where they were found.
     Stream { fans_out: false, parallel: stream.parallel || compiler.executors > 1, ..stream }
-}
-
-/// May the rows behind this feed be handed on by any executor?
-pub(super) fn may(compiler: &Compiler, plan: &Expansion, feed: &Feed) -> bool {
-    let is_ordered = matches!(feed, Feed::Rows(stream) if stream.ordered);
-    // A kept pipeline has one executor: the thread that asks.
-    fits(plan) && compiler.inside.is_none() && !is_ordered && !compiler.environment.is_kept()
 }

@@ -2,7 +2,7 @@
 //! ends by distance. Rows come out by distance, not by row, so a stream that someone ordered is searched row by row.
 
 use super::search::orientation;
-use super::{Bound, Expansion, Walks, dispatched};
+use super::{Bound, Expansion, Walks};
 use crate::adjacency::Walk;
 use crate::turn::{Progress, Try};
 use model::{Batch, NO_VERTEX, VertexId};
@@ -31,13 +31,8 @@ pub(super) struct Lanes {
     is_done: bool,
 }
 
-/// Is a shared search right for what is asked, whatever the rows?
-pub(super) fn fits(plan: &Expansion) -> bool {
-    dispatched::fits(plan) && !plan.keep_edges && plan.hops.max >= LANE_HOPS_MIN
-}
-
 impl Lanes {
-    /// A search for the next rows from `row` on; none if they are too few.
+    /// A search for the next rows from `row` on; none if they are too few, or their walks too short.
     pub(super) fn begin(
         plan: &Expansion,
         bound: &Bound,
@@ -45,7 +40,7 @@ impl Lanes {
         row: usize,
         walks: impl FnOnce() -> Walks,
     ) -> Try<Option<Lanes>> {
-        if batch.len() - row < LANE_SOURCES_MIN {
+        if batch.len() - row < LANE_SOURCES_MIN || plan.hops.max < LANE_HOPS_MIN {
             return Ok(None);
         }
         let (mut rows, mut sources, mut row_after) = (Vec::new(), Vec::new(), row);

@@ -4,7 +4,6 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::demand::NodeDemand;
-use crate::liveness::VarSet;
 use crate::rows::Rows;
 use crate::stream::Stream;
 use dataflow::{Pipeline, PipelineGraph};
@@ -30,7 +29,6 @@ impl SubQuery {
         inner: (&Plan, NodeDemand),
         imports: &[Var],
         outer: &Stream,
-        required: VarSet,
     ) -> Result<SubQuery, ExecuteError> {
         let number = compiler.fresh();
         let mut argument = Layout::new(&[number]);
@@ -40,7 +38,7 @@ impl SubQuery {
         let imports = imports.iter().map(|variable| Compiler::position(&outer.layout, *variable));
         let imports = imports.collect::<Result<Vec<_>, _>>()?;
         let argument = (number, argument, outer.ordered);
-        let (graph, layout) = compiler.inner_pipeline(inner, argument, &required.with([number]))?;
+        let (graph, layout) = compiler.inner_pipeline(inner, argument)?;
         Ok(SubQuery { graph: Arc::new(graph), imports, row: Compiler::position(&layout, number)?, layout })
     }
     /// Outer columns that the inner operators read.

@@ -3,11 +3,10 @@
 //! The same as in a scope: all rows come first, so many are matched at once, then written row by row; the next ones are matched against a
 //! view that has those writes. What was made is held until the last row, and shown before any row is handed on.
 
-use super::{MergeClose, merging, pattern};
+use super::{MergeClose, merging};
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::demand::NodeDemand;
-use crate::liveness::VarSet;
 use crate::operator::apply::ScopeRows;
 use crate::operator::inline::SubQuery;
 use crate::rows::Rows;
@@ -15,6 +14,7 @@ use crate::stream::Stream;
 use crate::turn::{Here, Intake, TakingIn, Try, charged};
 use dataflow::{Context, Flow, Outcome, Pipeline, VertexOptions};
 use model::Batch;
+use plan::VarSet;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -133,9 +133,8 @@ pub(super) fn compile(
     input: &Stream,
 ) -> Result<Stream, ExecuteError> {
     let is_topmost = compiler.current == 0;
-    let found: VarSet = pattern(node).into_iter().collect();
     let inner = (&node.inner, NodeDemand::default());
-    let inner = Arc::new(SubQuery::compile(compiler, inner, &node.imports, input, found)?);
+    let inner = Arc::new(SubQuery::compile(compiler, inner, &node.imports, input)?);
     let rows = Arc::new(ScopeRows::new(compiler.executors));
     let (plan, layout) = merging(compiler, node, required, &input.layout, (&inner.layout, inner.row), rows)?;
     let (plan, environment) = (Arc::new(plan), compiler.environment.clone());

@@ -1,4 +1,4 @@
-//! Rewrite `scopes`: chooses how each sub-query runs, by what it is expected to do for a row.
+//! Chooses how each sub-query runs, by what it is expected to do for a row.
 //!
 //! A test (`EXISTS`) is over with its first answer. Where hardly anything is done for a row it is done to its end, within one operator where
 //! it is a line. Where little is done for a row, many rows share an instance, whose operators skip rows
@@ -85,7 +85,7 @@ impl Choosing {
             }
             (ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Exists(_), _) => {
                 let in_turns = !few && begins_with_list(&node.inner);
-                let together = match node.can_be_inline() {
+                let together = match super::driver::can_be_pipeline(node) {
                     _ if in_turns => INSTANCE_WORK_IN_TURNS,
                     true => INLINE_WORK,
                     false => INSTANCE_WORK,

@@ -1,0 +1,72 @@
+//! The physical plan: how each node of an optimised plan runs.
+//!
+//! The logical plan says what is asked, as a tree. The physical plan is a table beside it: one [`PhysicalNode`] for each node, by its
+//! number in pre-order ([`NodeId`]). [`lower`] fills the table once, after the rewrites; EXPLAIN shows it and `execute` follows it. What
+//! depends on the run alone is not here: the values of parameters, the number of executors, how many rows come.
+//!
+//! Invariant: the table has one entry for each node of the plan it was made for, in the numbering of [`crate::explain`]. Cost: one walk over the plan,
+//! with the columns that are read of each node's rows.
+
+mod algorithm;
+pub(crate) mod columns;
+pub(crate) mod driver;
+mod lower;
+pub(crate) mod scopes;
+
+pub use algorithm::Algorithm;
+pub use columns::VarSet;
+pub use driver::Driver;
+pub(crate) use lower::lower;
+
+use crate::expr::Var;
+
+/// Number of a plan node in pre-order, inputs in the order of [`crate::Plan::children`]; 0 is the topmost.
+pub type NodeId = usize;
+
+/// How a statement's plan runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Physical {
+    nodes: Vec<PhysicalNode>,
+    driver: Driver,
+}
+
+/// How one node runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PhysicalNode {
+    /// Which way its operator works, where there are several.
+    pub algorithm: Algorithm,
+    /// Who calls its operator: executors, or a pipeline within the operator of a node above.
+    pub driver: Driver,
+    /// Columns of its rows that are read above it.
+    pub columns: Box<[Var]>,
+    /// Do its rows stand in an order that a sort gave them?
+    pub ordered: bool,
+}
+
+impl Physical {
+    /// What was chosen for a node; none for a plan that was not lowered.
+    pub fn node(&self, id: NodeId) -> Option<&PhysicalNode> {
+        self.nodes.get(id)
+    }
+    /// Nodes of the plan.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+    /// Is it that of no plan?
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+    /// Which driver runs the plan first: a pipeline is tried on the asking thread, and executors take over what it does not end in time.
+    pub fn driver(&self) -> Driver {
+        self.driver
+    }
+    /// Does any node open a scope? Only executors run scopes.
+    pub fn has_scopes(&self) -> bool {
+        self.nodes.iter().any(|node| node.algorithm.opens_scope())
+    }
+    /// What EXPLAIN says of the nodes for which one of several ways was chosen, in order of their numbers.
+    pub fn choices(&self) -> Vec<(NodeId, &'static str)> {
+        let said = |(id, node): (NodeId, &PhysicalNode)| Some((id, node.algorithm.words()?));
+        self.nodes.iter().enumerate().filter_map(said).collect()
+    }
+}

@@ -1,0 +1,125 @@
+//! The walk that fills the table of the physical plan.
+//!
+//! It goes down from main input to main input with the columns that are read, and comes back up with whether rows stand in order: nodes in a line may be
+//! many and the stack is not, so only the sides of nodes with two plans are walked by recursion.
+
+use super::algorithm::{Algorithm, Facts, choose, counts_rows_only};
+use super::columns::{VarSet, of_inner, of_input, of_pattern};
+use super::driver::{self, Driver};
+use super::{Physical, PhysicalNode};
+use crate::Plan;
+use crate::expr::{Name, Var};
+
+/// The physical plan of a statement whose scopes are chosen.
+pub(crate) fn lower(plan: &Plan, columns: &[(Name, Var)]) -> Physical {
+    let mut lowering = Lowering { nodes: Vec::new() };
+    let required = columns.iter().map(|(_, variable)| *variable).collect();
+    lowering.line(plan, required, Around::default());
+    let physical = Physical { nodes: lowering.nodes, driver: driver::of_plan(plan) };
+    debug_assert!(physical.driver == Driver::Exchange || !physical.has_scopes(), "a pipeline has no scopes");
+    physical
+}
+
+/// Where a node stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Around {
+    /// In a sub-query, whose rows belong to outer rows.
+    pub(super) in_subquery: bool,
+    /// Who calls its operator.
+    driver: Driver,
+    /// The outer rows come in order.
+    ordered: bool,
+}
+
+/// A node on the way down.
+struct Descent<'p> {
+    plan: &'p Plan,
+    required: VarSet,
+    only_count: bool,
+}
+
+struct Lowering {
+    nodes: Vec<PhysicalNode>,
+}
+
+impl Lowering {
+    /// Fills the entries of a node and all below it; returns whether its rows stand in order.
+    fn line(&mut self, plan: &Plan, required: VarSet, around: Around) -> bool {
+        let first = self.nodes.len();
+        let mut steps = vec![Descent { plan, required, only_count: false }];
+        while let Some(step) = steps.last() {
+            let columns = step.required.list();
+            let (algorithm, driver) = (Algorithm::Usual, around.driver);
+            self.nodes.push(PhysicalNode { algorithm, driver, columns, ordered: false });
+            let Some(input) = step.plan.input() else { break };
+            let only_count = match step.plan {
+                Plan::Aggregate(node) => counts_rows_only(node) && !around.in_subquery,
+                _ => false,
+            };
+            let required = of_input(step.plan, &step.required);
+            steps.push(Descent { plan: input, required, only_count });
+        }
+        let mut ordered = false;
+        for (at, step) in steps.iter().enumerate().rev() {
+            let (required, only_count) = (&step.required, step.only_count);
+            let facts = Facts { required, only_count, input_ordered: ordered, around };
+            let algorithm = choose(step.plan, &facts);
+            ordered = self.sides(step, algorithm, ordered, around);
+            let node = &mut self.nodes[first + at];
+            (node.algorithm, node.ordered) = (algorithm, ordered);
+        }
+        ordered
+    }
+
+    /// Lowers the plans of a node beside its main input, whose rows may stand in order; returns whether those of the node do.
+    fn sides(&mut self, step: &Descent<'_>, algorithm: Algorithm, ordered: bool, around: Around) -> bool {
+        let required = &step.required;
+        let sub_query = |driver, ordered| Around { in_subquery: true, driver, ordered };
+        match step.plan {
+            Plan::Argument(_) => around.ordered,
+            Plan::Sort(_) => true,
+            Plan::Join(node) => {
+                let below = required.clone().with(node.on.iter().copied());
+                let of_build = match algorithm {
+                    Algorithm::BuildOnce => Around::default(),
+                    _ => around,
+                };
+                self.line(&node.build, below.clone(), of_build);
+                self.line(&node.probe, below, around)
+            }
+            Plan::Union(node) => {
+                // Distinct compares every column; without it only those that are read above are carried.
+                let read = |column: &&(Var, Var, Var)| node.distinct || required.contains(column.0);
+                let columns = || node.columns.iter().filter(read);
+                self.line(&node.left, columns().map(|(_, left, _)| *left).collect(), around);
+                self.line(&node.right, columns().map(|(_, _, right)| *right).collect(), around);
+                false
+            }
+            Plan::Apply(node) => {
+                let is_loop = matches!(algorithm, Algorithm::Loop { .. });
+                let inside = match algorithm {
+                    Algorithm::Inline { .. } => sub_query(Driver::Pipeline, ordered),
+                    _ => sub_query(around.driver, ordered && !is_loop),
+                };
+                self.line(&node.inner, of_inner(node, required), inside);
+                ordered && !is_loop
+            }
+            Plan::Merge(node) => {
+                let inside = match algorithm {
+                    Algorithm::Match { inline: true, .. } => sub_query(Driver::Pipeline, ordered),
+                    _ => sub_query(around.driver, true),
+                };
+                self.line(&node.inner, of_pattern(node), inside);
+                ordered
+            }
+            Plan::ForEach(node) => {
+                self.line(&node.body, VarSet::new(), sub_query(around.driver, ordered));
+                ordered
+            }
+            Plan::Aggregate(_) | Plan::Unit => false,
+            // Executors hand on the nodes of a graph algorithm as they draw them.
+            Plan::CallProcedure(_) => ordered && algorithm == Algorithm::Alone,
+            _ => ordered,
+        }
+    }
+}
