@@ -243,6 +243,9 @@ impl Compiler {
             Plan::Limit(node) => operator::limit::compile(self, node, feed),
             Plan::Unwind(node) => operator::unwind::compile(self, node, required, feed),
             Plan::Join(node) => operator::join::compile(self, node, required),
+            Plan::Apply(node) if matches!(self.algorithm(), Algorithm::Inline { .. }) => {
+                operator::inline::compile(self, node, required, feed)
+            }
             Plan::Apply(node) => operator::apply::compile(self, node, required, feed),
             Plan::Union(node) => operator::union::compile(self, node, required),
             Plan::CallProcedure(node) => operator::call_procedure::compile(self, node, required, feed),

@@ -374,7 +374,6 @@ pub(crate) fn compile(
     feed: Feed,
 ) -> Result<Stream, ExecuteError> {
     let writes = match (compiler.algorithm(), &node.kind) {
-        (Algorithm::Inline { .. }, _) => return super::inline::compile(compiler, node, required, feed),
         (_, ApplyKind::Repeat(repeat)) => {
             return super::repeat::compile(compiler, node, repeat, required, feed);
         }
