@@ -376,3 +376,24 @@ fn nodes_of_the_schema_have_their_labels() {
                RETURN labels(n) AS l, toString(n:A) AS a ORDER BY l[0]";
     assert_eq!(rows(&mut session, ask, Params::new()), ["['A'] 'true'", "['B'] 'false'"]);
 }
+
+/// Which driver runs a statement, and which way an operator works, is chosen once and shown.
+#[test]
+fn explain_says_what_was_chosen() {
+    let database = Database::open(MEMORY, Options::default()).unwrap();
+    let mut session = database.session();
+    let here = "0: a pipeline on the asking thread";
+    for (text, chosen) in [
+        ("RETURN 1", here),
+        ("MERGE (n:A {x: 1})-[:R]->(m:B)", "0: executors"),
+        ("MATCH (n) RETURN n", "0: executors"),
+        ("MERGE (n:A {x: 1})-[:R]->(m:B)", "0: row by row"),
+        ("RETURN 1 AS x UNION ALL RETURN 2 AS x", "0: the second input begins after the first"),
+        ("FOREACH (i IN [1, 2] | CREATE (n) SET n.x = i)", "0: one element after the other"),
+    ] {
+        let mut result = session.query(&format!("EXPLAIN {text}"), Params::new()).unwrap();
+        while result.next_batch().unwrap().is_some() {}
+        let told = result.summary().plan_text.clone().unwrap();
+        assert!(told.contains(&format!("\n{chosen}")), "{text}: {told}");
+    }
+}

@@ -178,7 +178,7 @@ impl Compiler {
             }
             (self.current, self.demand) = (first + place, step.own_demand());
             let chosen = self.chosen()?;
-            let (required, ordered) = (chosen.columns.iter().copied().collect(), chosen.ordered);
+            let (required, ordered) = (chosen.columns.to_set(), chosen.ordered);
             let stream = self.node(step.plan, &required, feed)?;
             debug_assert_eq!(stream.ordered, ordered, "the order of rows is known when a plan is lowered");
             feed = Feed::Rows(stream);

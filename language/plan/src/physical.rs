@@ -14,11 +14,9 @@ mod lower;
 pub(crate) mod scopes;
 
 pub use algorithm::Algorithm;
-pub use columns::VarSet;
+pub use columns::{Columns, VarSet};
 pub use driver::Driver;
 pub(crate) use lower::lower;
-
-use crate::expr::Var;
 
 /// Number of a plan node in pre-order, inputs in the order of [`crate::Plan::children`]; 0 is the topmost.
 pub type NodeId = usize;
@@ -38,7 +36,7 @@ pub struct PhysicalNode {
     /// Who calls its operator: executors, or a pipeline within the operator of a node above.
     pub driver: Driver,
     /// Columns of its rows that are read above it.
-    pub columns: Box<[Var]>,
+    pub columns: Columns,
     /// Do its rows stand in an order that a sort gave them?
     pub ordered: bool,
 }

@@ -51,17 +51,39 @@ impl VarSet {
     pub fn reading<'a>(self, expressions: impl IntoIterator<Item = &'a Expr>) -> VarSet {
         expressions.into_iter().fold(self, |set, expression| set.with(expression.free_variables()))
     }
-    /// As a list, in order of the variables' numbers.
-    pub(crate) fn list(&self) -> Box<[Var]> {
-        let mut list = Vec::new();
-        for (at, word) in self.words.iter().enumerate() {
-            let mut left = *word;
-            while left != 0 {
-                list.push(Var((at * 64) as u32 + left.trailing_zeros()));
-                left &= left - 1;
-            }
+    fn iter(&self) -> impl Iterator<Item = Var> {
+        self.words.iter().enumerate().flat_map(|(at, word)| {
+            let bits = (0..64).filter(move |bit| word >> bit & 1 == 1);
+            bits.map(move |bit| Var((at * 64) as u32 + bit))
+        })
+    }
+}
+
+/// A set of variables as it is kept with a plan: a list of few, or bits of many, whichever is smaller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Columns(Kept);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kept {
+    Few(Box<[Var]>),
+    Many(VarSet),
+}
+
+impl Columns {
+    /// As a set.
+    pub fn to_set(&self) -> VarSet {
+        match &self.0 {
+            Kept::Few(list) => list.iter().copied().collect(),
+            Kept::Many(set) => set.clone(),
         }
-        list.into()
+    }
+}
+
+impl From<&VarSet> for Columns {
+    fn from(set: &VarSet) -> Columns {
+        let count = set.words.iter().map(|word| word.count_ones() as usize).sum::<usize>();
+        let is_few = count * size_of::<Var>() <= size_of_val(&set.words[..]);
+        Columns(if is_few { Kept::Few(set.iter().collect()) } else { Kept::Many(set.clone()) })
     }
 }
 
@@ -125,7 +147,16 @@ mod tests {
                 && !set.contains(Var(4))
                 && !set.contains(Var(999))
         );
-        assert_eq!(*set.list(), [Var(3), Var(130)]);
         assert!(!set.without([Var(130)]).contains(Var(130)));
+    }
+
+    #[test]
+    fn columns_are_kept_as_what_is_smaller() {
+        let sets = [VarSet::new(), VarSet::new().with([Var(900)]), (0..200).step_by(3).map(Var).collect()];
+        for (set, is_few) in sets.iter().zip([true, true, false]) {
+            let columns = Columns::from(set);
+            assert_eq!(matches!(columns.0, Kept::Few(_)), is_few);
+            assert_eq!(columns.to_set(), *set);
+        }
     }
 }

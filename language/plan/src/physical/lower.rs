@@ -4,7 +4,7 @@
 //! many and the stack is not, so only the sides of nodes with two plans are walked by recursion.
 
 use super::algorithm::{Algorithm, Facts, choose, counts_rows_only};
-use super::columns::{VarSet, of_inner, of_input, of_pattern};
+use super::columns::{Columns, VarSet, of_inner, of_input, of_pattern};
 use super::driver::{self, Driver};
 use super::{Physical, PhysicalNode};
 use crate::Plan;
@@ -48,7 +48,7 @@ impl Lowering {
         let first = self.nodes.len();
         let mut steps = vec![Descent { plan, required, only_count: false }];
         while let Some(step) = steps.last() {
-            let columns = step.required.list();
+            let columns = Columns::from(&step.required);
             let (algorithm, driver) = (Algorithm::Usual, around.driver);
             self.nodes.push(PhysicalNode { algorithm, driver, columns, ordered: false });
             let Some(input) = step.plan.input() else { break };
