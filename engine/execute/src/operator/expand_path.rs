@@ -352,7 +352,8 @@ pub(crate) fn compile(
         keep_edges: node.edges.is_some_and(|edges| required.contains(edges)),
         keep_length: node.length.is_some_and(|length| required.contains(length)),
         keep_to: !node.into && required.contains(node.to),
-        shares: in_lanes,
+        // Lanes do not pay for short walks.
+        shares: in_lanes && node.max.is_none_or(|max| max >= paths::LANE_HOPS_MIN),
     };
     let plan = Arc::new(plan);
     let mut columns = Vec::new();

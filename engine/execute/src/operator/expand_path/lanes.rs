@@ -6,9 +6,7 @@ use super::{Bound, Expansion, Walks};
 use crate::adjacency::Walk;
 use crate::turn::{Progress, Try};
 use model::{Batch, NO_VERTEX, VertexId};
-use paths::{
-    Answers, DispatchPolicy, Dispatcher, Keep, LANE_HOPS_MIN, LANE_SOURCES_MIN, LANES_MAX, Turn, Work, Worker,
-};
+use paths::{Answers, DispatchPolicy, Dispatcher, Keep, LANE_SOURCES_MIN, LANES_MAX, Turn, Work, Worker};
 use std::sync::Arc;
 
 /// Edges one slice visits; an edge of a shared search costs a little more than one of a single search.
@@ -32,7 +30,7 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// A search for the next rows from `row` on; none if they are too few, or their walks too short.
+    /// A search for the next rows from `row` on; none if they are too few.
     pub(super) fn begin(
         plan: &Expansion,
         bound: &Bound,
@@ -40,7 +38,7 @@ impl Lanes {
         row: usize,
         walks: impl FnOnce() -> Walks,
     ) -> Try<Option<Lanes>> {
-        if batch.len() - row < LANE_SOURCES_MIN || plan.hops.max < LANE_HOPS_MIN {
+        if batch.len() - row < LANE_SOURCES_MIN {
             return Ok(None);
         }
         let (mut rows, mut sources, mut row_after) = (Vec::new(), Vec::new(), row);
