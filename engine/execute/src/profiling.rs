@@ -3,7 +3,7 @@
 use crate::planning::SnapshotPlanning;
 use crate::{NodeProfile, Prepared, searches};
 use plan::explain::{self, OperatorProfile, PlanDescription};
-use plan::physical::Driver;
+use plan::physical::OperatorDriver;
 use plan::statement::Mode;
 use plan::{Statement, StatementKind};
 use store::Snapshot;
@@ -68,7 +68,8 @@ pub fn explain(statement: &Statement, snapshot: &Snapshot, executors: usize) -> 
 
 /// Which driver runs a statement, in words.
 fn driver(statement: &Statement) -> String {
-    let is_first = statement.in_transactions.is_none() && statement.physical.driver() == Driver::Pipeline;
+    let is_first =
+        statement.in_transactions.is_none() && statement.physical.driver() == OperatorDriver::Pipeline;
     match is_first {
         true => "a pipeline on the asking thread, then executors if it is not over in time".to_string(),
         false => "executors".to_string(),

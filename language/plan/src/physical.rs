@@ -15,7 +15,7 @@ pub(crate) mod scopes;
 
 pub use algorithm::Algorithm;
 pub use columns::{Columns, VarSet};
-pub use driver::Driver;
+pub use driver::OperatorDriver;
 pub(crate) use lower::lower;
 
 /// Number of a plan node in pre-order, inputs in the order of [`crate::Plan::children`]; 0 is the topmost.
@@ -25,7 +25,7 @@ pub type NodeId = usize;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Physical {
     nodes: Vec<PhysicalNode>,
-    driver: Driver,
+    driver: OperatorDriver,
 }
 
 /// How one node runs.
@@ -34,7 +34,7 @@ pub struct PhysicalNode {
     /// Which way its operator works, where there are several.
     pub algorithm: Algorithm,
     /// Who calls its operator: executors, or a pipeline within the operator of a node above.
-    pub driver: Driver,
+    pub driver: OperatorDriver,
     /// Columns of its rows that are read above it.
     pub columns: Columns,
     /// Do its rows stand in an order that a sort gave them?
@@ -55,7 +55,7 @@ impl Physical {
         self.nodes.is_empty()
     }
     /// Which driver runs the plan first: a pipeline is tried on the asking thread, and executors take over what it does not end in time.
-    pub fn driver(&self) -> Driver {
+    pub fn driver(&self) -> OperatorDriver {
         self.driver
     }
     /// Does any node open a scope? Only executors run scopes.

@@ -5,7 +5,7 @@
 //! run in [`PROBE_EVERY`] is tried. A statement that writes is tried on its own only, since then what a run left that was not over in time
 //! can be rolled back. Cost: one relaxed counter a run.
 
-use plan::physical::Driver;
+use plan::physical::OperatorDriver;
 use plan::statement::Mode;
 use plan::{Statement, StatementKind};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
@@ -33,7 +33,7 @@ impl Credit {
             StatementKind::Query { .. } => {
                 statement.mode != Mode::Profile
                     && statement.in_transactions.is_none()
-                    && statement.physical.driver() == Driver::Pipeline
+                    && statement.physical.driver() == OperatorDriver::Pipeline
             }
             _ => false,
         };

@@ -2,7 +2,7 @@
 //!
 //! The choice is made of the plan alone: what is asked, which columns are read, whether the node stands in a sub-query. Each way gives the same rows.
 
-use super::driver::Driver;
+use super::driver::OperatorDriver;
 use super::lower::Around;
 use crate::Plan;
 use crate::algebra::*;
@@ -135,7 +135,7 @@ pub(super) fn choose(plan: &Plan, facts: &Facts<'_>) -> Algorithm {
         Plan::Union(node) => of_union(node, in_scope),
         Plan::Apply(node) => of_apply(node, in_scope),
         Plan::Merge(node) => {
-            let inline = super::driver::of_merge(node) == Driver::Pipeline;
+            let inline = super::driver::of_merge(node) == OperatorDriver::Pipeline;
             Algorithm::Match { inline, batched: is_batched(node) }
         }
         Plan::ForEach(node) if is_single(&node.body) => Algorithm::AllElements,
@@ -177,7 +177,7 @@ fn of_union(node: &Union, in_scope: bool) -> Algorithm {
 }
 
 fn of_apply(node: &Apply, in_scope: bool) -> Algorithm {
-    if super::driver::of_apply(node) == Driver::Pipeline {
+    if super::driver::of_apply(node) == OperatorDriver::Pipeline {
         return Algorithm::Inline { keeps_answers: super::driver::answers_by_imports(node) };
     }
     if let ApplyKind::Repeat(_) = node.kind {

@@ -16,7 +16,7 @@ use crate::{Plan, Wanted};
 
 /// Who calls an operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Driver {
+pub enum OperatorDriver {
     /// Executors, as a task: rows come in messages, from any executor.
     #[default]
     Exchange,
@@ -30,7 +30,7 @@ const HOPS_MAX: u32 = 2;
 const HOPS_MAX_FEW: u32 = 8;
 
 /// Of the inner plan of a sub-query, whose scope is chosen.
-pub(super) fn of_apply(node: &Apply) -> Driver {
+pub(super) fn of_apply(node: &Apply) -> OperatorDriver {
     let scope = &node.scope;
     let is_chosen = match scope.reason {
         ScopeReason::Usual | ScopeReason::TinyWork | ScopeReason::SmallWork | ScopeReason::EarlyExit => true,
@@ -38,14 +38,14 @@ pub(super) fn of_apply(node: &Apply) -> Driver {
         ScopeReason::Hint => scope.instances_max == Some(1) && scope.order == InstanceOrder::Fifo,
         _ => false,
     };
-    if is_chosen && can_be_pipeline(node) { Driver::Pipeline } else { Driver::Exchange }
+    if is_chosen && can_be_pipeline(node) { OperatorDriver::Pipeline } else { OperatorDriver::Exchange }
 }
 
 /// Of what a MERGE matches.
-pub(super) fn of_merge(node: &Merge) -> Driver {
+pub(super) fn of_merge(node: &Merge) -> OperatorDriver {
     match !matches!(node.inner, Plan::Argument(_)) && is_line(&node.inner) {
-        true => Driver::Pipeline,
-        false => Driver::Exchange,
+        true => OperatorDriver::Pipeline,
+        false => OperatorDriver::Exchange,
     }
 }
 
@@ -91,7 +91,7 @@ fn is_line(plan: &Plan) -> bool {
             | Plan::CountMatches(_)
             | Plan::CountStored(_)
             | Plan::Unwind(_) => true,
-            Plan::Apply(node) => of_apply(node) == Driver::Pipeline,
+            Plan::Apply(node) => of_apply(node) == OperatorDriver::Pipeline,
             _ => false,
         };
         if !fits {
@@ -104,7 +104,7 @@ fn is_line(plan: &Plan) -> bool {
 
 /// Of a whole plan. A pipeline for look-ups, steps and short walks, what is made of their rows and written for them, unions and sub-queries
 /// of that kind; no scan, no join.
-pub(super) fn of_plan(plan: &Plan) -> Driver {
+pub(super) fn of_plan(plan: &Plan) -> OperatorDriver {
     // With the demand for its rows: the first may be enough.
     let mut left = vec![(plan, Wanted::All)];
     while let Some((plan, wanted)) = left.pop() {
@@ -132,16 +132,18 @@ pub(super) fn of_plan(plan: &Plan) -> Driver {
             | Plan::Delete(_) => {}
             Plan::CallProcedure(call) if is_listing(&call.name) => {}
             Plan::ExpandPath(node) if node.into || node.max.is_some_and(|max| max <= hops_max) => {}
-            Plan::Apply(node) if of_apply(node) == Driver::Pipeline => {
+            Plan::Apply(node) if of_apply(node) == OperatorDriver::Pipeline => {
                 left.push((&node.inner, of_each(&node.kind)))
             }
-            Plan::Merge(node) if of_merge(node) == Driver::Pipeline => left.push((&node.inner, Wanted::All)),
+            Plan::Merge(node) if of_merge(node) == OperatorDriver::Pipeline => {
+                left.push((&node.inner, Wanted::All))
+            }
             Plan::Union(node) => left.extend([(&node.left, of_input), (&node.right, of_input)]),
-            _ => return Driver::Exchange,
+            _ => return OperatorDriver::Exchange,
         }
         left.extend(plan.input().map(|input| (input, of_input)));
     }
-    Driver::Pipeline
+    OperatorDriver::Pipeline
 }
 
 /// The demand for the inner rows of each row: the first answers a test.

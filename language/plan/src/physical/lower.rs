@@ -5,7 +5,7 @@
 
 use super::algorithm::{Algorithm, Facts, choose, counts_rows_only};
 use super::columns::{Columns, VarSet, of_inner, of_input, of_pattern};
-use super::driver::{self, Driver};
+use super::driver::{self, OperatorDriver};
 use super::{Physical, PhysicalNode};
 use crate::Plan;
 use crate::expr::{Name, Var};
@@ -16,7 +16,10 @@ pub(crate) fn lower(plan: &Plan, columns: &[(Name, Var)]) -> Physical {
     let required = columns.iter().map(|(_, variable)| *variable).collect();
     lowering.line(plan, required, Around::default());
     let physical = Physical { nodes: lowering.nodes, driver: driver::of_plan(plan) };
-    debug_assert!(physical.driver == Driver::Exchange || !physical.has_scopes(), "a pipeline has no scopes");
+    debug_assert!(
+        physical.driver == OperatorDriver::Exchange || !physical.has_scopes(),
+        "a pipeline has no scopes"
+    );
     physical
 }
 
@@ -26,7 +29,7 @@ pub(super) struct Around {
     /// In a sub-query, whose rows belong to outer rows.
     pub(super) in_subquery: bool,
     /// Who calls its operator.
-    driver: Driver,
+    driver: OperatorDriver,
     /// The outer rows come in order.
     ordered: bool,
 }
@@ -98,7 +101,7 @@ impl Lowering {
             Plan::Apply(node) => {
                 let is_loop = matches!(algorithm, Algorithm::Loop { .. });
                 let inside = match algorithm {
-                    Algorithm::Inline { .. } => sub_query(Driver::Pipeline, ordered),
+                    Algorithm::Inline { .. } => sub_query(OperatorDriver::Pipeline, ordered),
                     _ => sub_query(around.driver, ordered && !is_loop),
                 };
                 self.line(&node.inner, of_inner(node, required), inside);
@@ -106,7 +109,7 @@ impl Lowering {
             }
             Plan::Merge(node) => {
                 let inside = match algorithm {
-                    Algorithm::Match { inline: true, .. } => sub_query(Driver::Pipeline, ordered),
+                    Algorithm::Match { inline: true, .. } => sub_query(OperatorDriver::Pipeline, ordered),
                     _ => sub_query(around.driver, true),
                 };
                 self.line(&node.inner, of_pattern(node), inside);
