@@ -361,8 +361,11 @@ fn the_end_of_the_database_ends_each() {
     let at = folder.path().join("db");
     drop(database(at.to_str().unwrap()));
     let mut took = Took::default();
+    let mut before = "nothing";
     for kind in kinds() {
-        let database = Database::open(&at, options()).unwrap();
+        let opened = Database::open(&at, options());
+        let database = opened.unwrap_or_else(|error| panic!("after {before}: {error:?}"));
+        before = kind.name;
         let mut session = database.session();
         std::thread::scope(|scope| {
             let interrupter = session.interrupter();

@@ -71,7 +71,7 @@ fn driver(statement: &Statement) -> String {
     let is_first =
         statement.in_transactions.is_none() && statement.physical.driver() == OperatorDriver::Pipeline;
     match is_first {
-        true => "a pipeline on the asking thread, then executors if it is not over in time".to_string(),
+        true => "a pipeline on the asking thread, and on executors if it is long".to_string(),
         false => "executors".to_string(),
     }
 }

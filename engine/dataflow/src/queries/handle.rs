@@ -70,10 +70,11 @@ impl<M: Message> QueryHandle<M> {
         Watch::release(&*self.shared, bytes);
     }
 
-    /// Tells from any thread whether the query has ended, for an operator whose one call may take long.
+    /// Tells from any thread whether the query has ended, for an operator whose one call may take long. That operator may lie in the
+    /// graph of the query itself: the answer does not keep the query in memory.
     pub fn ended(&self) -> Arc<dyn Fn() -> bool + Send + Sync> {
-        let shared = self.shared.clone();
-        Arc::new(move || shared.is_stopped())
+        let stopped = self.shared.stop_flag();
+        Arc::new(move || stopped.load(Ordering::SeqCst))
     }
 
     /// What each vertex did so far, in the order of their creation.

@@ -58,7 +58,7 @@ pub(crate) struct QueryShared<M: Message> {
     /// What it has of parts.
     pub(crate) parts: Parts<QueryShared<M>>,
     /// Set once the query ended, well or badly.
-    stopped: AtomicBool,
+    stopped: Arc<AtomicBool>,
     /// Counted messages by (vertex, port, executor); see `queue_place`.
     queued: Vec<AtomicUsize>,
     /// By executor: has local state; found all it could run blocked by a full queue; has an operator that waits.
@@ -106,7 +106,7 @@ impl<M: Message> QueryShared<M> {
             is_shared_out: AtomicBool::new(false),
             whole,
             parts: Parts::default(),
-            stopped: AtomicBool::new(false),
+            stopped: Arc::default(),
             queued: (0..graph.ports() * executors).map(|_| AtomicUsize::new(0)).collect(),
             touched: flags(),
             blocked: flags(),
@@ -124,6 +124,11 @@ impl<M: Message> QueryShared<M> {
 
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::SeqCst)
+    }
+
+    /// True once the query has ended. It does not keep the query: the graph of the query may hold it.
+    pub(crate) fn stop_flag(&self) -> Arc<AtomicBool> {
+        self.stopped.clone()
     }
 
     /// Ends the query, with a fault or well; false if it had ended before. Executors drop what they hold when they see it.
