@@ -16,6 +16,7 @@ pub mod gremlin;
 pub mod http;
 pub mod limits;
 pub mod listener;
+mod percent;
 mod settings;
 pub mod users;
 

@@ -1,6 +1,7 @@
 //! The head of an HTTP/1.1 request: its first line and its headers.
 
 use super::reading::Malformed;
+use crate::percent;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Headers of one request.
@@ -152,21 +153,8 @@ pub fn decoded_pairs(query: &str) -> Result<Vec<(String, String)>, Malformed> {
 }
 
 fn decoded(text: &str) -> Result<String, Malformed> {
-    let (mut bytes, mut rest) = (Vec::new(), text.as_bytes());
-    while let Some((first, behind)) = rest.split_first() {
-        rest = behind;
-        match first {
-            b'+' => bytes.push(b' '),
-            b'%' => {
-                let digits = rest.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-                let digits = digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
-                let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-                let Some(byte) = byte else { return malformed("a percent sign stands before no byte") };
-                bytes.push(byte);
-                rest = &rest[2..];
-            }
-            other => bytes.push(*other),
-        }
-    }
+    let Some(bytes) = percent::decoded(&text.replace('+', " ")) else {
+        return malformed("a percent sign stands before no byte");
+    };
     String::from_utf8(bytes).map_err(|_| Malformed::new("what is asked is not UTF-8"))
 }

@@ -2,6 +2,7 @@
 
 use super::refusal::Refusal;
 use crate::bolt::answer::DATABASE;
+use crate::percent;
 use database::Error;
 use hyper::{Method, StatusCode};
 
@@ -102,17 +103,7 @@ fn check_database(name: &str) -> Result<(), Refusal> {
 /// A part of a path or a query without its percent signs.
 pub(super) fn decoded(text: &str) -> Result<String, Refusal> {
     let wrong = || Refusal::invalid("the path has a percent sign that does not begin a byte of UTF-8");
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let digits = [rest.next().ok_or_else(wrong)?, rest.next().ok_or_else(wrong)?];
-        let decoded = data_encoding::HEXLOWER_PERMISSIVE.decode(&digits).map_err(|_| wrong())?;
-        bytes.extend(decoded);
-    }
+    let bytes = percent::decoded(text).ok_or_else(wrong)?;
     String::from_utf8(bytes).map_err(|_| wrong())
 }
 

@@ -9,6 +9,7 @@ use crate::blocks::RECORD_BYTES_MAX;
 use crate::source::HEAD_BYTES;
 use crate::{ImportError, typed};
 use model::{EdgeTypeId, KeyId, Value};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -62,16 +63,12 @@ fn note<K: Ord>(columns: &mut Columns<K>, key: K, value: &Value) {
     }
 }
 
+/// Letters, digits and `_` are written as they are.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_');
+
 /// `%` and two digits for each byte that is no letter, digit or `_`.
 pub(crate) fn escaped(name: &str) -> String {
-    let mut text = String::new();
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => text.push(char::from(byte)),
-            other => drop(write!(text, "%{other:02X}")),
-        }
-    }
-    text
+    utf8_percent_encode(name, ESCAPED).to_string()
 }
 
 /// Does a header read the name as it is?
