@@ -7,7 +7,7 @@ use database::{Error, GremlinRows, Params, RunningQuery, Summary, Value};
 use server::beside::Beside;
 use server::client::{Address, Rows, Security, is_url};
 use server::{Client, ClientOptions};
-use shell::{Interrupt, Names, StatementAnswer, Talk};
+use shell::{Interrupt, NameCounts, Names, StatementAnswer, Talk};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -152,19 +152,11 @@ impl Remote {
         let count = rows.first().and_then(|row| row.first()?.as_int());
         Ok(count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0))
     }
-    /// Each name with its count, by a query for each.
-    fn counted(
-        &mut self,
-        names: Vec<String>,
-        query: impl Fn(&str) -> String,
-    ) -> Result<Vec<(String, u64)>, Error> {
+    /// The count of each name, by a query for each.
+    fn counted(&mut self, names: &[String], query: impl Fn(&str) -> String) -> Result<Vec<u64>, Error> {
         let few = names.len() <= COUNTED_MAX;
-        let mut counted = Vec::new();
-        for name in names {
-            let count = if few { self.count(&query(&name.replace('`', "``")))? } else { 0 };
-            counted.push((name, count));
-        }
-        Ok(counted)
+        let count = |name: &String| if few { self.count(&query(&name.replace('`', "``"))) } else { Ok(0) };
+        names.iter().map(count).collect()
     }
 }
 
@@ -213,15 +205,18 @@ impl Talk for Remote {
         self.version
     }
     fn names(&mut self) -> Result<Names, Error> {
-        let labels = self.column("CALL db.labels()")?;
-        let types = self.column("CALL db.relationshipTypes()")?;
-        let keys = self.column("CALL db.propertyKeys()")?;
         Ok(Names {
+            labels: self.column("CALL db.labels()")?,
+            types: self.column("CALL db.relationshipTypes()")?,
+            keys: self.column("CALL db.propertyKeys()")?,
+        })
+    }
+    fn counts(&mut self, names: &Names) -> Result<NameCounts, Error> {
+        Ok(NameCounts {
             nodes: self.count("MATCH (n) RETURN count(n)")?,
-            labels: self.counted(labels, |name| format!("MATCH (n:`{name}`) RETURN count(n)"))?,
+            labels: self.counted(&names.labels, |name| format!("MATCH (n:`{name}`) RETURN count(n)"))?,
             relationships: self.count("MATCH ()-[r]->() RETURN count(r)")?,
-            types: self.counted(types, |name| format!("MATCH ()-[r:`{name}`]->() RETURN count(r)"))?,
-            keys,
+            types: self.counted(&names.types, |name| format!("MATCH ()-[r:`{name}`]->() RETURN count(r)"))?,
         })
     }
     fn running(&mut self) -> Result<Vec<RunningQuery>, Error> {

@@ -63,7 +63,8 @@ pub struct Client {
     open: Option<OpenRows>,
     /// Nothing can be said any more.
     broken: bool,
-    agent: String,
+    /// What is read from the socket, before it is taken apart.
+    buffer: Box<[u8]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +98,7 @@ impl Client {
             in_transaction: false,
             open: None,
             broken: false,
-            agent: String::new(),
+            buffer: vec![0; READ_BYTES].into_boxed_slice(),
         };
         client.agree()?;
         client.log_on()?;
@@ -110,10 +111,6 @@ impl Client {
     /// Forgets an interruption that came too late.
     pub fn settle_interrupt(&self) {
         self.interrupted.store(false, Ordering::Relaxed);
-    }
-    /// What the server calls itself.
-    pub fn agent(&self) -> &str {
-        &self.agent
     }
     /// Is a transaction open?
     pub fn in_transaction(&self) -> bool {
@@ -161,8 +158,7 @@ impl Client {
             hello.extend(token.clone());
         }
         self.say(0x01, |packer| pack_map(packer, &hello, true), 1)?;
-        let told = self.success()?;
-        self.agent = told.get("server").and_then(Value::as_str).unwrap_or_default().to_string();
+        self.success()?;
         if self.version.has_logon() {
             self.say(0x6A, |packer| pack_map(packer, &token, true), 1)?;
             self.success()?;
@@ -320,7 +316,6 @@ impl Client {
     }
     /// A message; none where an interruption came first. With a limit of time interruptions do not count.
     fn message(&mut self, until_ns: Option<u64>) -> Result<Option<Message>, Error> {
-        let mut buffer = vec![0; READ_BYTES];
         loop {
             match self.assembler.next_message() {
                 Ok(Some(message)) => return Ok(Some(message)),
@@ -330,9 +325,9 @@ impl Client {
             if until_ns.is_none() && self.interrupted.swap(false, Ordering::Relaxed) {
                 return Ok(None);
             }
-            match self.socket.read(&mut buffer) {
+            match self.socket.read(&mut self.buffer) {
                 Ok(0) => return Err(self.lost(&"the server closed it")),
-                Ok(count) => self.assembler.feed(&buffer[..count]),
+                Ok(count) => self.assembler.feed(&self.buffer[..count]),
                 Err(error) if is_silence(&error) => {
                     if until_ns.is_some_and(|until_ns| monotonic_ns() > until_ns) {
                         return Err(self.lost(&"the server does not answer"));

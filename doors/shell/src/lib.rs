@@ -27,4 +27,4 @@ pub use print::{Format, Look, PrintError, print_objects, print_result};
 pub use prompt::{Piece, ShellOptions, run};
 pub use script::ScriptPlace;
 pub use style::{Ink, Style};
-pub use talk::{Interrupt, Local, Names, StatementAnswer, Talk};
+pub use talk::{Interrupt, Local, NameCounts, Names, StatementAnswer, Talk};

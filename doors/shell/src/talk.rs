@@ -23,19 +23,28 @@ pub trait StatementAnswer {
     fn summary(&self) -> Summary;
 }
 
-/// Names in the graph, and how often they are used.
+/// Names in the graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
-    /// Nodes.
-    pub nodes: u64,
-    /// Labels with their nodes.
-    pub labels: Vec<(String, u64)>,
-    /// Relationships.
-    pub relationships: u64,
-    /// Types with their relationships.
-    pub types: Vec<(String, u64)>,
+    /// Labels.
+    pub labels: Vec<String>,
+    /// Relationship types.
+    pub types: Vec<String>,
     /// Property keys.
     pub keys: Vec<String>,
+}
+
+/// How often names are used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NameCounts {
+    /// Nodes.
+    pub nodes: u64,
+    /// Nodes of each label.
+    pub labels: Vec<u64>,
+    /// Relationships.
+    pub relationships: u64,
+    /// Relationships of each type.
+    pub types: Vec<u64>,
 }
 
 /// Ends what runs, from another thread.
@@ -83,6 +92,11 @@ pub trait Talk {
     /// # Errors
     /// The server does not tell.
     fn names(&mut self) -> Result<Names, Error>;
+    /// How often these names are used, in their order.
+    ///
+    /// # Errors
+    /// The server does not tell.
+    fn counts(&mut self, names: &Names) -> Result<NameCounts, Error>;
     /// Queries that run now.
     ///
     /// # Errors

@@ -34,8 +34,7 @@ impl Vocabulary {
         let is_first = self.version.replace(version).is_none();
         // Without the names nothing but completion is poorer.
         let names = conversation.talk.names().unwrap_or_default();
-        let strings = |counts: Vec<(String, u64)>| counts.into_iter().map(|(name, _)| name).collect();
-        (self.labels, self.types, self.keys) = (strings(names.labels), strings(names.types), names.keys);
+        (self.labels, self.types, self.keys) = (names.labels, names.types, names.keys);
         if is_first {
             self.functions = listed(conversation, "SHOW FUNCTIONS");
             self.procedures = listed(conversation, "SHOW PROCEDURES");

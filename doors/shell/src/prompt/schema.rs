@@ -9,14 +9,15 @@ use std::io;
 
 impl Conversation {
     pub(crate) fn schema(&mut self) -> io::Result<Result<(), Error>> {
-        let names = match self.talk.names() {
-            Ok(names) => names,
+        let counted = self.talk.names().and_then(|names| Ok((self.talk.counts(&names)?, names)));
+        let (counts, names) = match counted {
+            Ok(counted) => counted,
             Err(error) => return Ok(Err(error)),
         };
-        let labels = names.labels.into_iter().map(|(name, count)| (format!(":{name}"), count));
-        self.counts(["node", "nodes"], names.nodes, labels.collect())?;
-        let types = names.types.into_iter().map(|(name, count)| (format!("[:{name}]"), count));
-        self.counts(["relationship", "relationships"], names.relationships, types.collect())?;
+        let labels = names.labels.iter().map(|name| format!(":{name}")).zip(counts.labels);
+        self.counts(["node", "nodes"], counts.nodes, labels.collect())?;
+        let types = names.types.iter().map(|name| format!("[:{name}]")).zip(counts.types);
+        self.counts(["relationship", "relationships"], counts.relationships, types.collect())?;
         let mut keys = names.keys;
         keys.sort_unstable();
         let joined = keys.join(", ");

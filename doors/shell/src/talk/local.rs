@@ -1,6 +1,6 @@
 //! A database in this process, as the shell asks it.
 
-use super::{Interrupt, Names, StatementAnswer, Talk};
+use super::{Interrupt, NameCounts, Names, StatementAnswer, Talk};
 use database::entity::{Hydrated, hydrate};
 use database::gremlin::GremlinOptions;
 use database::{
@@ -74,20 +74,24 @@ impl Talk for Local {
     }
     fn names(&mut self) -> Result<Names, Error> {
         let snapshot = self.database.snapshot();
-        let (names, statistics) = (snapshot.catalog().names(), snapshot.statistics());
-        let labels = names.labels().iter().enumerate();
-        let types = names.edge_types().iter().enumerate();
+        let names = snapshot.catalog().names();
         let keys = names.keys().iter().filter(|key| !is_hidden_key(key));
         Ok(Names {
-            nodes: statistics.vertices(),
-            labels: labels
-                .map(|(at, name)| (name.to_string(), statistics.vertices_with_label(LabelId(at as u16))))
-                .collect(),
-            relationships: statistics.edges(),
-            types: types
-                .map(|(at, name)| (name.to_string(), statistics.edges_of_type(EdgeTypeId(at as u16))))
-                .collect(),
+            labels: names.labels().iter().map(|name| name.to_string()).collect(),
+            types: names.edge_types().iter().map(|name| name.to_string()).collect(),
             keys: keys.map(|key| key.to_string()).collect(),
+        })
+    }
+    fn counts(&mut self, names: &Names) -> Result<NameCounts, Error> {
+        let snapshot = self.database.snapshot();
+        let statistics = snapshot.statistics();
+        // A name's place is its number, for good.
+        let (labels, types) = (0..names.labels.len(), 0..names.types.len());
+        Ok(NameCounts {
+            nodes: statistics.vertices(),
+            labels: labels.map(|at| statistics.vertices_with_label(LabelId(at as u16))).collect(),
+            relationships: statistics.edges(),
+            types: types.map(|at| statistics.edges_of_type(EdgeTypeId(at as u16))).collect(),
         })
     }
     fn running(&mut self) -> Result<Vec<RunningQuery>, Error> {
