@@ -5,11 +5,11 @@
 //!
 //! Invariant: what a format cannot say is refused, and then no file is left.
 
-mod jsonl;
+pub(crate) mod jsonl;
 pub(crate) mod tables;
 
 use crate::ImportError;
-use model::{Direction, EdgeId, EdgeTypeId, KeyId, Value, VertexId};
+use model::{Direction, EdgeId, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -146,14 +146,14 @@ impl Graph<'_> {
             false => Ok(()),
         }
     }
-    /// Names of a node's labels, in alphabetical order.
-    pub fn labels(&self, vertex: VertexId) -> Result<Vec<String>, ImportError> {
+    /// Names of the labels of a set, in alphabetical order.
+    pub fn labels(&self, set: LabelSetId) -> Vec<String> {
         let catalog = self.snapshot.catalog();
-        let labels = catalog.labels_of(self.snapshot.labels(vertex)?);
+        let labels = catalog.labels_of(set);
         let named = labels.iter().filter_map(|label| catalog.label_name(*label));
         let mut names: Vec<String> = named.map(|name| name.to_string()).collect();
         names.sort_unstable();
-        Ok(names)
+        names
     }
     pub fn type_name(&self, edge_type: EdgeTypeId) -> String {
         self.snapshot.catalog().edge_type_name(edge_type).map_or(String::new(), |name| name.to_string())

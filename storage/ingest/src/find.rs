@@ -52,8 +52,9 @@ impl Inputs {
             return Err(ImportError::NotFound { path: from.to_path_buf() });
         }
         if files::is_folder(from) {
+            let first = self.files.len();
             walk(from, from, from, 0, &mut self.files)?;
-            return self.stage();
+            return self.stage(first);
         }
         self.add_file(InputFile::new(from.to_path_buf(), from.to_path_buf())?, from)
     }
@@ -61,28 +62,27 @@ impl Inputs {
     fn add_file(&mut self, file: InputFile, shown: &Path) -> Result<(), ImportError> {
         let is_archive =
             source::head(&file)?.get(TAR_MAGIC_AT..).is_some_and(|rest| rest.starts_with(b"ustar"));
+        let first = self.files.len();
         if !is_archive {
             self.files.push(file);
-            return self.stage();
+            return self.stage(first);
         }
         let folder = unpack(&file)?;
         walk(folder.path(), folder.path(), shown, 0, &mut self.files)?;
         self.unpacked.push(folder);
-        self.stage()
+        self.stage(first)
     }
-    /// Puts tables in place of files that are none.
-    fn stage(&mut self) -> Result<(), ImportError> {
-        let mut staged = Vec::new();
-        for file in std::mem::take(&mut self.files) {
+    /// Puts tables in place of files that are none, from the file `first` on: those before are known already.
+    fn stage(&mut self, first: usize) -> Result<(), ImportError> {
+        for file in self.files.split_off(first) {
             if !stage::is_graph_of_lines(&file)? {
-                staged.push(file);
+                self.files.push(file);
                 continue;
             }
             let folder = TemporaryFolder::new("import")?;
-            staged.extend(stage::tables(&file, folder.path())?);
+            self.files.extend(stage::tables(&file, folder.path())?);
             self.unpacked.push(folder);
         }
-        self.files = staged;
         Ok(())
     }
     /// Standard input is read more than once, so it is put into a file.

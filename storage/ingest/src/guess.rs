@@ -9,6 +9,7 @@
 use crate::headers::{upper_snake, without_part_numbers};
 use crate::mapping::{MappedEdges, MappedEnd, MappedFile, MappedNodes, Mapping};
 use crate::plain::{self, Habits};
+use crate::rows::capitalised;
 use crate::sniff::{self, Shape};
 use crate::source::{self, InputFile};
 use crate::split::{Format, Records, split};
@@ -227,12 +228,7 @@ impl Guessing<'_> {
         if let Some(label) = self.options.vertex_label.as_ref().filter(|_| self.looked.len() == 1) {
             return label.clone();
         }
-        let words = self.stem(looked).split(['_', '-', ' ', '.']).filter(|word| !word.is_empty());
-        let capitalised = words.map(|word| {
-            let mut letters = word.chars();
-            letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-        });
-        capitalised.collect()
+        self.stem(looked).split(['_', '-', ' ', '.']).map(capitalised).collect()
     }
     fn label_of_end(&self, looked: &Looked, at: usize, nodes: &[&Looked]) -> Result<String, ImportError> {
         let name = looked.shape.names[at].to_lowercase();

@@ -20,7 +20,7 @@ use model::KeyId;
 use store::Names;
 
 /// What may separate fields, in the order of preference.
-const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
+pub(crate) const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// One column as a header describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -237,9 +237,6 @@ impl Making<'_> {
     fn wrong(&self, what: impl Into<String>) -> ImportError {
         ImportError::Header { path: self.file.shown.clone(), what: what.into() }
     }
-    fn list_separator(&self) -> u8 {
-        if self.format.delimiter == b';' { b',' } else { b';' }
-    }
 
     fn table(&mut self, columns: &[HeaderColumn]) -> Result<Table, ImportError> {
         let count = |type_name: &str| columns.iter().filter(|column| column.is(type_name)).count();
@@ -268,7 +265,7 @@ impl Making<'_> {
         if is_unnamed || column.is("IGNORE") {
             return Ok(Role::Ignore);
         }
-        let kind = cell::kind_named(&column.type_name, self.list_separator())
+        let kind = cell::kind_named(&column.type_name, self.format.list_separator())
             .ok_or_else(|| self.wrong(format!("`{}` is no type of a column", column.type_name)))?;
         properties.push((self.names.intern_key(&column.name)?, kind));
         Ok(Role::Property(properties.len() - 1))
@@ -301,9 +298,11 @@ impl Making<'_> {
             roles.push(match column.type_name.as_str() {
                 "ID" => Role::Id,
                 "ORIGIN" => Role::Origin,
-                "LABEL" => {
-                    Role::Labels { separator: self.list_separator(), capitalise: false, property: None }
-                }
+                "LABEL" => Role::Labels {
+                    separator: self.format.list_separator(),
+                    capitalise: false,
+                    property: None,
+                },
                 "TYPE" => return Err(self.wrong(":TYPE belongs to edges, which have :START_ID and :END_ID")),
                 _ => self.property(column, properties)?,
             });

@@ -5,7 +5,7 @@
 use crate::cell::{self, Kind};
 use crate::mapping::{MappedColumn, MappedEdges, MappedEnd, MappedFile, MappedNodes, Mapping};
 use crate::reject::Rejects;
-use crate::sniff::{Seen, Shape};
+use crate::sniff::{Seen, Shape, is_comment};
 use crate::source::InputFile;
 use crate::split::{Records, split};
 use crate::table::{EdgeTable, Role, Rows, SpaceNo, Table, Tables, VertexTable};
@@ -135,8 +135,7 @@ fn survey(
         let mut seen = vec![Seen::default(); shape.names.len()];
         let mut fields = Vec::with_capacity(seen.len());
         for (_, record) in Records::new(&block.bytes, shape.format, block.first_line) {
-            let is_comment = habits.comments && matches!(record.first(), Some(b'#' | b'%'));
-            if record.is_empty() || is_comment {
+            if record.is_empty() || (habits.comments && is_comment(record)) {
                 continue;
             }
             fields.clear();
@@ -320,7 +319,7 @@ impl Making<'_> {
                 columns.push(told);
                 continue;
             };
-            let separator = if shape.format.delimiter == b';' { b',' } else { b';' };
+            let separator = shape.format.list_separator();
             let kind = match type_name {
                 None => seen.kind(),
                 Some(type_name) => cell::kind_named(type_name, separator)

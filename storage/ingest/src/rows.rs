@@ -244,7 +244,8 @@ impl<'t> VertexReading<'t> {
     }
 }
 
-fn capitalised(name: &str) -> String {
+/// With a large first letter.
+pub(crate) fn capitalised(name: &str) -> String {
     let mut characters = name.chars();
     characters.next().map_or(String::new(), |first| first.to_uppercase().chain(characters).collect())
 }

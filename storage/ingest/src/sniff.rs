@@ -4,14 +4,13 @@
 //! makes the others wrong. A column has the narrowest type that all its fields have and that loses nothing: `007` is text.
 
 use crate::cell::{self, Kind, is_null_word};
+use crate::headers::DELIMITERS;
 use crate::source::{self, Encoding, HEAD_BYTES, InputFile};
 use crate::split::{Field, Format, Records, split};
 use crate::{ImportError, MappedFile};
 use model::temporal::Kind as Instant;
 use model::temporal::build::from_text;
 
-/// What may separate fields, in the order of preference.
-const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 /// Records by which a delimiter is told.
 const RECORDS_LOOKED_AT: usize = 200;
 /// Whole numbers up to here are floats exactly.
@@ -44,17 +43,21 @@ impl Shape {
         comments: bool,
     ) -> Result<Shape, ImportError> {
         let wrong = |what: String| ImportError::Header { path: file.shown.clone(), what };
-        let encoding = match &read.encoding {
-            Some(name) => Some(Encoding::named(name).ok_or_else(|| {
+        let encoded = |encoding| {
+            file.encode(encoding);
+            source::head(file)
+        };
+        let head = match &read.encoding {
+            Some(name) => encoded(Encoding::named(name).ok_or_else(|| {
                 wrong(format!(
                     "`{name}` is no encoding; there are utf-8, utf-16le, utf-16be and windows-1252"
                 ))
-            })?),
-            None => (!is_utf8(&source::head(file)?)).then_some(Encoding::Windows1252),
+            })?)?,
+            None => match source::head(file)? {
+                head if is_utf8(&head) => head,
+                _ => encoded(Encoding::Windows1252)?,
+            },
         };
-        if let Some(encoding) = encoding {
-            file.encode(encoding);
-        }
         let given = match read.delimiter {
             Some(given) => match u8::try_from(given) {
                 Ok(given) if given.is_ascii() => Some(given),
@@ -62,7 +65,6 @@ impl Shape {
             },
             None => delimiter,
         };
-        let head = source::head(file)?;
         let head = head.strip_prefix(b"\xef\xbb\xbf".as_slice()).unwrap_or(&head);
         let delimiter = given.unwrap_or_else(|| delimiter_of(head));
         let format = Format { delimiter, quoting: true };

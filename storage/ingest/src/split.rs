@@ -14,6 +14,13 @@ pub(crate) struct Format {
     pub quoting: bool,
 }
 
+impl Format {
+    /// What separates the elements of a list within a field.
+    pub fn list_separator(self) -> u8 {
+        if self.delimiter == b';' { b',' } else { b';' }
+    }
+}
+
 /// One field of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Field<'a> {

@@ -3,6 +3,7 @@
 //! So there is one way into the database, whatever a file looks like. Each row says by its column `:ORIGIN` on which line of the file it
 //! stood, and messages name that line. Cost: the file is read twice, for its columns and for its rows, and its rows are written once.
 
+use crate::export::jsonl::LINE_BYTES_MAX;
 use crate::export::tables::{ColumnKind, Columns, FILES_MAX, RowFile, edge_columns, node_columns};
 use crate::source::{self, InputFile};
 use crate::{ImportError, Rejected};
@@ -12,9 +13,6 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use world::files;
-
-/// Bytes of a line.
-const LINE_BYTES_MAX: usize = 16 << 20;
 
 /// What a line says.
 enum Line {
@@ -40,7 +38,7 @@ pub(crate) fn is_graph_of_lines(file: &InputFile) -> Result<bool, ImportError> {
 /// The statements of the schema with which such a file begins.
 pub(crate) fn schema(file: &InputFile) -> Result<Vec<String>, ImportError> {
     let mut statements = Vec::new();
-    each_line(file, &mut |line| {
+    each(file, &mut |_, line| {
         let Line::Schema(statement) = line else { return Ok(false) };
         statements.push(statement);
         Ok(true)
@@ -49,13 +47,6 @@ pub(crate) fn schema(file: &InputFile) -> Result<Vec<String>, ImportError> {
 }
 
 /// Calls `found` with every line and its number until that is false.
-fn each_line(
-    file: &InputFile,
-    found: &mut dyn FnMut(Line) -> Result<bool, ImportError>,
-) -> Result<(), ImportError> {
-    each(file, &mut |_, line| found(line))
-}
-
 fn each(
     file: &InputFile,
     found: &mut dyn FnMut(u64, Line) -> Result<bool, ImportError>,
@@ -67,7 +58,8 @@ fn each(
         let wrong =
             |what: String| ImportError::Rejected(Rejected { file: file.shown.clone(), line: number, what });
         let limited = reader.by_ref().take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut bytes);
-        if limited.map_err(|error| file.unreadable(&error))? == LINE_BYTES_MAX {
+        let count = limited.map_err(|error| file.unreadable(&error))?;
+        if count == LINE_BYTES_MAX && !bytes.ends_with(b"\n") {
             return Err(wrong(format!("the line is longer than {LINE_BYTES_MAX} bytes")));
         }
         if bytes.is_empty() {
@@ -165,7 +157,7 @@ impl Group {
 /// Makes tables of a file of nodes and relationships, in a folder.
 pub(crate) fn tables(file: &InputFile, folder: &Path) -> Result<Vec<InputFile>, ImportError> {
     let mut kinds: BTreeMap<Of, Columns<String>> = BTreeMap::new();
-    each_line(file, &mut |line| {
+    each(file, &mut |_, line| {
         let (of, properties) = match line {
             Line::Node { labels, properties, .. } => (Of::Nodes(sorted(labels)), properties),
             Line::Edge { name, properties, .. } => (Of::Edges(name), properties),
@@ -214,4 +206,30 @@ fn sorted(mut labels: Vec<String>) -> Vec<String> {
     labels.sort_unstable();
     labels.dedup();
     labels
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use world::files::TemporaryFolder;
+
+    /// A line that the export may just write was refused by the import: the line's end was counted too.
+    #[test]
+    fn a_line_may_be_as_long_as_an_export_may_write_it() {
+        let folder = TemporaryFolder::new("lines").unwrap();
+        let path = folder.path().join("graph.jsonl");
+        let (begin, end) = (r#"{"type":"node","id":"1","labels":[],"properties":{"x":""#, r#""}}"#);
+        for (bytes, is_read) in [(LINE_BYTES_MAX - 1, true), (LINE_BYTES_MAX, false)] {
+            let text = "a".repeat(bytes - begin.len() - end.len());
+            files::write_bytes(&path, format!("{begin}{text}{end}\n").as_bytes()).unwrap();
+            let file = InputFile::new(path.clone(), path.clone()).unwrap();
+            let mut count = 0;
+            let read = each(&file, &mut |_, _| {
+                count += 1;
+                Ok(true)
+            });
+            assert_eq!((read.is_ok(), count), (is_read, usize::from(is_read)), "{bytes} bytes");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //! An id space is a set of ids that do not repeat; every edge end names the space it looks its id up in.
 
 use crate::cell::{self, Kind};
+use crate::sniff::is_comment;
 use crate::split::{Field, Format};
 use model::{EdgeTypeId, KeyId, LabelId};
 use std::path::PathBuf;
@@ -118,7 +119,7 @@ pub(crate) struct Table {
 impl Table {
     /// Is this record no row?
     pub fn passes_over(&self, record: &[u8]) -> bool {
-        record.is_empty() || (self.comments && matches!(record[0], b'#' | b'%'))
+        record.is_empty() || (self.comments && is_comment(record))
     }
     /// The line that messages name for a row.
     pub fn line(&self, line: u64, fields: &[Field<'_>]) -> u64 {

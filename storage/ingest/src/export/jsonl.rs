@@ -39,10 +39,10 @@ pub(super) fn write(graph: &Graph<'_>, options: &ExportOptions) -> Result<Export
     }
     graph.nodes(|vertex, held| {
         report.vertices += 1;
-        let (id, labels) = (vertex.dense().to_string(), graph.labels(vertex)?);
+        let (id, set) = (vertex.dense().to_string(), graph.snapshot.labels(vertex)?);
         let held = properties(graph, held, &|| format!("node {id}"))?;
-        kinds.0.insert(graph.snapshot.labels(vertex)?);
-        line(json!({ "type": "node", "id": id, "labels": labels, "properties": held }))
+        kinds.0.insert(set);
+        line(json!({ "type": "node", "id": id, "labels": graph.labels(set), "properties": held }))
     })?;
     graph.edges(|between, held| {
         report.edges += 1;

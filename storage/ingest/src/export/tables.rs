@@ -8,7 +8,7 @@ use super::{ExportOptions, ExportReport, Graph, refusal, unwritten, write_schema
 use crate::blocks::RECORD_BYTES_MAX;
 use crate::source::HEAD_BYTES;
 use crate::{ImportError, typed};
-use model::{EdgeTypeId, KeyId, Value};
+use model::{EdgeTypeId, KeyId, LabelSetId, Value};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -243,10 +243,10 @@ fn file_name(number: usize, what: &str, names: &str) -> String {
 }
 
 pub(super) fn write(graph: &Graph<'_>, options: &ExportOptions) -> Result<ExportReport, ImportError> {
-    let mut of_nodes: BTreeMap<Vec<String>, Columns<KeyId>> = BTreeMap::new();
+    let mut of_nodes: BTreeMap<LabelSetId, Columns<KeyId>> = BTreeMap::new();
     let mut of_edges: BTreeMap<EdgeTypeId, Columns<KeyId>> = BTreeMap::new();
     graph.nodes(|vertex, held| {
-        let columns = of_nodes.entry(graph.labels(vertex)?).or_default();
+        let columns = of_nodes.entry(graph.snapshot.labels(vertex)?).or_default();
         held.iter().for_each(|(key, value)| note(columns, *key, value));
         Ok(())
     })?;
@@ -274,15 +274,17 @@ fn unmet() -> ImportError {
 fn rows(
     graph: &Graph<'_>,
     folder: &Path,
-    of_nodes: BTreeMap<Vec<String>, Columns<KeyId>>,
+    of_nodes: BTreeMap<LabelSetId, Columns<KeyId>>,
     of_edges: BTreeMap<EdgeTypeId, Columns<KeyId>>,
     mut report: ExportReport,
 ) -> Result<ExportReport, ImportError> {
-    let mut nodes: BTreeMap<Vec<String>, Group> = BTreeMap::new();
-    for (number, (labels, columns)) in of_nodes.into_iter().enumerate() {
+    // In the order of names, which is that of the numbers of files.
+    let named = of_nodes.into_iter().map(|(set, columns)| (graph.labels(set), (set, columns)));
+    let named: BTreeMap<Vec<String>, (LabelSetId, Columns<KeyId>)> = named.collect();
+    let mut nodes: BTreeMap<LabelSetId, Group> = BTreeMap::new();
+    for (number, (labels, (set, columns))) in named.into_iter().enumerate() {
         let path = folder.join(file_name(number, "nodes", &labels.join("_")));
-        let group = Group::create(graph, path, node_columns(&labels), columns)?;
-        nodes.insert(labels, group);
+        nodes.insert(set, Group::create(graph, path, node_columns(&labels), columns)?);
     }
     let mut edges: BTreeMap<EdgeTypeId, Group> = BTreeMap::new();
     for (number, (edge_type, columns)) in of_edges.into_iter().enumerate() {
@@ -292,7 +294,7 @@ fn rows(
     }
     graph.nodes(|vertex, held| {
         report.vertices += 1;
-        let group = nodes.get_mut(&graph.labels(vertex)?).ok_or_else(unmet)?;
+        let group = nodes.get_mut(&graph.snapshot.labels(vertex)?).ok_or_else(unmet)?;
         group.row(graph, &[vertex.dense()], &held)
     })?;
     graph.edges(|between, held| {
