@@ -68,11 +68,11 @@ pub fn explain(statement: &Statement, snapshot: &Snapshot, executors: usize) -> 
 
 /// Which driver runs a statement, in words.
 fn driver(statement: &Statement) -> String {
-    let is_first =
-        statement.in_transactions.is_none() && statement.physical.driver() == OperatorDriver::Pipeline;
-    match is_first {
-        true => "a pipeline on the asking thread, and on executors if it is long".to_string(),
-        false => "executors".to_string(),
+    match statement.driver() {
+        OperatorDriver::Pipeline => {
+            "a pipeline on the asking thread, and on executors if it is long".to_string()
+        }
+        OperatorDriver::Exchange => "executors".to_string(),
     }
 }
 

@@ -14,7 +14,7 @@ mod lower;
 pub(crate) mod scopes;
 
 pub use algorithm::Algorithm;
-pub use columns::{Columns, VarSet};
+pub use columns::{Columns, VarSet, carried};
 pub use driver::OperatorDriver;
 pub(crate) use lower::lower;
 
@@ -33,8 +33,6 @@ pub struct Physical {
 pub struct PhysicalNode {
     /// Which way its operator works, where there are several.
     pub algorithm: Algorithm,
-    /// Who calls its operator: executors, or a pipeline within the operator of a node above.
-    pub driver: OperatorDriver,
     /// Columns of its rows that are read above it.
     pub columns: Columns,
     /// Do its rows stand in an order that a sort gave them?

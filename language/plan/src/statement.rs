@@ -2,7 +2,7 @@
 
 use crate::algebra::Plan;
 use crate::expr::{Expr, Name, Var};
-use crate::physical::{Physical, lower};
+use crate::physical::{OperatorDriver, Physical, lower};
 use model::ValueType;
 use std::sync::Arc;
 
@@ -36,6 +36,13 @@ impl Statement {
     pub fn lower(&mut self) {
         if let StatementKind::Query { plan, columns } = &self.kind {
             self.physical = Arc::new(lower(plan, columns));
+        }
+    }
+    /// Which driver runs it first, see [`Physical::driver`]; transactions of its own are run by executors.
+    pub fn driver(&self) -> OperatorDriver {
+        match self.in_transactions {
+            None => self.physical.driver(),
+            Some(_) => OperatorDriver::Exchange,
         }
     }
     /// Does it change the graph?

@@ -31,9 +31,7 @@ impl Credit {
     pub fn new(statement: &Statement) -> Credit {
         let is_fit = match &statement.kind {
             StatementKind::Query { .. } => {
-                statement.mode != Mode::Profile
-                    && statement.in_transactions.is_none()
-                    && statement.physical.driver() == OperatorDriver::Pipeline
+                statement.mode != Mode::Profile && statement.driver() == OperatorDriver::Pipeline
             }
             _ => false,
         };

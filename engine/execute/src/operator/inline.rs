@@ -1,4 +1,4 @@
-//! Inline: a sub-query that is a pipeline, run within one operator ([`plan::algebra::Apply::is_inline`]).
+//! Inline: a sub-query that is a pipeline, run within one operator ([`plan::physical::Algorithm::Inline`]).
 //!
 //! ```text
 //!   outer batch ─ number its rows ─► operator ─► operator ─► … ─► count by number, join back ─► rows

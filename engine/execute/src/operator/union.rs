@@ -16,7 +16,7 @@ use expression::Layout;
 use model::Batch;
 use plan::Plan;
 use plan::VarSet;
-use plan::physical::Algorithm;
+use plan::physical::{Algorithm, carried};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -86,28 +86,25 @@ pub(crate) fn compile(
     node: &plan::algebra::Union,
     required: &VarSet,
 ) -> Result<Stream, ExecuteError> {
-    // Distinct compares every column; without it only those that are read above are carried.
-    let wanted: Vec<_> =
-        node.columns.iter().filter(|(to, _, _)| node.distinct || required.contains(*to)).collect();
     let algorithm = compiler.algorithm();
-    compiler.of_side = of_branch(compiler.demand, node.distinct);
+    let of_side = of_branch(compiler.demand, node.distinct);
+    compiler.of_side = of_side;
     let mut left = compiler.plan(&node.left)?;
-    let of_second = of_branch(compiler.demand, node.distinct);
     let right = match algorithm {
         Algorithm::SecondAfter { writes } => {
-            let (first, right) = second_after(compiler, left, (&node.right, writes, of_second))?;
+            let (first, right) = second_after(compiler, left, (&node.right, writes, of_side))?;
             left = first;
             right
         }
         _ => {
-            compiler.of_side = of_second;
+            compiler.of_side = of_side;
             compiler.plan(&node.right)?
         }
     };
     let mut layout = Layout::default();
     let (mut from_left, mut from_right) = (Vec::new(), Vec::new());
     let row = compiler.row();
-    for (to, a, b) in row.map(|row| (row, row, row)).iter().chain(wanted) {
+    for (to, a, b) in row.map(|row| (row, row, row)).iter().chain(carried(node, required)) {
         layout.push(*to);
         from_left.push(Compiler::position(&left.layout, *a)?);
         from_right.push(Compiler::position(&right.layout, *b)?);

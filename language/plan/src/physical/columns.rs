@@ -1,6 +1,6 @@
 //! Which columns are still read: sets of variables, passed down the plan so that no operator carries a dead column.
 
-use crate::algebra::{Apply, ApplyKind, Merge};
+use crate::algebra::{Apply, ApplyKind, Merge, Union};
 use crate::{Expr, Plan, Var};
 
 /// A set of variables; a bit each.
@@ -112,6 +112,11 @@ pub(crate) fn of_input(plan: &Plan, required: &VarSet) -> VarSet {
         }
         _ => required.clone().without(plan.makes().into_vec()).with(plan.reads().into_vec()),
     }
+}
+
+/// The columns that the inputs of a `Union` carry: distinct compares every column, without it only those are carried that are read above.
+pub fn carried<'u>(node: &'u Union, read: &'u VarSet) -> impl Iterator<Item = &'u (Var, Var, Var)> {
+    node.columns.iter().filter(|(to, _, _)| node.distinct || read.contains(*to))
 }
 
 /// The columns that the inner plan of an `Apply` must yield.

@@ -4,7 +4,7 @@
 //! many and the stack is not, so only the sides of nodes with two plans are walked by recursion.
 
 use super::algorithm::{Algorithm, Facts, choose, counts_rows_only};
-use super::columns::{Columns, VarSet, of_inner, of_input, of_pattern};
+use super::columns::{Columns, VarSet, carried, of_inner, of_input, of_pattern};
 use super::driver::{self, OperatorDriver};
 use super::{Physical, PhysicalNode};
 use crate::Plan;
@@ -28,8 +28,6 @@ pub(crate) fn lower(plan: &Plan, columns: &[(Name, Var)]) -> Physical {
 pub(super) struct Around {
     /// In a sub-query, whose rows belong to outer rows.
     pub(super) in_subquery: bool,
-    /// Who calls its operator.
-    driver: OperatorDriver,
     /// The outer rows come in order.
     ordered: bool,
 }
@@ -52,8 +50,7 @@ impl Lowering {
         let mut steps = vec![Descent { plan, required, only_count: false }];
         while let Some(step) = steps.last() {
             let columns = Columns::from(&step.required);
-            let (algorithm, driver) = (Algorithm::Usual, around.driver);
-            self.nodes.push(PhysicalNode { algorithm, driver, columns, ordered: false });
+            self.nodes.push(PhysicalNode { algorithm: Algorithm::Usual, columns, ordered: false });
             let Some(input) = step.plan.input() else { break };
             let only_count = match step.plan {
                 Plan::Aggregate(node) => counts_rows_only(node) && !around.in_subquery,
@@ -77,7 +74,7 @@ impl Lowering {
     /// Lowers the plans of a node beside its main input, whose rows may stand in order; returns whether those of the node do.
     fn sides(&mut self, step: &Descent<'_>, algorithm: Algorithm, ordered: bool, around: Around) -> bool {
         let required = &step.required;
-        let sub_query = |driver, ordered| Around { in_subquery: true, driver, ordered };
+        let sub_query = |ordered| Around { in_subquery: true, ordered };
         match step.plan {
             Plan::Argument(_) => around.ordered,
             Plan::Sort(_) => true,
@@ -91,32 +88,22 @@ impl Lowering {
                 self.line(&node.probe, below, around)
             }
             Plan::Union(node) => {
-                // Distinct compares every column; without it only those that are read above are carried.
-                let read = |column: &&(Var, Var, Var)| node.distinct || required.contains(column.0);
-                let columns = || node.columns.iter().filter(read);
-                self.line(&node.left, columns().map(|(_, left, _)| *left).collect(), around);
-                self.line(&node.right, columns().map(|(_, _, right)| *right).collect(), around);
+                self.line(&node.left, carried(node, required).map(|(_, left, _)| *left).collect(), around);
+                self.line(&node.right, carried(node, required).map(|(_, _, right)| *right).collect(), around);
                 false
             }
             Plan::Apply(node) => {
                 let is_loop = matches!(algorithm, Algorithm::Loop { .. });
-                let inside = match algorithm {
-                    Algorithm::Inline { .. } => sub_query(OperatorDriver::Pipeline, ordered),
-                    _ => sub_query(around.driver, ordered && !is_loop),
-                };
-                self.line(&node.inner, of_inner(node, required), inside);
+                self.line(&node.inner, of_inner(node, required), sub_query(ordered && !is_loop));
                 ordered && !is_loop
             }
             Plan::Merge(node) => {
-                let inside = match algorithm {
-                    Algorithm::Match { inline: true, .. } => sub_query(OperatorDriver::Pipeline, ordered),
-                    _ => sub_query(around.driver, true),
-                };
-                self.line(&node.inner, of_pattern(node), inside);
+                let is_inline = matches!(algorithm, Algorithm::Match { inline: true, .. });
+                self.line(&node.inner, of_pattern(node), sub_query(ordered || !is_inline));
                 ordered
             }
             Plan::ForEach(node) => {
-                self.line(&node.body, VarSet::new(), sub_query(around.driver, ordered));
+                self.line(&node.body, VarSet::new(), sub_query(ordered));
                 ordered
             }
             Plan::Aggregate(_) | Plan::Unit => false,
