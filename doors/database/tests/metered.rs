@@ -1,6 +1,7 @@
 //! Work inside one expression is ended by a timeout, by a kill, by the end of the client and by the memory budget, as any other work is.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
 
+use model::Value;
 use std::time::{Duration, Instant};
 use tanglewood_database::{Database, Limits, MEMORY, Options, params};
 
@@ -100,6 +101,44 @@ fn what_fits_the_budget_is_answered() {
     for (text, expected) in fitting {
         let rows = database.session().query_within(text, params! {}, &limits).unwrap().rows().unwrap();
         assert_eq!(rows[0][0].as_int(), Some(expected), "{text}");
+    }
+}
+
+/// Ten thousand nodes with one list of a parameter took no memory until they were committed, and gigabytes and half a minute then, whatever the
+/// budget and the timeout.
+#[test]
+fn what_changes_share_counts_in_full_before_it_is_committed() {
+    let database = database();
+    let list = Value::list((0..1_000).map(Value::Int).collect());
+    let limits = Limits { timeout: None, bytes_max: Some(100 * list.heap_bytes() as u64) };
+    for text in [
+        "FOREACH (x IN range(1, $n) | CREATE (:Shared {v: $list}))",
+        "UNWIND range(1, $n) AS x CREATE (s:Shared) SET s.v = $list",
+        "MATCH (a {x: 1}), (b {x: 2}) FOREACH (x IN range(1, $n) | CREATE (a)-[:SHARED {v: $list}]->(b))",
+        "MATCH (a {x: 1}), (b {x: 2}) UNWIND range(1, $n) AS x CREATE (a)-[s:SHARED]->(b) SET s = {v: $list}",
+    ] {
+        for (count, fits) in [(99_i64, true), (100, true), (101, false), (10_000, false)] {
+            let mut session = database.session();
+            let outcome = session
+                .query_within(text, params! { "n" => count, "list" => list.clone() }, &limits)
+                .and_then(|result| result.finish());
+            match outcome {
+                Ok(_) => assert!(fits, "{text}: {count}"),
+                Err(error) => {
+                    assert!(
+                        !fits && error.code.ends_with("MemoryPoolOutOfMemoryError"),
+                        "{count}: {error:?}"
+                    );
+                }
+            }
+            let mut read =
+                |text: &str| session.query(text, params! {}).unwrap().rows().unwrap()[0][0].as_int().unwrap();
+            let there =
+                read("MATCH (s:Shared) RETURN count(s)") + read("MATCH ()-[s:SHARED]->() RETURN count(s)");
+            assert_eq!(there, if fits { count } else { 0 }, "{text}");
+            session.query("MATCH (s:Shared) DELETE s", params! {}).unwrap().finish().unwrap();
+            session.query("MATCH ()-[s:SHARED]->() DELETE s", params! {}).unwrap().finish().unwrap();
+        }
     }
 }
 

@@ -63,6 +63,8 @@ type Set<T> = hashbrown::HashSet<T, foldhash::fast::FixedState>;
 #[derive(Default)]
 pub(crate) struct Writes {
     pub changes: Vec<Change>,
+    /// See [`Change::value_bytes`].
+    value_bytes: u64,
     shown: usize,
     born: Set<VertexId>,
     gone: Set<VertexId>,
@@ -123,6 +125,10 @@ impl Transaction {
     /// Has anything been written?
     pub fn has_changes(&self) -> bool {
         !self.writes.lock().changes.is_empty()
+    }
+    /// Bytes that the values written so far will take, each counted in full: its commit makes so many, whoever shares them now.
+    pub fn value_bytes(&self) -> u64 {
+        self.writes.lock().value_bytes
     }
     /// Is the vertex changed by a write that the view does not show yet?
     pub fn is_stale(&self, vertex: VertexId) -> bool {
@@ -404,6 +410,7 @@ impl Writes {
         if self.changes.len() >= CHANGES_MAX {
             return Err(TransactError::TooLarge);
         }
+        self.value_bytes += change.value_bytes() as u64;
         self.changes.push(change);
         Ok(())
     }

@@ -106,6 +106,17 @@ impl Session {
             execute::record_shown(&batch, transaction.reads());
             batches.push(batch);
         }
+        if transaction.value_bytes() > request.bytes_max {
+            let message = format!(
+                "the values that are written take {} bytes, more than the query's memory budget of {} bytes",
+                transaction.value_bytes(),
+                request.bytes_max
+            );
+            let hint = "write them in several transactions, as CALL { … } IN TRANSACTIONS does, or raise the query's memory budget";
+            return Err(
+                Error::new("Neo.TransientError.General.MemoryPoolOutOfMemoryError", message).hint(hint)
+            );
+        }
         let profile = Profiling::wanted(request.plan, &transaction.snapshot())
             .map(|profiling| profiling.describe(&stream.profile()));
         Ok(Written { columns: stream.columns().clone(), batches, counters: stream.counters(), profile })

@@ -94,6 +94,16 @@ pub enum Change {
 }
 
 impl Change {
+    /// Bytes of its values, each counted in full: those that changes share until they are committed have a copy each in the graph.
+    pub fn value_bytes(&self) -> usize {
+        match self {
+            Change::CreateVertex { properties, .. } | Change::CreateEdge { properties, .. } => {
+                properties.iter().map(|(_, value)| value.heap_bytes()).sum()
+            }
+            Change::SetProperty { value, .. } | Change::SetEdgeProperty { value, .. } => value.heap_bytes(),
+            _ => 0,
+        }
+    }
     /// Appends the encoding of `changes` to `bytes`.
     pub fn encode_all(changes: &[Change], bytes: &mut Vec<u8>) {
         let mut writer = Writer { bytes: std::mem::take(bytes) };
