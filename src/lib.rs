@@ -18,6 +18,8 @@
 //!
 //! A folder in place of [`MEMORY`] keeps what is committed. The command `tanglewood` is built on this library and nothing else.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 pub use database::*;
 
 /// Rust of the pages compiles, and runs where it can; `tests/guide.rs` runs all else of them, and sees that none is missing here.

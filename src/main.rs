@@ -1,5 +1,7 @@
 //! The command `tanglewood`: one file a command, see `commands`.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod commands;
 
 /// Many threads make and drop many small lists.

@@ -1,5 +1,5 @@
 //! A database that a server has open is asked through that server, and a backup by several processes at once: real processes, as a user runs them.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

@@ -1,5 +1,5 @@
 //! The command line is a contract: every command, what it prints, how it ends, and what it says to bad input.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

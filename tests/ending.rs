@@ -1,6 +1,6 @@
 //! Work within one expression ends, in the server's own process: by KILL QUERY and TERMINATE TRANSACTION, when its client is gone, and when
 //! the server is told to end. The cores are idle afterwards. What it took is printed.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

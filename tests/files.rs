@@ -1,5 +1,5 @@
 //! Files in and out by the command line: what a newcomer types, and what comes of it.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

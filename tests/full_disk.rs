@@ -1,7 +1,7 @@
 //! An import, a query and a checkpoint on a disk that is full: nothing that was acknowledged is lost, what failed says so, and once there
 //! is room everything goes on. The disk is a small file system of its own, in a mount namespace that only its commands see; where the
 //! system permits none, the test says so and is skipped.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod support;
 

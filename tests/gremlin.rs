@@ -1,5 +1,5 @@
 //! Gremlin from the command line: TinkerPop's files read in, and asked in the shell.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

@@ -17,7 +17,7 @@
 //! A page sets its scene in comments, which readers do not see: `<!-- hidden LANGUAGE WORDS`, code, `-->`. Besides the blocks above these
 //! are `params` (a JSON object for the statements that follow), `database` (which one is asked, `people.db` if not said), `input` (what
 //! commands read) and `certificate` (makes `server.pem` and `server.key`).
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 #[path = "guide/blocks.rs"]
 mod blocks;

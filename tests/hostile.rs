@@ -2,7 +2,7 @@
 //! another address is served within a second, and the server's memory, measured from outside, keeps to its limits.
 //!
 //! `TANGLEWOOD_HOSTILE_CONNECTIONS` says how many connections the generator makes (300 where unset), `TANGLEWOOD_HOSTILE_SEED` replays them.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

@@ -1,7 +1,7 @@
 //! kill -9 during imports: each happens whole or not at all, the database opens and is sound. Commits are killed in `trials/sim`.
 //!
 //! `TANGLEWOOD_KILL_ROUNDS` says how often (6 where unset), `TANGLEWOOD_KILL_SEED` replays the moments.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

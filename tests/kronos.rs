@@ -1,7 +1,7 @@
 //! `tanglewood kronos` as processes: what an outsider may do to it, and the Python package's own tests.
 //!
 //! The Python tests are passed over, with a notice, where python3 has no grpcio or pytest; `.ci/drivers` fetches them.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

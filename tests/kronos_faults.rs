@@ -2,7 +2,7 @@
 //! end, nothing is carried out twice, no order is withdrawn, no answer misses what was acknowledged before its call, no reference is lost.
 //!
 //! `TANGLEWOOD_KRONOS_SECONDS` says for how long, `TANGLEWOOD_KILL_SEED` draws the same faults.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 #[path = "kronos_faults/clients.rs"]
 mod clients;

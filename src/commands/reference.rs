@@ -1,7 +1,7 @@
 //! The reference page is what the flags say: `docs/guide/command-line.md` is compared with the help texts.
 //!
 //! After a change of a flag: `TANGLEWOOD_WRITE_REFERENCE=1 cargo test -p tanglewood reference`.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use super::CommandLine;
 use clap::CommandFactory;

@@ -3,6 +3,7 @@
 //! Each step is a file: the house rules ([`tidy`]), then formatting, lints and tests through cargo. Steps run in order of how quickly
 //! they fail. `mutants` asks how much the tests notice, by a program of its own. One dependency, which reads what cargo
 //! tells of the workspace, so that it builds in seconds.
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,

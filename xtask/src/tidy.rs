@@ -19,6 +19,8 @@ const FILE_LINES_USUAL: usize = 450;
 const FUNCTION_LINES_MAX: usize = 70;
 /// Functions longer than [`FUNCTION_LINES_MAX`] today. Lower it when you shorten one.
 const FUNCTIONS_LONG_MAX: usize = 16;
+/// What the root of each crate says: no `unwrap` in it but in tests. Integration tests and examples are crates of their own.
+const NO_UNWRAP: &str = "#![cfg_attr(not(test), deny(clippy::unwrap_used))]";
 /// Written apart so that this file does not find itself.
 const BANNED: [(&str, &str); 4] = [
     (concat!("todo", "!("), "finish it or file an issue"),
@@ -34,6 +36,7 @@ pub fn run(root: &Path) -> bool {
     let sources = files(root, "rs");
     sizes(root, &sources, &mut faults);
     words(root, &sources, &mut faults);
+    unwraps(root, &sources, &mut faults);
     links(root, &mut faults);
     panics::check(root, &sources, &mut faults);
     names::check(root, &sources, &mut faults);
@@ -194,6 +197,26 @@ fn words(root: &Path, sources: &[PathBuf], faults: &mut Vec<String>) {
         }
         if !text.starts_with("//!") && !is_test(file) && !text.starts_with("#!") {
             faults.push(format!("{}: says nothing of what it is for; open it with //!", shown(root, file)));
+        }
+    }
+}
+
+/// Clippy denies `unwrap` in each crate of the workspace, and no file allows it again.
+fn unwraps(root: &Path, sources: &[PathBuf], faults: &mut Vec<String>) {
+    for file in sources {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let is_root = file.ends_with("src/lib.rs") || file.ends_with("src/main.rs");
+        if is_root && !text.lines().any(|line| line == NO_UNWRAP) {
+            faults.push(format!("{}: say at its head: {NO_UNWRAP}", shown(root, file)));
+        }
+        if let Some(line) =
+            text.lines().position(|line| line.contains(concat!("allow(clippy::", "unwrap_used")))
+        {
+            faults.push(format!(
+                "{}:{}: `unwrap` is for tests, and needs no allowance there: say why it cannot fail (`expect`)",
+                shown(root, file),
+                line + 1
+            ));
         }
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! `cargo run --profile quick -p tanglewood-cluster --example strict_read [READS]`. A read asks one shard for one number. Each is checked against what was
 //! acknowledged before.
-#![allow(clippy::unwrap_used)]
 
 #[path = "../tests/common/mod.rs"]
 mod common;

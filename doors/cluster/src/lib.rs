@@ -15,6 +15,8 @@
 //!
 //! Reading order: [`Addresses`], [`Driver`], `inputs`, [`GateHandle`], [`Content`].
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod addresses;
 mod content;
 mod driver;

@@ -1,5 +1,4 @@
 //! The protocol's machines in threads, over TCP and over a network with faults: reads are strict and see whole transactions, through losses too.
-#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -2,7 +2,6 @@
 //! nothing that was acknowledged is lost.
 //!
 //! The test starts itself again for each process (`one_process`). The gates are in the test's own process: their clients are.
-#![allow(clippy::unwrap_used)]
 
 mod common;
 #[allow(dead_code)]

@@ -1,5 +1,5 @@
 //! Imports files into memory and asks them: `cargo run --release --example ask -- FOLDER "MATCH (n) RETURN count(*)" …`
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(missing_docs)]
 
 use std::path::PathBuf;
 use tanglewood_database::{Database, ImportOptions, MEMORY, Options, Params};

@@ -1,5 +1,5 @@
 //! What a traversal costs beside its twin in Cypher, and on the traverser machine: `cargo run --release --example gremlin`
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(missing_docs)]
 
 use gremlin::{Bindings, Object, Request};
 use tanglewood_database as database;

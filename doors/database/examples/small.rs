@@ -1,6 +1,6 @@
 //! How many small questions a second a few clients get answered, beside a loop of plain arithmetic in the same run, so that the machine's
 //! own speed can be taken out: `cargo run --profile quick -p tanglewood-database --example small -- [CLIENTS [SECONDS]]`
-#![allow(clippy::unwrap_used, missing_docs)]
+#![allow(missing_docs)]
 
 use std::hint::black_box;
 use tanglewood_database::{Database, ImportOptions, MEMORY, Options, params};

@@ -62,7 +62,6 @@ fn bad(what: impl ToString) -> Error {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -113,7 +113,6 @@ impl Drop for RunningPart {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

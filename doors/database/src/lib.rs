@@ -5,6 +5,8 @@
 //!
 //! Reading order: [`Database`], [`Session`], [`QueryResult`], [`Error`], [`entity`] (vertices and edges with their properties).
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod accounts;
 mod as_of;
 mod cache;

@@ -3,7 +3,6 @@
 //! The most that a query holds is found from outside: the least budget with which it passes. It must be no less than nine tenths of
 //! what the allocator gave beyond what was there before (less 64 KiB, for what is not worth an account), and no more than twice that.
 //! A query runs once before it is measured, so that plans, statistics and ranks are there already.
-#![allow(clippy::unwrap_used)]
 
 use std::time::Duration;
 use tanglewood_database::{Database, Limits, MEMORY, Options, Params, Session};

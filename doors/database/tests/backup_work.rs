@@ -1,5 +1,5 @@
 //! CALL dbms.backup as work like any other: listed, ended by KILL, a timeout, its tenant and its client; what was ended leaves nothing behind.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::time::{Duration, Instant};
 use tanglewood_database::{Database, Limits, Options, Params, params};

@@ -1,5 +1,5 @@
 //! Users, tenants and standing queries in the graph's catalogue: none of them is lost, and none keeps the graph from opening.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::path::Path;
 use std::sync::Arc;

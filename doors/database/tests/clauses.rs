@@ -1,5 +1,4 @@
 //! Clauses and statements beyond openCypher, from text to rows.
-#![allow(clippy::unwrap_used)]
 
 use tanglewood_database::{Database, MEMORY, Notification, Options, Params, Session, Value, params};
 

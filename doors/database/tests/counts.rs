@@ -1,6 +1,6 @@
 //! Counts of all vertices or edges, which are looked up, are those that a scan finds: on random graphs with loops and parallel edges, inside
 //! transactions that write, while others commit, in the past and after a reopen.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use tanglewood_database::{Database, MEMORY, Mode, Options, Params, Session};
 use world::chance::Chance;

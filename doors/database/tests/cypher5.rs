@@ -1,5 +1,5 @@
 //! What Cypher 5 has beyond openCypher: each function, operator and command with its answer.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use tanglewood_database::{Database, MEMORY, Options, Params, Session, Value};
 

@@ -1,6 +1,6 @@
 //! Datalog as users write it: over the graph, over parameters and files, asked once or kept.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use std::time::Duration;
 use tanglewood_database::{Database, Event, MEMORY, Options, Params, Session, Value, params};

@@ -1,7 +1,7 @@
 //! The law of kept Datalog programs: what a reader has accumulated at a commit is what Cypher, or the program asked anew, answers on the
 //! snapshot of that commit; with parameters, for each reader's own arguments.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use std::collections::BTreeMap;
 use std::time::Duration;

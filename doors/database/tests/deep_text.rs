@@ -3,7 +3,7 @@
 //!
 //! The texts are asked in a child process, on a thread with the stack that threads have: what ends it is named by the last line it wrote.
 //! `cargo test -p tanglewood-database --test deep_text -- --ignored` asks for all sizes.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 #[path = "deep_text/grammar.rs"]
 mod grammar;

@@ -1,5 +1,5 @@
 //! Indexes over the properties of relationships: what they find is what a search through all relationships finds, whatever was written before.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use tanglewood_database::{Database, MEMORY, Mode, Options, Params, Session, Value, params};
 

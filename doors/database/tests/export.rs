@@ -1,5 +1,5 @@
 //! A graph out into files and back: the same graph, whatever it holds.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_database as database;
 

@@ -3,7 +3,7 @@
 //! (the build checks overflows), takes long, or takes much.
 //!
 //! `TANGLEWOOD_EXTREMES_SEED` replays the choices, `TANGLEWOOD_EXTREMES_ROUNDS` makes more of them.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::time::{Duration, Instant};
 use tanglewood_database::gremlin::GremlinOptions;

@@ -1,5 +1,4 @@
 //! What only a reader still needed is gone soon after that reader, in a database that nobody writes to.
-#![allow(clippy::unwrap_used)]
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! The graph procedures on several executors, in clauses, in transactions, and at their limits.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::time::Duration;
 use tanglewood_database::{

@@ -1,6 +1,6 @@
 //! The graph procedures on the example graphs of LDBC Graphalytics, where they lie beside this project or where
 //! `TANGLEWOOD_GRAPHALYTICS` says; left out with a notice elsewhere.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

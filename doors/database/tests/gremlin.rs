@@ -1,6 +1,6 @@
 //! Gremlin through a session: what the algebra says and what the traverser machine says are the same, on chance graphs and chance
 //! traversals; writes commit or are rolled back; mistakes are named.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use database::gremlin::{GremlinOptions, Script};
 use database::{Database, Mode, Options, Session};

@@ -1,5 +1,5 @@
 //! Ids that clients of Gremlin give: found by an index, whatever their type, label and history, and shown by no door.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::time::{Duration, Instant};
 use tanglewood_database::gremlin::GremlinOptions;

@@ -1,6 +1,6 @@
 //! Properties as TinkerGraph has them, in the one mode there is: types come back as they were written, also after a restart and whichever
 //! engine runs; Cypher sees plain values where there are some; labels that nothing reads keep no traversers apart.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use database::gremlin::GremlinOptions;
 use database::{Database, Options, Session};

@@ -1,5 +1,5 @@
 //! `CALL { … } IN TRANSACTIONS`: what is committed, what is kept, what is told.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use database::{Database, Error, Limits, MEMORY, Mode, Options, Params, Session, Value, params};
 use std::collections::BTreeSet;

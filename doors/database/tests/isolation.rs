@@ -1,5 +1,5 @@
 //! What sessions must not do to each other, and what one request must not do to the house.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use std::time::Duration;
 use tanglewood_database::{Database, Limits, MEMORY, Mode, Options, Params, Session, Value, params};

@@ -2,7 +2,7 @@
 //!
 //! The product is taken of collected lists, which no rewrite turns into a join. The seed is printed; `SEED=… cargo test --test join_keys`
 //! replays one, and `ROUNDS=…` makes more.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

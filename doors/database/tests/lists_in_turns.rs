@@ -2,7 +2,6 @@
 //!
 //! Below a test the neighbours of many rows are taken a few at a time, a row is left once it has its answer, and operators serve one scope
 //! instance after the other. So lists are made here whose only match is anywhere, with tests that hold for few, for many and for none.
-#![allow(clippy::unwrap_used)]
 
 use tanglewood_database::{Database, Options, Session, params};
 use world::chance::Chance;

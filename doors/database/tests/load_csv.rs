@@ -1,5 +1,4 @@
 //! `LOAD CSV`: files below the import folder become rows, and nothing else can be read.
-#![allow(clippy::unwrap_used)]
 
 use database::{Database, MEMORY, Options, Params, Session, Value};
 use tanglewood_database as database;

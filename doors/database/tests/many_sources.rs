@@ -1,5 +1,5 @@
 //! Paths from many rows at once, which share one search, against the same question for one row at a time.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use tanglewood_database::{Database, MEMORY, Options, Params, Value, params};
 use world::chance::Chance;

@@ -6,7 +6,7 @@
 //!
 //! `TANGLEWOOD_MATRIX=strict` holds it to the figures of an optimised build on a quiet machine (each ends within 50 ms); without it, an
 //! unoptimised build beside other work has some seconds.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::time::{Duration, Instant};
 use tanglewood_database::gremlin::GremlinOptions;

@@ -1,5 +1,5 @@
 //! A database four times as large as its memory budget: it answers as one without, reads and writes, and stays within the budget.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use tanglewood_database::{Database, Options, Params};
 use world::files::TemporaryFolder;

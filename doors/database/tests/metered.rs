@@ -1,5 +1,5 @@
 //! Work inside one expression is ended by a timeout, by a kill, by the end of the client and by the memory budget, as any other work is.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use model::Value;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
 //! The functions and procedures of Cypher 5, as Neo4j 5.26 lists them, held against ours: each is here, or the guide says that it is not.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::collections::BTreeSet;
 use tanglewood_database::{Database, MEMORY, Options, Params};

@@ -1,5 +1,4 @@
 //! More names than a graph may have: who makes one too many is told which limit it passes and what to do, and nothing of it is kept.
-#![allow(clippy::unwrap_used)]
 
 use tanglewood_database::gremlin::GremlinOptions;
 use tanglewood_database::{Database, MEMORY, Options, Params};

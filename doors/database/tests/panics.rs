@@ -4,7 +4,7 @@
 //! Held against a model: every acknowledged write is there, none is half there, a standing query tells what the same query tells, the
 //! tenant's memory is free again, all executors work. Failpoints stand in debug builds only.
 #![cfg(debug_assertions)]
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use database::gremlin::GremlinOptions;
 use database::{Database, Error, MEMORY, Mode, Options, Params, Session, Value};

@@ -1,5 +1,5 @@
 //! AS OF in statements, history as an option that stays with the database, and backups made while writers run.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use model::Value;
 use std::sync::atomic::{AtomicBool, Ordering};

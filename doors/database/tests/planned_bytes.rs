@@ -1,5 +1,4 @@
 //! What a long text becomes while it is planned is charged to who asks, by an estimate that is held against the allocator.
-#![allow(clippy::unwrap_used)]
 
 use tanglewood_database::{Database, Limits, MEMORY, Options, Params};
 

@@ -1,5 +1,5 @@
 //! Planning a long text ends where its timeout or somebody wants it to, is listed meanwhile, and leaves the session as it was.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::time::{Duration, Instant};
 use tanglewood_database::{Database, Limits, MEMORY, Options, Params, Session, Value};

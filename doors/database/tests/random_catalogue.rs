@@ -1,6 +1,6 @@
 //! Random commands about users, tenants, standing queries, indexes and constraints, from several sessions at once, against a model; with crashes, closes,
 //! backups, restores and damaged entries between. `TANGLEWOOD_ROUNDS` makes it longer.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use model::schema::{ConstraintRule, SchemaTarget};
 use std::collections::{BTreeMap, BTreeSet};

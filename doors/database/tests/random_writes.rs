@@ -1,7 +1,7 @@
 //! Random writing statements against a list of vertices and edges that does the same, obvious thing.
 //!
 //! The seed is printed; `SEED=… cargo test --test random_writes` replays one.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::collections::BTreeMap;
 use tanglewood_database::{Database, MEMORY, Mode, Options, Params, Session, Value, params};

@@ -1,5 +1,4 @@
 //! Repeated groups with a sub-query: the same ends as by one MATCH a round, whatever the policy and the number of executors.
-#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use tanglewood_database::{Database, Options, Session, params};

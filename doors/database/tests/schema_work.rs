@@ -1,6 +1,6 @@
 //! Making indexes and constraints as work like any other: listed, ended by KILL, a timeout, its tenant and its client, while others commit.
 //! What was ended leaves nothing behind, and what was made is the index that a scan agrees with.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::time::{Duration, Instant};
 use tanglewood_database::{Database, Limits, MEMORY, Options, Params, Session, Value, params};

@@ -1,5 +1,5 @@
 //! What a program does with the library, from open to close.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use std::time::Duration;
 use tanglewood_database::{Database, Limits, MEMORY, Mode, Options, Params, Session, Value, params};

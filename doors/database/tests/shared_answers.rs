@@ -1,7 +1,7 @@
 //! A sub-query that is answered once for all rows that give it the same, against the same sub-query asked row by row.
 //!
 //! The twin is the statement without scopes (`CYPHER scopes = off`), where no answer is shared. The seed is printed; `SEED=…` replays one.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use tanglewood_database::{Database, MEMORY, Options, Params, Session};
 use world::chance::Chance;

@@ -1,6 +1,6 @@
 //! The law of standing queries: what a subscriber has accumulated at a commit is what the query answers on the snapshot of that commit.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use std::collections::BTreeMap;
 use std::time::Duration;

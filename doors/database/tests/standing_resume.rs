@@ -1,6 +1,6 @@
 //! A reader that goes on where it was loses nothing and is told nothing twice: from every mark, from the middle of a commit, after the
 //! database was opened again or its process was killed.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 #[path = "standing_resume/copy.rs"]
 mod copy;

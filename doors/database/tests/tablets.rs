@@ -1,5 +1,5 @@
 //! Tablets through the door: listed, moved, and none of it changes an answer.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::time::{Duration, Instant};
 use tanglewood_database::{Database, Options, Session, params};

@@ -1,5 +1,5 @@
 //! Tenants and users: declared in Cypher, kept, and held to what they may take.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::time::{Duration, Instant};
 use tanglewood_database::{Database, Options, Session, Value, params};

@@ -1,6 +1,6 @@
 //! Where trails of two and more relationships end, each end once: against the ends of all trails, listed one by one, and on graphs where
 //! nobody could list them.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::time::{Duration, Instant};
 use tanglewood_database::{Database, Limits, MEMORY, Options, Params, Session};

@@ -1,6 +1,6 @@
 //! The upkeep of standing queries as work like any other: listed, ended by KILL, by its tenant's limits, by DROP and by the end of the
 //! database; and others go on beside it.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::time::{Duration, Instant};
 use tanglewood_database::{Database, Limits, MEMORY, Options, Params, params};

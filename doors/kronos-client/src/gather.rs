@@ -112,7 +112,6 @@ pub(crate) fn hand_out(parts: Vec<Part>, assigned: Vec<Assigned>) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::types::{Event, Order};
 

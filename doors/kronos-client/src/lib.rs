@@ -35,6 +35,8 @@
 //! Reading order: [`Options`], [`Kronos`], [`KronosError`], `replicas` (failover), `window` (request numbers), `cache`, `gather` (batches of
 //! several callers).
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod cache;
 mod client;
 mod error;

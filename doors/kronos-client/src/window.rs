@@ -85,7 +85,6 @@ impl Drop for Numbered<'_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -1,5 +1,5 @@
 //! The client against real servers: every call, every kind of error, a leader that goes, leases, retries.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use kronos::{Options as ServerOptions, Running, serve};
 use std::net::TcpListener;

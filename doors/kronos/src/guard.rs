@@ -221,7 +221,6 @@ impl fmt::Debug for Tls {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -15,6 +15,8 @@
 //! Reading order: [`Options`], [`serve`], `server_core` (the replica and the calls that wait) and its thread `node`, `machine`, `service` (the
 //! calls), `peers` (messages), `guard` (tokens, TLS), `group` and `places` (who is let in), `wire` (types), `metrics`; `simulation` (three servers, tested).
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod error;
 mod group;
 mod guard;

@@ -1,5 +1,5 @@
 //! TLS, tokens, folders and lists of members that do not fit: who is let in, and what is refused how.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};

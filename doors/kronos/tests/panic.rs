@@ -1,5 +1,5 @@
 //! A panic in a step of the replica ends the service with its reason, whoever made the step; what was acknowledged is there after a restart.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::time::{Duration, Instant};
 use tanglewood_kronos_server::v1::kronos_client::KronosClient;

@@ -1,5 +1,5 @@
 //! The service over real sockets: one replica through a restart, three through the loss of their leader, members that come and go.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};

@@ -9,6 +9,8 @@
 //! Reading order: `connection`, `session`, `answer`; `values`, `params` and `temporal` (what becomes of values); `arrow`; `patience`
 //! (Ctrl-C), `running` (which calls run), `home` (which database, which process), `imported` (what is asked of the Python side), `errors`.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod answer;
 mod arrow;
 mod cells;

@@ -2,7 +2,7 @@
 //!
 //! Passed over, with a notice, where python3 has no pytest; `.ci/drivers` fetches it. Tests of data frames need pandas, polars, pyarrow and
 //! networkx, too, and are skipped one by one where those are missing.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

@@ -108,7 +108,6 @@ impl Beside {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use std::os::unix::fs::PermissionsExt;
     use world::files::TemporaryFolder;

@@ -1,5 +1,5 @@
 //! Bolt without a socket: who may say what when, and what is answered.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

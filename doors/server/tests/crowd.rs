@@ -1,5 +1,5 @@
 //! More clients than there are places for, in a process of their own, since its memory is watched.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

@@ -3,7 +3,7 @@
 //!
 //! Each script connects over `bolt://` and `neo4j://`, sends and gets values of every type, retries transactions that conflict, streams a
 //! million rows, cancels, meets errors, hands on bookmarks and reads notifications. Meanwhile the server's memory is watched.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use database::{Database, MEMORY, Options};
 use std::path::{Path, PathBuf};

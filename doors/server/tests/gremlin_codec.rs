@@ -1,6 +1,5 @@
 //! The codecs of the Gremlin door: what is written is read again, golden bytes stay as they are, and nothing that is read costs more than
 //! its own size.
-#![allow(clippy::unwrap_used)]
 
 use gremlin::object::{Decimal, Instant, Path};
 use gremlin::{Argument, Object, Token, graphson};

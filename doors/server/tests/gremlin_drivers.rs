@@ -1,6 +1,6 @@
 //! TinkerPop's drivers, unchanged, against the server; and TinkerPop's features through one of them. Each is passed over, with a notice,
 //! where its language or package is missing; `.ci/drivers` fetches the packages into `target/drivers`.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

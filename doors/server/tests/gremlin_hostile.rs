@@ -1,6 +1,6 @@
 //! Clients of the Gremlin door that mean no good: half frames, giant promises, silence, crowds. Memory and time are bounded, and others
 //! are served meanwhile.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

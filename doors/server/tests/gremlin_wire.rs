@@ -1,5 +1,5 @@
 //! The Gremlin door over real sockets: answers in parts, sessions, strangers, TLS, HTTP, clients that go.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! Passwords and TLS over real sockets, with the official Python driver where it is there.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! Clients that mean harm, or are broken: each meets a named limit, is told so where it can be, and leaves nothing behind.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

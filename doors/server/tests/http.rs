@@ -1,5 +1,5 @@
 //! The HTTP door over real sockets: the Query API, its transactions, lines of JSON, events, tokens.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

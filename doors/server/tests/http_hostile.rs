@@ -1,5 +1,5 @@
 //! Attacks on the HTTP door: requests within requests, too much of everything, drips, pages of other sites, secrets in answers.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

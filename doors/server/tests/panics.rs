@@ -1,7 +1,7 @@
 //! A panic while a client is answered is a failure of that request alone: the client is told, its connection serves on, and everyone
 //! else is served as before. Failpoints stand in debug builds only; of the database's own see its tests.
 #![cfg(debug_assertions)]
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

@@ -2,7 +2,7 @@
 //! nesting, of parts and of bytes, through real sockets. Each is answered rightly or refused with a reason, and the server goes on.
 //!
 //! One generator makes all of it: [`shapes`] says what is sent, [`written`] how each door's clients write it.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 #[path = "sizes/written.rs"]

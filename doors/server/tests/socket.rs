@@ -1,5 +1,5 @@
 //! The server over real sockets: many rows in bounded memory, clients that vanish, addresses it refuses, more clients than it serves.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

@@ -1,5 +1,5 @@
 //! What Bolt 5.6 to 5.8 added, and what goes with a transaction: statuses, notifications and their filters, bookmarks, databases.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 mod common;
 

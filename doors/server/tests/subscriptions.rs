@@ -1,5 +1,5 @@
 //! SUBSCRIBE over Bolt: marks come with every commit however few rows are pulled, and a client that goes anywhere goes on from its last mark.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
 

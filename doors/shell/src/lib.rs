@@ -5,6 +5,8 @@
 //!
 //! Results are printed as they arrive, so a million rows need no more memory than a thousand.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 pub mod style;
 
 pub mod json;

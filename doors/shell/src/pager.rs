@@ -83,7 +83,6 @@ impl Write for Paged {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use world::files::{TemporaryFolder, read_text};
 

@@ -60,7 +60,6 @@ impl ScriptPlace {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -1,7 +1,6 @@
 //! Commits a second through truth over PostgreSQL, with 1, 2 and 4 gates, beside what the same groups reach if PostgreSQL only appends their records.
 //!
 //! `cargo run --profile quick -p tanglewood-truth --example commits [SECONDS]`. Each transaction reads two and writes two of a million keys, and has a record of 200 bytes.
-#![allow(clippy::unwrap_used)]
 
 #[path = "../tests/common/mod.rs"]
 mod common;

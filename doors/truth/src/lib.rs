@@ -8,6 +8,8 @@
 //!
 //! Reading order: `group` (one transaction), `replica` (who may commit), `touched` (bytes), `connection`.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod connection;
 mod group;
 mod replica;

@@ -1,5 +1,4 @@
 //! Truth over PostgreSQL against its twin in memory, and under several gates at once.
-#![allow(clippy::unwrap_used)]
 
 mod common;
 

@@ -1,7 +1,6 @@
 //! The smallest whole query: words from a source, split by their hash over all executors, counted there, gathered for the client.
 //!
 //! `cargo run -p tanglewood-dataflow --example count_words`
-#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

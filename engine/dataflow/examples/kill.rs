@@ -5,7 +5,6 @@
 //! until its last operator is dropped everywhere. Then clients go away without a word, one at a time.
 //!
 //! `cargo run --release -p tanglewood-dataflow --example kill [EXECUTORS]`; the clients need a core, too, where figures are to be exact.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};

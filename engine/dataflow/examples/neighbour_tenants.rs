@@ -4,7 +4,6 @@
 //! eight endless queries of another tenant. Half the throughput it had alone is its part.
 //!
 //! `cargo run --release -p tanglewood-dataflow --example neighbour_tenants [EXECUTORS]`
-#![allow(clippy::unwrap_used)]
 
 use std::time::Duration;
 use tanglewood_dataflow::{

@@ -26,7 +26,6 @@
 //! it fetches the next. Every answer is checked against a search that just calls itself.
 //!
 //! `cargo run --release -p tanglewood-dataflow --example neighbours`
-#![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -3,7 +3,6 @@
 //! waited, and what was moved. Every answer is checked.
 //!
 //! `cargo run --release -p tanglewood-dataflow --example rebalance`
-#![allow(clippy::unwrap_used)]
 
 use std::collections::VecDeque;
 use std::sync::Arc;

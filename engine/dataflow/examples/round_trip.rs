@@ -1,7 +1,6 @@
 //! How long the smallest query takes, from submit to the end seen, and what one message through one operator costs.
 //!
 //! `cargo run --release -p tanglewood-dataflow --example round_trip`
-#![allow(clippy::unwrap_used)]
 
 use tanglewood_dataflow::{
     Context, Flow, Graph, GraphBuilder, Message, Operator, Outcome, QueryOptions, Route, Runtime,

@@ -5,7 +5,6 @@
 //! here one.
 //!
 //! `cargo run --release -p tanglewood-dataflow --example scope_instances`
-#![allow(clippy::unwrap_used)]
 
 use tanglewood_dataflow::{
     Context, Flow, GraphBuilder, Message, Operator, Outcome, QueryOptions, Route, Runtime, RuntimeOptions,

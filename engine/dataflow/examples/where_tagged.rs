@@ -25,7 +25,6 @@
 //! without, and how little users who tweet much stand in the way of others. Every answer is checked.
 //!
 //! `cargo run --release -p tanglewood-dataflow --example where_tagged`
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

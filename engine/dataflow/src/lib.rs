@@ -52,6 +52,8 @@
 //! back-pressure (`tests/pressure.rs`). `examples/scope_instances.rs` measures what an instance costs, `examples/kill.rs` how soon a kill takes
 //! effect.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod terms;
 
 mod graphs;

@@ -1,5 +1,5 @@
 //! Limits of users, tenants and the machine, the line before them, rules for runaway queries, and who overtakes whom.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_dataflow as dataflow;
 

@@ -1,5 +1,5 @@
 //! Limits, writes that must finish, invited peers, other roots, shares, wakers, and how soon things happen.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_dataflow as dataflow;
 

@@ -1,5 +1,5 @@
 //! What a query tells of itself while it runs and after it; operators that wait for something outside.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_dataflow as dataflow;
 

@@ -1,5 +1,5 @@
 //! One call that works for long: it pauses when its turn is over, so that others go on, and ends as soon as its query does.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_dataflow as dataflow;
 

@@ -1,6 +1,6 @@
 //! The two drivers against each other: graphs as pipelines on the thread that asks, and the same graphs on executors. The same rows or the same
 //! end, or nothing at all; and nothing is left behind. And pipelines within an operator, against the same operators around it.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_dataflow as dataflow;
 

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! About half the scopes that may are wide: their instances span executors, and their edges take any route.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_dataflow as dataflow;
 

@@ -12,7 +12,6 @@
 //! and, where nothing can go on, that the query has ended, all instances are over, and every operator was told. That the checker sees
 //! anything at all is shown by mutants: the same protocol with one rule broken, each of which it must refute. Vertices have one port here;
 //! an operator that appears while another of its ports is declared exhausted is left to the random graphs, as are other shapes.
-#![allow(clippy::unwrap_used)]
 #![allow(clippy::collapsible_match, reason = "an access that changes what is shared is no guard")]
 
 use std::collections::{HashSet, VecDeque};

@@ -1,6 +1,6 @@
 //! Random graphs against their sequential twin: whatever the executors, routes, yields, full queues and slow clients, the rows that come
 //! out are those a plain loop over multisets computes; and whatever ends a query, it ends once and leaves nothing behind.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_dataflow as dataflow;
 

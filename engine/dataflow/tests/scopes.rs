@@ -1,5 +1,5 @@
 //! Scope instances: correlated subqueries, nested, with operators that are never created, ports that wait, and ingresses that forget.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_dataflow as dataflow;
 

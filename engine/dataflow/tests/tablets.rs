@@ -1,5 +1,5 @@
 //! Work is routed to who hosts its tablet; a skewed placement is mended while queries run, and none of them notices.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_dataflow as dataflow;
 

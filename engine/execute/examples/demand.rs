@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p tanglewood-execute --example demand CASE REPEATS`; without a case it lists them with times. Every answer is
 //! held against the number of rows that the case must have.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 #[path = "../tests/support/build.rs"]
 #[allow(dead_code)]

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p tanglewood-execute --example measure [vertices] [edges]`; every answer is checked against a plain
 //! breadth-first search or count over the edge list.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 #[path = "../tests/support/build.rs"]
 #[allow(dead_code)]

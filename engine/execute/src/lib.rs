@@ -8,6 +8,8 @@
 //! `compile` with `stream`, `placement` and `demand` (plan to graph), `turn` (what an operator may ask for), `operator` (the operators),
 //! `adjacency` (how paths walk the store), [`planning`] (what the planner asks), [`profiling`] (what is told of a plan and its run).
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 pub mod access;
 mod adjacency;
 mod columns;

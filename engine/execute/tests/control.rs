@@ -1,5 +1,5 @@
 //! Limits stop work early, and cancellation, deadlines and budgets end a query with an error that says why.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

@@ -1,6 +1,6 @@
 //! Patterns counted without their rows: as many as there are rows, over all and by a property, on 1, 2 and 4 executors; also for what a
 //! transaction has written itself. `EXECUTE_SEED` replays one case.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

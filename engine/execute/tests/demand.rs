@@ -4,7 +4,7 @@
 //! switched off. Which rows a LIMIT leaves is free: inside a plan they are only counted, at the top they must be among the right ones, and as
 //! many. Then every operator that makes rows of rows is put below every kind of demand, and what it made is counted. `EXECUTE_SEED` replays one
 //! case; `EXECUTE_CASES` sets how many are run.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

@@ -1,5 +1,5 @@
 //! Deep plans: what the planner lets through must start and run on a thread's ordinary stack.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

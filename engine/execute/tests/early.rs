@@ -1,5 +1,5 @@
 //! Sub-queries stop as soon as they have enough: these would take hours if they did not.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

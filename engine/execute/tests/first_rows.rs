@@ -1,7 +1,7 @@
 //! Sorts by Gremlin's order, and the first row of each combination of columns, on rows of values of every type.
 //!
 //! `EXECUTE_SEED` replays one case.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

@@ -1,7 +1,7 @@
 //! Intersections on graphs where every way of them is taken: lists held and searched, two arms and three, by row and by group.
 //!
 //! `EXECUTE_SEED` replays one case.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

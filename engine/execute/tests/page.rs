@@ -3,7 +3,7 @@
 //! `page.txt` has a statement a line, and behind it what it gives: rows (`;` between them), sorted unless they have an order, or an error's message. Each is run
 //! with batches of one row and of many, by one executor and by three, over a graph with and without indexes. With `PAGE=write` the page is
 //! written anew, to be read as any other change is.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

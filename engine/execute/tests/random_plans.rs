@@ -1,7 +1,7 @@
 //! Random plans on random graphs: on 1, 2 and 4 executors the rows agree with the obvious interpreter, as multisets.
 //!
 //! `EXECUTE_SEED` replays one case; `EXECUTE_CASES` sets how many are run.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

@@ -1,5 +1,5 @@
 //! What writing clauses do to the graph, what they and the clauses above them see, and which mistakes they refuse.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

@@ -15,6 +15,8 @@
 //! [`vector`] and [`select`] (how it runs fast), [`aggregate`] and [`grouping`] (many rows to one), [`segments`] (lists that grow
 //! without being copied).
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 pub mod aggregate;
 pub mod compile;
 pub mod error;

@@ -218,7 +218,6 @@ const ELEMENTS_PER_LOOK: usize = 4_096;
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use dataflow::watch::{Limited, enter};
     use std::time::Duration;

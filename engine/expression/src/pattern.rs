@@ -84,7 +84,6 @@ fn collect_edges(part: &Value, note: &mut dyn FnMut(EdgeId)) -> Result<(), EvalE
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     /// Few edges and many, alone and in lists, all different or one of them twice.

@@ -1,5 +1,5 @@
 //! Expressions as text against the values they must have, and the fast paths against their twin.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod aggregates;
 mod functions;

@@ -1,5 +1,4 @@
 //! The bytes that aggregates and tables of groups say they hold are those that the allocator gave them.
-#![allow(clippy::unwrap_used)]
 
 extern crate tanglewood_expression as expression;
 

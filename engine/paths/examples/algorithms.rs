@@ -1,7 +1,7 @@
 //! The algorithms over whole graphs on plain arrays, on one thread and on two: milliseconds of each, without a store and without executors.
 //!
 //! `cargo run --profile quick -p tanglewood-paths --example algorithms -- SCALE` for a recursive matrix of so many bits.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 use tanglewood_paths::algorithms::*;
 use tanglewood_paths::csr::Csr;
 use tanglewood_paths::{Orientation, Turn, Work};

@@ -1,7 +1,7 @@
 //! Policies beside a bare direction-optimising search over plain arrays: milliseconds for all sources together, one and two threads.
 //!
 //! `cargo run --profile quick -p tanglewood-paths --example dispatch -- SCALE [directed]`; `GRAPH=pl` for a power law, `COUNTS=1,8` for fewer cells.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 use tanglewood_paths::csr::Csr;
 use tanglewood_paths::*;
 use world::clock::monotonic_ns;

@@ -33,6 +33,8 @@
 //!
 //! A search owns its graph as a type parameter `A: Adjacency`; `&A`, `Arc<A>` and `Box<A>` implement the trait too.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod adjacency;
 mod error;
 mod filtered;

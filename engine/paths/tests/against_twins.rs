@@ -1,6 +1,6 @@
 //! Every search against its slow twin, on random small multigraphs with self-loops, parallel edges and predicates,
 //! directed and undirected, with random quotas. A failure prints the case; `Case::random(seed, ..)` replays it.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_paths as paths;
 

@@ -1,5 +1,5 @@
 //! The algorithms over all vertices against their definitions, on random small multigraphs and random parts of them, with random quotas.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_paths as paths;
 

@@ -1,5 +1,5 @@
 //! The bytes that a search says it holds are those that the allocator gave it, and no step does more than its quota.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_paths as paths;
 

@@ -1,5 +1,5 @@
 //! Dispatched searches against one plain search a source: every policy, any number of workers, random quotas, and real threads.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_paths as paths;
 

@@ -1,5 +1,5 @@
 //! Quotas, hubs, long chains, large graphs, threads and failures.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_paths as paths;
 

@@ -1,5 +1,5 @@
 //! Patterns of several parts against a twin that tries everything: every reading of every path, sorted by length and cut.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_paths as paths;
 

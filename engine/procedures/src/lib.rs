@@ -7,6 +7,8 @@
 //! Reading order: [`error`], `listing` and `schema` (what the catalogue holds), [`settings`] (the map that a graph procedure takes),
 //! [`walk`] and `weights`, [`running`], [`cheapest_path`].
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 pub mod cheapest_path;
 pub mod error;
 mod listing;

@@ -8,6 +8,8 @@
 //!
 //! The law: after any changes, the answer is that of the same program over the facts as they are now.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod aggregate;
 mod ask;
 mod compile;

@@ -1,5 +1,4 @@
 //! The bytes that an evaluation says it keeps are those that the allocator gave it; and a limit holds at the byte.
-#![allow(clippy::unwrap_used)]
 
 use model::Value;
 use tanglewood_rules::{Bounds, Change, Evaluation, RulesError};

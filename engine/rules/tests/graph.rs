@@ -1,5 +1,4 @@
 //! Facts of a real graph, with and without an index, against plain loops over what was put into it.
-#![allow(clippy::unwrap_used)]
 
 use model::schema::{IndexDefinition, IndexId, SchemaTarget};
 use model::{EdgeRef, Value, VertexId};

@@ -1,5 +1,4 @@
 //! Values of every kind through the table of words and through arithmetic; pages of an answer; and how often an evaluation is looked at.
-#![allow(clippy::unwrap_used)]
 
 use model::{EdgeId, EdgeRef, Value, VertexId};
 use std::collections::BTreeSet;

@@ -11,6 +11,8 @@
 //! queries of a database), [`subscription`] and [`upsert`] (who is told, and how), [`mark`] and [`resume`] (a reader who goes on where it was). Datalog programs are kept by [`rules`], which reads them from the graph
 //! at a tick ([`facts`]: what a commit changed of it); [`kept`] is where the two kinds of query meet.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod analysis;
 mod demand;
 mod error;

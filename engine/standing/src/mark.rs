@@ -70,7 +70,6 @@ pub(crate) fn fingerprint(name: &str, text: &str, arguments: &Row) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use model::Value;
 

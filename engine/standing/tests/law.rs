@@ -1,6 +1,6 @@
 //! The law of standing queries, in this room alone: the differences that a reader was told up to a commit add up to what the query answers on
 //! the snapshot of that commit, asked of the executor. Random commits, made by the transaction itself; several queries in several places.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use execute::{Access, ExecuteOptions, Execution, Parameters, Runtime};
 use model::{EdgeRef, Value, VertexId};

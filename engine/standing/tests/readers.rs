@@ -1,5 +1,5 @@
 //! Readers of a place where others are at work: whoever drops, closes or subscribes can be ended, and readers are told what happened.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use dataflow::watch::{self, Limited};
 use execute::Runtime;

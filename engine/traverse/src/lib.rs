@@ -15,6 +15,8 @@
 //! [`traverser`], [`machine`] and `pipeline` (how it is run), then a file for each family of steps; `compare`, `number`, `convert`
 //! and `formula` know objects only. Then [`mod@answer`], and `load` (TinkerPop's files).
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 pub mod answer;
 pub mod compare;
 pub mod compile;

@@ -1,5 +1,5 @@
 //! Objects that the graph keeps come back as what they were; and marks tell what a plan would misread.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use gremlin::{Decimal, Instant, Object};
 use plan::hidden::{TAGGED, WIDE};

@@ -1,5 +1,5 @@
 //! The machine against what plain loops over lists give: filters, walks, loops, groups, paths, side effects, changes, ends; on random graphs.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod twin;

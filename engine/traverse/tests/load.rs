@@ -1,5 +1,5 @@
 //! A file of GraphSON goes into an empty graph, all of it or nothing, whoever else writes meanwhile.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use execute::watch::{self, Limited};
 use std::path::PathBuf;

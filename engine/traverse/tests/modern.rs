@@ -2,7 +2,7 @@
 //!
 //! `modern.txt` has a traversal a line, and behind it what it gives: objects in their order, nothing, or an error's message. With `MODERN=write` the
 //! page is written anew, to be read as any other change is.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod twin;

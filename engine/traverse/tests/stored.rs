@@ -1,7 +1,7 @@
 //! The page of traversals over the store: a snapshot, a transaction, ids that clients gave, indexes over them, and plans of the algebra.
 //!
 //! The lists of `twin` say what each traversal gives; an answer of the store has the same words, in any order.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 #[allow(dead_code, reason = "shared with the other tests")]
 mod twin;

@@ -1,6 +1,6 @@
 //! The applications beside their twins, small enough to measure while one works: `--example compare -- [sparse] [dense] [bank] [memory]`.
 //! `memory` keeps the service's log in a folder in memory. The figures of the guide are those of `tanglewood bench kronos`.
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![allow(clippy::print_stdout)]
 
 use kronos::{Options as ServerOptions, serve};
 use kronos_examples::kronograph::{self, Social};

@@ -15,6 +15,8 @@
 //! Reading order: [`Load`] and [`Outcome`], `events` (events taken from a pool and given back), then the applications,
 //! `locks` (the twins' service).
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 pub mod bank;
 mod events;
 pub mod kronograph;

@@ -1,5 +1,4 @@
 //! The applications against a real server, with many clients at once, and against their twins.
-#![allow(clippy::unwrap_used)]
 
 use kronos::{Options as ServerOptions, Running, serve};
 use kronos_examples::kronograph::Social;

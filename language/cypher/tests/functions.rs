@@ -1,6 +1,6 @@
 //! Every function with each kind of value: whether it is taken, and what type is told of its result. The expected lines are in
 //! `tests/golden/functions.txt`; `TANGLEWOOD_BLESS=1` writes them anew, and the difference is then read like code.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use plan::{AggregateFunction, Function};
 use std::collections::BTreeMap;

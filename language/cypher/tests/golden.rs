@@ -7,7 +7,7 @@
 //! what is expected
 //! ```
 //! Set `TANGLEWOOD_BLESS=1` to write what is found into the files, and read the difference as code.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod texts;
 

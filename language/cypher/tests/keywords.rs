@@ -2,7 +2,6 @@
 //!
 //! The twin is the backticks: `MATCH (limit)` and ``MATCH (`limit`)`` have the same tree. Words that need backticks where they
 //! are read stand in [`OPERATORS`].
-#![allow(clippy::unwrap_used)]
 
 use tanglewood_cypher as cypher;
 

@@ -1,5 +1,4 @@
 //! Texts that Cypher 5 refuses before anything runs, and so do we: a table.
-#![allow(clippy::unwrap_used)]
 
 mod texts;
 

@@ -1,5 +1,5 @@
 //! No text makes this room panic or overflow the stack: mutated queries and hostile nesting.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use tanglewood_cypher as cypher;
 

@@ -7,6 +7,8 @@
 //! variable bound, every relation of one width), [`strata`] (which relations need which, and no negation in a circle), [`arguments`] (parameters as
 //! facts), [`magic`] (only what a question needs).
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod arguments;
 mod check;
 mod clause;

@@ -8,6 +8,8 @@
 //! form), [`lower()`] (to the algebra, what it can say), [`shape`] (what of a traversal decides that), [`mod@footprint`] (what it may read), [`predicate`] (`P` and `TextP`), `lexer` and [`mod@parser`] (text to the form), [`print`] (and back), [`steps`] and [`strategies`] (which there
 //! are), [`graphson`] and [`bytecode`] (what drivers write, to values and to the form, and back), `shown` (elements as clients see them), [`error`].
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 pub mod bytecode;
 pub mod error;
 pub mod footprint;

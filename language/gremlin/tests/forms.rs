@@ -1,6 +1,6 @@
 //! Every form of gremlin-lang's arguments: what is read of it, or what is wrong and where. The expected lines are in `tests/forms.txt`;
 //! `TANGLEWOOD_BLESS=1` writes them anew, and the difference is then read like code. What is read is printed as text that reads as the same.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use std::fmt::Write;
 use tanglewood_gremlin as gremlin;

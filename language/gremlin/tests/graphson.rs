@@ -1,6 +1,6 @@
 //! GraphSON in every dialect: what is written of every kind of object, what is read of every form, and that values come back as they were.
 //! The expected lines are in `tests/graphson.txt`; `TANGLEWOOD_BLESS=1` writes them anew, and the difference is then read like code.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

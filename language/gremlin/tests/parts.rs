@@ -1,5 +1,4 @@
 //! Parts of a traversal by themselves: options of its source, what strategies forbid, how much it holds, kinds of objects, and what a profile says.
-#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

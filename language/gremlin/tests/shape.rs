@@ -1,5 +1,4 @@
 //! Shapes: traversals that differ in constants alone have one; all others have their own, and hashes that tell them apart.
-#![allow(clippy::unwrap_used)]
 
 use gremlin::shape::{constants, hash, is_same};
 use gremlin::{Bindings, Request, Traversal, parse};

@@ -9,6 +9,8 @@
 //! [`walk`] (how plans are walked), [`pace`] (how long planning is ended), [`optimize()`] (the rewrites in their order), [`physical`] (how each node runs), [`estimate`] (expected rows), [`explain`] (plans
 //! for people).
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 pub mod accounts;
 pub mod algebra;
 mod cost;

@@ -171,7 +171,6 @@ impl fmt::Display for StandingCommand {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -1,5 +1,5 @@
 //! Constants are folded to what they are worth, types are tested as they are said, and commands are written as they are read.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

@@ -1,5 +1,5 @@
 //! Counts of random patterns, counted without their rows and by trying everything; and what the rewrite makes of some.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

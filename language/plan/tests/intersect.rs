@@ -1,6 +1,6 @@
 //! Patterns that close a cycle: the plan with intersections against the pattern tried out, on random graphs; and one such plan as text.
 //! `TANGLEWOOD_SEED` replays one case, `TANGLEWOOD_BLESS=1` writes the plan anew.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

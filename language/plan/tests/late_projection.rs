@@ -1,6 +1,6 @@
 //! Columns that are computed above a sort against the same computed below it: random columns, some of which read others, rename
 //! them, or take the name of what they are made of. The runner leaves the order of rows alone, so rows are compared one by one.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

@@ -1,6 +1,6 @@
 //! Every node of the algebra and every form of an expression: what it makes and reads, how it is shown, how many rows are expected of it.
 //! The expected text is `tests/plans/nodes.txt`; `TANGLEWOOD_BLESS=1` writes it anew, and the difference is then read like code.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

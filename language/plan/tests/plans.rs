@@ -1,6 +1,6 @@
 //! What each rewrite makes of a plan, as text. The expected plans are in `tests/plans/`; `TANGLEWOOD_BLESS=1` writes them anew,
 //! and the difference is then read like code.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

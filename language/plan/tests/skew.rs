@@ -1,6 +1,6 @@
 //! Orders that an average gets wrong: most persons are of one kind, few are old. What the index says of the value decides where to begin.
 //! `TANGLEWOOD_BLESS=1` writes the plans anew.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

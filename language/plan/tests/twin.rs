@@ -2,7 +2,7 @@
 //!
 //! The slow twin tries everything and knows no order; the optimised plan is run by the same evaluator, which panics if a
 //! variable is bound twice or read unbound. Replay one case with `TANGLEWOOD_SEED=n`.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

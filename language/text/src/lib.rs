@@ -5,6 +5,8 @@
 //!
 //! Reading order: [`span`], [`error`], [`place`], [`suggest`], [`limits`].
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 pub mod error;
 pub mod limits;
 pub mod place;

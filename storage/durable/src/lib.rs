@@ -13,6 +13,8 @@
 //! Reading order: [`BackingStore`] is what the rooms above see, [`LocalFolder`] joins the parts, [`Log`] and [`Checkpoints`] are the
 //! parts, [`backup()`] copies them while they are used, [`verify()`] reads everything and tells the truth about it.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod backing;
 mod double;
 mod local;

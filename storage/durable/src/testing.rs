@@ -1,5 +1,4 @@
 //! Helpers shared by the tests of this room.
-#![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

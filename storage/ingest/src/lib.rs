@@ -9,6 +9,8 @@
 //! mean, as `table`s) and `edge_list`; `mapping`, `sniff`, `plain` and `guess` (ordinary CSV); `stage` (files that become tables first); `rows`
 //! and `load` (tables to a graph), `existing` and `rules` (what the database holds already); `typed` and `export` (a graph to files).
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod belt;
 mod blocks;
 mod cell;

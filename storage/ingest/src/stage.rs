@@ -210,7 +210,6 @@ fn sorted(mut labels: Vec<String>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use world::files::TemporaryFolder;
 

@@ -1,5 +1,5 @@
 //! Whatever is wrong with the input: a clear error, and the database as it was.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_ingest as ingest;
 

@@ -1,7 +1,7 @@
 //! Import beside commits: they go on while files are read and built, and what the import rests on is looked at once more at its end.
 //!
 //! Commits are made from the progress listener, which the import calls from its own threads: so every run meets them at the same point.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_ingest as ingest;
 

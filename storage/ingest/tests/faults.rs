@@ -1,5 +1,5 @@
 //! Whatever the disk does at any step of an import: all of it is there, or none of it, and work goes on.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_ingest as ingest;
 

@@ -1,7 +1,7 @@
 //! How much an import holds at once, by an allocator that counts: at most twice what it builds, or the bytes it was given.
 //!
 //! Both graphs are large beside what is always there (blocks on their way, the threads' buffers), and small enough for every run.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_ingest as ingest;
 

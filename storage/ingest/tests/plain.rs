@@ -1,5 +1,5 @@
 //! Ordinary CSV: by flags, by a mapping, by its columns alone.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_ingest as ingest;
 

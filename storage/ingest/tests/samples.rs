@@ -1,5 +1,5 @@
 //! Real data sets, where the environment variable `TANGLEWOOD_SHARED` names a folder whose folder `data` has them, packed.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_ingest as ingest;
 

@@ -1,5 +1,5 @@
 //! Random tables of nodes and relationships: what is imported is what was written, and each wrong line is left out and named.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_ingest as ingest;
 

@@ -7,6 +7,8 @@
 //! grouping), [`exact_sum`] (of floats), [`schema`] (names, types, constraints as data), [`batch`] and [`column`] (how rows travel), [`pace`] (work that
 //! others can end), [`walk`] (walks over values, which do not wait for others).
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 pub mod batch;
 pub mod column;
 pub mod compare;

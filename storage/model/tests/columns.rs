@@ -1,5 +1,4 @@
 //! Columns and batches beside lists of values: what was pushed is what is there, in the form of its type.
-#![allow(clippy::unwrap_used)]
 
 mod random;
 

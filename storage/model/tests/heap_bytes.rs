@@ -1,5 +1,4 @@
 //! What a value says that it holds on the heap is what the allocator gave for it.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 use tanglewood_model::temporal::Duration;

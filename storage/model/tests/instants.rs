@@ -1,5 +1,4 @@
 //! Instants from their parts and back: what a map of components makes is what they were taken from, for each kind and each calendar.
-#![allow(clippy::unwrap_used)]
 
 use tanglewood_model::temporal::build::{at_instant, convert, duration_from_map, from_map, from_text};
 use tanglewood_model::temporal::truncate::truncate;

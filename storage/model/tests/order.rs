@@ -1,5 +1,4 @@
 //! One line of all values: every pair of it beside its places, for each of the relations that values have.
-#![allow(clippy::unwrap_used)]
 
 use std::cmp::Ordering;
 use std::collections::hash_map::DefaultHasher;

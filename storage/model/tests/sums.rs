@@ -1,5 +1,4 @@
 //! Sums of floats beside sums of whole numbers with as many digits as it takes.
-#![allow(clippy::unwrap_used)]
 
 mod random;
 

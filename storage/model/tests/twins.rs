@@ -1,5 +1,4 @@
 //! Temporal arithmetic and hashes beside obvious twins.
-#![allow(clippy::unwrap_used)]
 
 mod random;
 

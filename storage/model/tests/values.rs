@@ -1,5 +1,4 @@
 //! Values by tables: what an expression says on the left is what stands on the right.
-#![allow(clippy::unwrap_used)]
 
 use std::cmp::Ordering;
 use std::sync::Arc;

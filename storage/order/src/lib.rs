@@ -17,6 +17,8 @@
 //!
 //! Reading order: [`Stamp`], [`Gatekeeper`] and [`Gatekeepers`] with [`Tau`], [`Oracle`], [`Recent`] (who conflicts with whom), [`Bank`].
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod bank;
 mod gatekeepers;
 pub mod kronos;

@@ -17,6 +17,8 @@
 //! Reading order: [`Record`], [`Truth`], [`Rows`] (who may commit), [`choose`](mod@choose) (the one rule of order), `channel`, [`message`], [`Gate`], [`Shard`], [`Oracle`], [`Scribe`], [`Keeper`];
 //! [`wire`] (messages as bytes), [`limits`] and [`Rules`] (the switches that tests turn off).
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 pub mod channel;
 pub mod choose;
 mod gate;

@@ -16,6 +16,8 @@
 //!
 //! Reading order: [`StateMachine`], [`Replica`] with [`Input`] and [`Output`], `sound` (messages), `storage` (the log on disk).
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod error;
 mod machine;
 mod members;

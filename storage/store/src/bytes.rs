@@ -362,7 +362,7 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+    #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
     use super::*;
 
     #[test]

@@ -19,6 +19,8 @@
 //!
 //! Beside them: `checkpoint` (to bytes and back), `store` (the current snapshot), `bytes` and `error`.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod bulk;
 mod bytes;
 mod checkpoint;

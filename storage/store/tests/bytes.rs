@@ -1,5 +1,5 @@
 //! What a snapshot says that it holds in memory, part by part, is what the allocator gave for it.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_store as store;
 

@@ -1,5 +1,5 @@
 //! Checkpoints: written incrementally, opened lazily, and never believed where a bit flipped.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_store as store;
 

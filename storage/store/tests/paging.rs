@@ -1,6 +1,6 @@
 //! A store under a memory budget against the same store without one: random reads, searches and commits over a graph four times
 //! the budget; and what goes when nobody can see it any more.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_store as store;
 

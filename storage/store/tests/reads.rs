@@ -1,5 +1,5 @@
 //! Reading by the trait, many at once, against the twin: also of what is not there, in any order, and more than once.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_store as store;
 

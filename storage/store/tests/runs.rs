@@ -1,5 +1,5 @@
 //! Runs of edges applied end by end, beside their twin: the same changes applied one by one.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_store as store;
 

@@ -1,5 +1,5 @@
 //! What transactions share before they commit: names and ids, handed out to many threads at once.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_store as store;
 

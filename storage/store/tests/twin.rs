@@ -1,5 +1,5 @@
 //! Snapshots against their obvious twin, under random changes, with many snapshots kept alive and compared at the end.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_store as store;
 

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p tanglewood-transact --example changes -- [GROUPS] [CHANGES]`: prints the time a group takes to be written into a
 //! transaction and to be committed, median and worst, and checks that all edges are there, at both ends.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, missing_docs)]
+#![allow(clippy::disallowed_methods, missing_docs)]
 
 use model::{Direction, LabelSetId, VertexId};
 use store::Bulk;

@@ -2,7 +2,7 @@
 //! everything is there.
 //!
 //! `cargo run --release -p tanglewood-transact --example replay -- FOLDER [COMMITS]`; the folder must not exist.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, missing_docs)]
+#![allow(clippy::disallowed_methods, missing_docs)]
 
 use model::{Value, VertexId};
 use std::path::Path;

@@ -372,7 +372,6 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use crate::{Engine, Mode, OpenOptions, open};
     use std::path::Path;
     use std::sync::Arc;

@@ -13,6 +13,8 @@
 //! Reading order: [`Transaction`], [`ReadSet`], the conflict memory and footprints, [`Engine`], `commit` (validation) and `flight` (group commit), [`open`] (recovery and
 //! checkpoints), `past` and `kept` (what the graph was, and what of it is given up), `since` (commits read again), `inspect` (checks and backups), [`Feed`].
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod checkpoint;
 mod commit;
 mod conflicts;

@@ -82,7 +82,6 @@ pub(crate) fn decode_load(place: u64, payload: &[u8]) -> Result<Option<LoadMark>
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

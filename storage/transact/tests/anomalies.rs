@@ -1,5 +1,5 @@
 //! Golden scripts, named after the anomaly they show, and what holds instead.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use model::{Direction, EdgeTypeId, KeyId, LabelId, Value, VertexId};
 use tanglewood_transact::{Engine, Mode, OpenOptions, TransactError, Transaction};

@@ -1,5 +1,5 @@
 //! Sound is what opens: a check finds what an open would find, leaves no trace, and a backup refuses what does not open.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use durable::{BackingStore, CheckpointMark, LocalFolder, LogOptions, OpenMode};
 use model::Value;

@@ -1,6 +1,6 @@
 //! What one transaction reads against what another writes meanwhile: each kind with each, whether they conflict; and which catalogue command
 //! meets which. The expected tables are in `tests/conflicts`; `TANGLEWOOD_BLESS=1` writes them anew, and the difference is then read like code.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use model::schema::{IndexId, SchemaTarget};
 use model::{Direction, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, ValueType, VertexId};

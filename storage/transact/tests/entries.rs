@@ -1,6 +1,6 @@
 //! Entries of the catalogue are commits like any other: random changes of them, from several threads, against a model, through crashes,
 //! checkpoints, bulk loads, backups and the past.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use durable::{LocalFolder, LogOptions, OpenMode};
 use std::collections::BTreeMap;

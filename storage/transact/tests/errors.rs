@@ -1,6 +1,6 @@
 //! Every error with its code, its hint and its words, and whether trying again may help. The expected lines are in `tests/conflicts/errors.txt`;
 //! `TANGLEWOOD_BLESS=1` writes them anew, and the difference is then read like code.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use durable::DurableError;
 use model::schema::SchemaTarget;

@@ -1,5 +1,5 @@
 //! Group commit: who is settled leaves, nobody is forgotten, and a disk that fails fails everybody in the group alike.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use durable::{
     BackingStore, DurableError, DurableResult, LocalFolder, LogOptions, Meddled, Meddler, OpenMode,

@@ -1,6 +1,6 @@
 //! The past is as it was: random commits, checkpoints, bulk loads and restarts, with every state remembered in a twin; and what is
 //! given up is given up, on disk too, but never under a reader.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use durable::{LocalFolder, LogOptions, OpenMode};
 use model::{Direction, LabelSetId, Value, VertexId};

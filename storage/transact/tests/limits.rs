@@ -3,7 +3,7 @@
 //!
 //! Sizes are drawn around [`LIMITS`]; each step changes many entities in one commit, and after each the whole graph, its index and a moment of
 //! the past are compared with the model. The long form: `TANGLEWOOD_LIMIT_SEEDS=200 cargo test -p tanglewood-transact --test limits`.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use durable::{LocalFolder, LogOptions, OpenMode};
 use model::id::EDGE_TYPE_COUNT_MAX;

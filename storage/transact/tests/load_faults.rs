@@ -1,5 +1,4 @@
 //! A bulk load on a disk that fails at each of its operations in turn: what is said of it is true, and so is what is said of commits after it.
-#![allow(clippy::unwrap_used)]
 
 use model::{LabelSetId, Value};
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! Indexes and unique constraints made while commits go on: none is refused or lost, and the index holds exactly what the graph does.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use model::schema::{IndexId, SchemaTarget};
 use model::{KeyId, LabelId, Value, VertexId};

@@ -1,5 +1,5 @@
 //! What opening and closing tell and leave behind, and how feeds and their wakers learn of commits.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use durable::LogOptions;
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! What was acknowledged is there after a crash, and nothing half: random commits against a twin, on a disk that loses power.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use durable::{LocalFolder, LogOptions, OpenMode};
 use model::{Direction, Value, VertexId};

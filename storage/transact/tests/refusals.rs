@@ -1,5 +1,5 @@
 //! What is refused says why: constraints over existing data, a full disk, a disk that failed before it confirmed.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use durable::{LocalFolder, LogOptions, OpenMode};
 use model::schema::SchemaTarget;

@@ -1,5 +1,5 @@
 //! Concurrent transfers between accounts, on threads: the total never changes, and every reader sees it whole.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use model::{Value, VertexId};
 use tanglewood_transact::{Mode, OpenOptions, TransactError};

@@ -1,6 +1,6 @@
 //! Commits are handed out again from any place that a retention keeps, over checkpoints, bulk loads, restarts and crashes; what is older
 //! than the retention, or more than its bytes, is given up.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use durable::{LocalFolder, LogOptions, OpenMode};
 use model::{Value, VertexId};

@@ -1,5 +1,5 @@
 //! A long transaction that reads much and writes a little gets through beside short ones that write what it reads.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use model::{KeyId, Value, VertexId};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

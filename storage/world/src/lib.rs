@@ -2,6 +2,7 @@
 //!
 //! Every other room reaches these through here, so that a test can put a simulated one in the place of a real one; clippy
 //! forbids the ways around (`clippy.toml` at the root names the replacement of each).
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod chance;

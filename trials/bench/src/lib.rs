@@ -7,6 +7,8 @@
 //! workload: texts, expected rows, updates), [`power_law`] (a generated graph and its reference answers), [`peers`] (other engines on
 //! the same data), then the benches: `first`, `cypher`, `gremlin`, `recursive`, `bolt`, `store`.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 mod banyan;
 mod bolt;
 mod choice;

@@ -5,7 +5,6 @@
 //! forum 50 `Wall`, moderator Ada: post 1001 `hello` (tag Bach), post 1002 (a picture), both by Ada
 //! 1001 <- 1101 `nice` by Bob at 400 <- 1102 `really` by Cem at 500;  1001 <- 1103 `ok` by Cem at 450
 //! ```
-#![allow(clippy::unwrap_used)]
 
 use database::{Database, MEMORY, Options, Params, Session, Value, params};
 use serde_json::{Value as Json, json};

@@ -10,6 +10,7 @@
 //!
 //! Reading order: [`gherkin`] (files to scenarios), [`shape`] (values without identity), [`notation`] (how tables write them), [`effects`]
 //! (what a query changed), [`scenario`] (one scenario, run), [`suite`] (all of a folder), [`ratchet`].
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
 #![warn(missing_docs)]
 
 pub mod effects;

@@ -11,6 +11,8 @@
 //!
 //! Reading order: [`targets`] (what is tried), [`mutate`] (how inputs are changed), [`damage`] (a database whose files are damaged).
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 pub mod damage;
 pub mod mutate;
 pub mod targets;

@@ -1,5 +1,4 @@
 //! Each target on some thousand seeded inputs. `TANGLEWOOD_FUZZ_SEED` replays one; `TANGLEWOOD_FUZZ_INPUTS` says how many.
-#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use tanglewood_fuzz::damage::{Fate, all_files, fate, input};

@@ -4,6 +4,8 @@
 //! it was given. The process's counts are shared by all tests of a binary: tests that read them take a [`turn`]. A thread's
 //! count is its own, so it fits what one thread makes and drops.
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicIsize, Ordering};

@@ -7,6 +7,7 @@
 //! Idea: what costs is building, so a room is built once with its whole sample in it, in a copy of the tree below `target/mutants`, and each
 //! run turns one change on, for those tests alone that come to it. What does not build behind a switch is tried
 //! by itself. Changes that make the same program are listed in `same.txt`.
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,

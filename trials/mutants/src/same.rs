@@ -63,7 +63,6 @@ fn parse(list: &str) -> Result<Vec<Same>, String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::find::mutants;
     use std::path::Path;

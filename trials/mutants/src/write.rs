@@ -135,7 +135,6 @@ pub fn changed(text: &str, mutant: &Mutant) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::find::mutants;
 

@@ -15,6 +15,8 @@
 //! [`anomaly`]), [`workload`] and [`client`] (how histories are made), [`lives`] (crashes), [`limits`] (sizes) with [`audit`] (does the data agree
 //! with itself) and [`chores`] (what else a database does; [`kept`]: its standing queries), [`script`] (golden scripts), [`cluster`] (many processes).
 
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
 pub mod anomaly;
 pub mod audit;
 pub mod check;

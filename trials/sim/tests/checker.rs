@@ -1,5 +1,4 @@
 //! The checker itself: each anomaly is found under its name, and nothing is found where nothing is wrong.
-#![allow(clippy::unwrap_used)]
 
 use tanglewood_sim::anomaly::Anomaly;
 use tanglewood_sim::check::{Findings, check};

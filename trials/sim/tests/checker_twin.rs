@@ -1,5 +1,4 @@
 //! The checker against its slow twin, which tries every order: no false alarm ever, and for lists and sets no anomaly missed.
-#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use tanglewood_sim::check::check;

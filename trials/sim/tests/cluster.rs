@@ -2,7 +2,6 @@
 //!
 //! `CLUSTER_HISTORIES=N cargo test --profile quick -p tanglewood-sim --test cluster -- --ignored --nocapture` runs N histories from the seed
 //! `CLUSTER_FIRST_SEED` on, with all rules and without rule B.
-#![allow(clippy::unwrap_used)]
 
 use protocol::Rules;
 use std::collections::BTreeMap;

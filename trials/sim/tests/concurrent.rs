@@ -1,5 +1,4 @@
 //! Random transactions on threads, through Cypher and directly: every history must be strictly serializable.
-#![allow(clippy::unwrap_used)]
 
 use database::{Database, MEMORY, Options};
 use std::sync::atomic::{AtomicUsize, Ordering};

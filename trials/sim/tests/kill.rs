@@ -3,7 +3,7 @@
 //!
 //! `TANGLEWOOD_KILL_ROUNDS` says how often (6 where unset), `TANGLEWOOD_KILL_SEED` replays the moments. A thousand rounds:
 //! `TANGLEWOOD_KILL_ROUNDS=1000 cargo test --release -p tanglewood-sim --test kill -- --nocapture`
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 #[path = "kill/soak.rs"]
 mod soak;

@@ -1,7 +1,7 @@
 //! Every structure of the store below, at and above its limits: closed, killed, opened, checked, backed up, restored, compared with a model.
 //!
 //! The long form: `TANGLEWOOD_LIMIT_SEEDS=200 TANGLEWOOD_LIMIT_SEED=7 cargo test -p tanglewood-sim --test limits -- --ignored --nocapture`.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use tanglewood_sim::limits::{Amount, Crossed, cross};
 

@@ -1,5 +1,4 @@
 //! Seeded lives on a disk that tears, loses, refuses and dies: after each recovery everything acknowledged is there, and nothing half.
-#![allow(clippy::unwrap_used)]
 
 use database::{Database, Params};
 use std::sync::Arc;

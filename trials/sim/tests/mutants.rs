@@ -1,6 +1,5 @@
 //! The checker against planted bugs: reads that are not validated, commits that are published before they are synced, histories that
 //! were changed afterwards. Each must be found out, and the same run without the bug must be clean.
-#![allow(clippy::unwrap_used)]
 
 use durable::{BackingStore, DurableResult, LocalFolder, LogOptions, Meddled, Meddler, OpenMode};
 use parking_lot::Mutex;

@@ -1,6 +1,5 @@
 //! Groups of commits that overlap: while one is synced, slowly, the next is validated against it, and now and then the disk refuses one,
 //! and with it all that was built upon it. Every history must be strictly serializable, in memory and after recovery.
-#![allow(clippy::unwrap_used)]
 
 use durable::{
     BackingStore, DurableError, DurableResult, LocalFolder, LogOptions, Meddled, Meddler, OpenMode,

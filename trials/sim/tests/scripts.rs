@@ -1,5 +1,5 @@
 //! Every script in `scripts/`: the anomalies of the LDBC ACID suite (Waudby and others, TPCTC 2020), and some of our own.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods)]
 
 use std::collections::BTreeMap;
 use tanglewood_sim::script;

@@ -1,5 +1,4 @@
 //! A result that is still streaming when its transaction commits: what is read from it later must have been validated, or refused.
-#![allow(clippy::unwrap_used)]
 
 use database::{Database, MEMORY, Mode, Options, Params};
 

@@ -1,5 +1,5 @@
 //! A small cluster in one process: numbers by key on each shard, truth in memory that all share.
-#![allow(dead_code, clippy::unwrap_used)]
+#![allow(dead_code)]
 
 use parking_lot::Mutex;
 use protocol::{

@@ -110,7 +110,6 @@ impl Attempts {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use std::path::Path;
     use world::disk::{OpenHow, SimDisk};

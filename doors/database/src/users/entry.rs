@@ -49,7 +49,6 @@ impl User {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     const HASH: &str =

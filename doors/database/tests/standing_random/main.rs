@@ -2,7 +2,7 @@
 //!
 //! `TANGLEWOOD_STANDING_SEEDS=500 cargo test --test standing_random` runs more of them, `TANGLEWOOD_STANDING_SEED=7` only that one. A
 //! failure names its seed, and shows the query with the fewest commits that were found to make it differ.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod check;
 mod commits;

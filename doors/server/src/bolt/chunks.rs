@@ -191,7 +191,6 @@ pub fn write(message: &[u8], out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

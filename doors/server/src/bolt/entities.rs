@@ -158,7 +158,6 @@ fn path(unpacker: &mut Unpacker<'_>) -> Result<Hydrated, Unreadable> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::super::Version;
     use super::super::packstream::Packer;
     use super::super::structure::pack_hydrated;

@@ -335,7 +335,6 @@ impl<'a> Unpacker<'a> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn round_trip(value: Value) {

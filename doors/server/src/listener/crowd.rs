@@ -216,7 +216,6 @@ impl ValueAccount {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use world::chance::Chance;
 

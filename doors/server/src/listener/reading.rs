@@ -115,7 +115,6 @@ fn refused(what: &str) -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::Limits;
     use crate::bolt::chunks::write;

@@ -179,7 +179,6 @@ fn fit(widths: &mut [usize], available: usize) {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn table(titles: &[&str], rows: &[Vec<Value>], width: Option<usize>) -> String {

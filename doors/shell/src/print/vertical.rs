@@ -83,7 +83,6 @@ impl RowWriter for VerticalWriter {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use database::Value;
 

@@ -1,5 +1,4 @@
 //! A PostgreSQL of the test's own: in a temporary folder, reached by a socket in it, run by somebody who is not root.
-#![allow(clippy::unwrap_used)]
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;

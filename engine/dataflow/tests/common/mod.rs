@@ -1,5 +1,5 @@
 //! Shared by the tests: rows that count themselves, a random generator, and waiting for quiet.
-#![allow(dead_code, clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(dead_code, clippy::disallowed_methods, clippy::disallowed_types)]
 
 use dataflow::watch::{UNITS_PER_LOOK, spend};
 use dataflow::{Failure, Message, QueryHandle, Runtime, RuntimeOptions};

@@ -1,5 +1,5 @@
 //! What the tests of this room share: small graphs in a real engine, hand-built plans, and an obvious interpreter to compare with.
-#![allow(dead_code, clippy::unwrap_used, reason = "each test file uses its part")]
+#![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod build;
 pub mod maker;

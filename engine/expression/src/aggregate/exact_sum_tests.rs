@@ -1,5 +1,4 @@
 //! Tests of [`model::ExactSum`] by chance, which the room of the sum cannot draw.
-#![allow(clippy::unwrap_used)]
 
 use model::ExactSum;
 use world::chance::Chance;

@@ -251,7 +251,6 @@ impl Weight for Aggregate {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use world::chance::Chance;
 

@@ -1,5 +1,4 @@
 //! What a query does when a reader comes upon it is its upkeep: the end of that reader is not the query's.
-#![allow(clippy::unwrap_used)]
 
 use super::*;
 use dataflow::watch::{self, Limited, UNITS_PER_LOOK};

@@ -1,5 +1,4 @@
 //! A view at a tick is read as the snapshot of that commit is: random commits, several at a time, with an index that is made meanwhile.
-#![allow(clippy::unwrap_used)]
 
 use super::At;
 use crate::follower::{Follower, Gathered};

@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used)]
 use world::chance::Chance;
 use world::disk::{Faults, SimDisk};
 

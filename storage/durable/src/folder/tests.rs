@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used)]
 use world::disk::{Faults, OpenHow, RealDisk, SimDisk};
 use world::files::TemporaryFolder;
 

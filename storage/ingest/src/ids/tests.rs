@@ -1,5 +1,5 @@
 //! The id map against an ordered map that is filled row by row.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use super::*;
 use std::collections::BTreeMap;

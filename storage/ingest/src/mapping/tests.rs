@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used)]
 use super::*;
 use world::files::{TemporaryFolder, write_bytes};
 

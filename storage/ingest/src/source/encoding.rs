@@ -133,7 +133,6 @@ impl<R: Read> Read for Decoder<R> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn text(bytes: &[u8], given: Encoding) -> String {

@@ -1,5 +1,5 @@
 //! The splitter against a slow one that looks at one byte after the other.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use super::*;
 use world::chance::Chance;

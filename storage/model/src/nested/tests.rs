@@ -1,5 +1,5 @@
 //! Limits of nested values, below, at and above; and that every walk fits a small stack at the limit.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use super::*;
 use crate::compare::{equals, hash_value, total_order};

@@ -1,5 +1,5 @@
 //! The calendar against counting day by day, text there and back, and tables of what Cypher defines.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use super::build::{self, Kind};
 use super::calendar::{is_leap, month_days};

@@ -1,5 +1,4 @@
 //! Random messages of every kind come back as they were; bytes that are cut short or changed are refused, or another message, never a panic.
-#![allow(clippy::unwrap_used)]
 
 use super::*;
 use world::chance::Chance;

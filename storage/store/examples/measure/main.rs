@@ -4,7 +4,7 @@
 //! the machine. Every timed traversal is verified against the flat twin. With the
 //! argument `traverse` only traversal is measured, with `apply` all but traversal, with `paging` only checkpoints and memory budgets, with
 //! `beside` only readers between commits.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_store as store;
 

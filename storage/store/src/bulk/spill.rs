@@ -217,7 +217,6 @@ impl Aside<'_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::paging::spill::Spill;
     use std::sync::Mutex;

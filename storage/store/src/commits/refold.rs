@@ -24,7 +24,6 @@ impl Snapshot {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use crate::{Change, Names, Snapshot, StoreOptions};
     use model::{KeyId, LabelSetId, Value, VertexId};
     use std::sync::Arc;

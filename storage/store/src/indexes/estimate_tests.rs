@@ -1,5 +1,4 @@
 //! Estimates against what a range really finds, on keys of which some come very often.
-#![allow(clippy::unwrap_used)]
 
 use super::*;
 use crate::indexes::leaf::{LEAF_ENTRIES, LEAF_ENTRIES_MAX};

@@ -194,7 +194,7 @@ impl Leaves<'_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+    #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
     use super::*;
     use crate::indexes::run::IndexKey;
     use crate::paging::spill::Spill;

@@ -154,7 +154,7 @@ fn merged_keys(keys: &[IndexKey], steps: &[Step<'_>]) -> Option<Box<[IndexKey]>>
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+    #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
     use super::*;
     use std::collections::BTreeSet;
 

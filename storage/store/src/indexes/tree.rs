@@ -252,7 +252,7 @@ impl Index {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+    #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
     use super::*;
     use crate::indexes::leaf::LEAF_ENTRIES;
     use model::schema::{IndexId, SchemaTarget};

@@ -144,7 +144,6 @@ pub(crate) fn decode_content(reader: &mut Reader<'_>) -> Result<Arc<[u8]>, Store
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn name(length: usize) -> Arc<str> {

@@ -169,7 +169,7 @@ impl Layer {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+    #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
     use super::*;
     use crate::paging::pager::Pager;
     use crate::snapshots::collected::QUESTIONS_MIN;

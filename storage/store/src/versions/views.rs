@@ -229,7 +229,7 @@ fn no_edges() -> &'static Arc<EdgeTable> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+    #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
     use super::*;
     use crate::{Change, Names, Snapshot, StoreOptions};
     use model::{Direction, EdgeId, EdgeRef, LabelSetId, VertexId};

@@ -1,5 +1,5 @@
 //! The obvious twin of a snapshot: maps of vertices and edges, and a comparison of everything that can be read.
-#![allow(dead_code, clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(dead_code, clippy::disallowed_methods, clippy::disallowed_types)]
 
 use model::compare::{OrderKey, compare, equals};
 use model::schema::{IndexDefinition, IndexId, SchemaTarget};

@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used)]
 use super::*;
 
 /// From the reference implementation: SplitMix64 from 0 gives the state, xoshiro256** the draws.

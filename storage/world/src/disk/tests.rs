@@ -1,4 +1,3 @@
-#![allow(clippy::unwrap_used)]
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

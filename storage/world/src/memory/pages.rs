@@ -93,7 +93,6 @@ impl Drop for Pages {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::chance::Chance;
 

@@ -69,7 +69,6 @@ fn parameter(value: &Json) -> Value {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

@@ -125,7 +125,6 @@ fn fields(text: &str, separator: u8) -> Vec<Field> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn all(text: &'static str) -> Vec<Vec<Field>> {

@@ -66,7 +66,6 @@ impl Integers {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use world::chance::Chance;
 

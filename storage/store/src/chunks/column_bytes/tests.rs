@@ -1,5 +1,4 @@
 //! Columns through bytes and back, at the sizes where their form changes, against the list of values they were built from; and damaged.
-#![allow(clippy::unwrap_used)]
 
 use super::*;
 use crate::chunks::column::PropertyRef;

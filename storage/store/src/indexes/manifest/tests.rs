@@ -1,5 +1,5 @@
 //! Index leaves below, at and above every limit, through a manifest and back.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use super::*;
 use crate::indexes::leaf::{LEAF_ENTRIES, LEAF_ENTRIES_MAX};

@@ -1,5 +1,5 @@
 //! Both ways of one type at once: the ids of a joined list are those of its edges, and where they cannot be had from it, it says so.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use super::*;
 use crate::{Change, Names, StoreOptions};

@@ -1,5 +1,4 @@
 //! The twin against the engine, on small random networks in the files' own form: neither can be wrong alone.
-#![allow(clippy::unwrap_used)]
 
 use super::*;
 use crate::ldbc::SUBGRAPHS;
