@@ -18,7 +18,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("engine/execute", 8),
     ("engine/expression", 4),
     ("engine/paths", 4),
-    ("engine/standing", 32),
     ("engine/traverse", 13),
     ("language/cypher", 5),
     ("language/gremlin", 5),

@@ -1,9 +1,10 @@
 //! Why a query cannot be kept up to date, or ceased to be.
 
+use dataflow::Level;
 use dataflow::watch::Stopped;
 use std::fmt;
 use std::time::Duration;
-use world::panics::Panicked;
+use world::panics::{self, Panicked};
 
 /// Why a standing query was refused, or ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +76,20 @@ pub enum StandingError {
 
 /// What can be done about a query that does not run.
 const RETRY: &str = "DROP STANDING QUERY removes it; ALTER STANDING QUERY … RETRY tries it again";
+
+/// There is no room for what a query keeps.
+pub(crate) fn too_large((level, limit): (Level, u64)) -> StandingError {
+    let what = match level {
+        Level::Machine => "memory of all queries, in bytes,",
+        _ => "memory of the tenant, in bytes,",
+    };
+    StandingError::TooLarge { what, limit: usize::try_from(limit).unwrap_or(usize::MAX) }
+}
+
+/// What `work` returns; a panic in it is an error.
+pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, StandingError>) -> Result<T, StandingError> {
+    panics::caught(work).unwrap_or_else(|panicked| Err(panicked.into()))
+}
 
 impl StandingError {
     pub(crate) fn unsupported(what: impl Into<String>) -> StandingError {

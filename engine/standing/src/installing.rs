@@ -4,8 +4,8 @@
 //! steps hand on are counted on the account of who pays, until the query itself counts what it keeps. Cost: one load a block.
 
 use crate::StandingError;
+use crate::error::too_large;
 use crate::limits::ANSWER_ROW_BYTES;
-use crate::query::too_large;
 use dataflow::Held;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -9,11 +9,13 @@ use crate::follower::{Follower, Gathered};
 use crate::installing::Installing;
 use crate::kept::Definition;
 use crate::limits::{QUERIES_MAX, RESUME_WAIT_MAX};
+use crate::mark::Resume;
 use crate::query::{Joined, Query};
-use crate::resume::{Missed, Resume, Resuming};
+use crate::resume::{Missed, Resuming};
 use crate::row::Row;
+use crate::status::{Ledger, Standing};
 use crate::subscription::{Begin, Subscription, SubscriptionEnd};
-use dataflow::{Held, Service, watch};
+use dataflow::{Service, watch};
 use model::Value;
 use parking_lot::{Mutex, MutexGuard};
 use plan::expr::Name;
@@ -35,77 +37,6 @@ const DROP_WAIT: Duration = Duration::from_secs(1);
 const CATCH_UP_LOOK: Duration = Duration::from_micros(200);
 /// How long an executor waits for a place before it lets others go on.
 const PLACE_WAIT: Duration = Duration::from_micros(50);
-
-/// Where a standing query stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Its first answer is being made, or waits to be.
-    Installing,
-    /// Its answer is kept true.
-    Running,
-    /// It ended with an error.
-    Failed,
-    /// It could not be read or installed when the database was opened.
-    SetAside,
-}
-
-impl State {
-    /// As SHOW STANDING QUERIES says it.
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Installing => "installing",
-            State::Running => "running",
-            State::Failed => "failed",
-            State::SetAside => "set aside",
-        }
-    }
-}
-
-/// What is known of a standing query.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
-    /// Its name.
-    pub name: String,
-    /// Its text.
-    pub text: String,
-    /// Where it stands.
-    pub state: State,
-    /// Rows of its answer, equal ones counted once.
-    pub rows: usize,
-    /// Who reads it now.
-    pub subscribers: usize,
-    /// Names of its parameters.
-    pub parameters: Vec<Name>,
-    /// The commit up to which its answer is known.
-    pub place: u64,
-    /// Who pays for it, as [`Keeper::create`] was told.
-    pub payer: u32,
-    /// Time spent on it, nanoseconds.
-    pub used_ns: u64,
-    /// Bytes of what it keeps, about.
-    pub bytes: usize,
-    /// Why it ended, if it did.
-    pub failure: Option<StandingError>,
-}
-
-impl Standing {
-    /// Of a query that does not run yet.
-    pub fn not_running(name: &str, text: &str, payer: u32, state: State) -> Standing {
-        Standing {
-            name: name.into(),
-            text: text.into(),
-            state,
-            rows: 0,
-            subscribers: 0,
-            parameters: Vec::new(),
-            place: 0,
-            payer,
-            used_ns: 0,
-            bytes: 0,
-            failure: None,
-        }
-    }
-}
 
 /// The queries of one place.
 #[derive(Default)]
@@ -149,9 +80,6 @@ impl Kept {
         self.upkeep.iter().for_each(|upkeep| upkeep.end(why));
     }
 }
-
-/// Makes an account of the bytes that somebody's query keeps.
-pub type Ledger = Arc<dyn Fn(u32) -> Held + Send + Sync>;
 
 /// Makes the service that a query's upkeep is: who pays, and what lists call it.
 pub type Upkeep = Arc<dyn Fn(u32, String) -> Service + Send + Sync>;

@@ -2,12 +2,13 @@
 
 use crate::StandingError;
 use crate::analysis::analyse;
+use crate::error::caught;
 use crate::limits::RULES_BYTES_MAX;
-use crate::network::{Changes, Network, Turn};
-use crate::query::caught;
+use crate::network::Network;
 use crate::row::Row;
 use crate::rules::{RulesKeeper, check};
 use crate::subscription::Column;
+use crate::turn::{Changes, Turn};
 use crate::view::{Tick, View};
 use datalog::Program;
 use plan::Statement;

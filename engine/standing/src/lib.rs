@@ -6,8 +6,8 @@
 //! Nothing of the graph is copied. A query reads the store's own snapshots, corrected by the few changes that the present turn is
 //! working on ([`view`]); it keeps what its own steps need (groups, distinct rows, rows in order), and patterns need nothing at all.
 //!
-//! Reading order: [`row`], [`view`] (the graph at a tick), [`shape`] and [`analysis`] with [`demand`] (from a plan to steps), [`join`]
-//! (patterns), [`operator`] (steps with state), [`steps`] and [`network`] (all steps of a query), [`weight`] (what they keep, in bytes), [`follower`] (the change feed), [`installing`] (what the first answer may cost), [`query`] (one query and its readers), [`keeper`] (all
+//! Reading order: [`row`], [`view`] (the graph at a tick), [`turn`] (what goes from step to step), [`shape`] and [`analysis`] with [`demand`] (from a plan to steps), [`join`]
+//! (patterns), [`operator`] (steps with state), [`steps`] and [`network`] (all steps of a query), [`weight`] (what they keep, in bytes), [`status`] (what lists say), [`follower`] (the change feed), [`installing`] (what the first answer may cost), [`query`] (one query and its readers), [`keeper`] (all
 //! queries of a database), [`subscription`] and [`upsert`] (who is told, and how), [`mark`] and [`resume`] (a reader who goes on where it was). Datalog programs are kept by [`rules`], which reads them from the graph
 //! at a tick ([`facts`]: what a commit changed of it); [`kept`] is where the two kinds of query meet.
 
@@ -32,20 +32,22 @@ mod resume;
 mod row;
 mod rules;
 mod shape;
+mod status;
 mod steps;
 mod subscription;
 mod table;
+mod turn;
 mod upsert;
 mod view;
 mod weight;
 
 pub use error::StandingError;
 pub use installing::Installing;
-pub use keeper::{Keeper, Ledger, PlaceWaker, Standing, State, TurnEnd, Upkeep};
+pub use keeper::{Keeper, PlaceWaker, TurnEnd, Upkeep};
 pub use kept::Definition;
 pub use limits::{QUERIES_MAX, REMEMBERED_ROWS_MAX, SUBSCRIBER_ROWS_MAX};
-pub use mark::Mark;
-pub use resume::Resume;
+pub use mark::{Mark, Resume};
 pub use row::Row;
+pub use status::{Ledger, Standing, State};
 pub use subscription::{Begin, Column, Event, Subscription, SubscriptionEnd};
 pub use upsert::{Upsert, Upserts};

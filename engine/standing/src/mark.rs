@@ -53,6 +53,33 @@ impl FromStr for Mark {
 /// Bytes that an error shows of what should be a mark.
 const SHOWN_BYTES_MAX: usize = 80;
 
+/// What a reader goes on after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resume {
+    /// The commit at this place.
+    Commit(u64),
+    /// A mark that it was given.
+    Mark(Mark),
+}
+
+impl Resume {
+    /// Place of the commit.
+    pub fn place(&self) -> u64 {
+        match self {
+            Resume::Commit(place) => *place,
+            Resume::Mark(mark) => mark.at.place,
+        }
+    }
+    /// Is this that commit?
+    pub(crate) fn fits(&self, at: Point) -> bool {
+        match self {
+            // A place that no commit has is as good as that of the one before it.
+            Resume::Commit(_) => true,
+            Resume::Mark(mark) => mark.at == at,
+        }
+    }
+}
+
 /// Tells answers apart: FNV-1a (Fowler, Noll, Vo), 64 bits folded to 32. It must not change from one version to the next.
 pub(crate) fn fingerprint(name: &str, text: &str, arguments: &Row) -> u32 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;

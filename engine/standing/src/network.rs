@@ -11,35 +11,9 @@ use crate::row::Row;
 use crate::shape::Shape;
 use crate::steps::Steps;
 use crate::table::HashMap;
-use crate::view::{Tick, Touched, View};
+use crate::turn::{Changes, Turn};
 use crate::weight::{Weighed, Weight};
 use store::Snapshot;
-
-/// Rows that come (positive) and go (negative), so many times each.
-pub(crate) type Changes = Vec<(Row, isize)>;
-
-/// What happens at one tick.
-pub(crate) struct Turn<'a> {
-    pub view: &'a View,
-    pub tick: Tick,
-    /// What the commit of this tick touched, if it is one.
-    pub touched: Option<&'a Touched>,
-}
-
-/// Adds up what is said of equal rows; what cancels is gone.
-pub(crate) fn consolidate(changes: &mut Changes) {
-    if changes.len() > 1 {
-        changes.sort_by(|(a, _), (b, _)| a.cmp(b));
-        changes.dedup_by(|(row, diff), (kept, sum)| {
-            let same = row == kept;
-            if same {
-                *sum += *diff;
-            }
-            same
-        });
-    }
-    changes.retain(|(_, diff)| *diff != 0);
-}
 
 /// The steps of one query and their state.
 pub(crate) struct Network {

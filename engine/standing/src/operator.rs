@@ -8,12 +8,12 @@ mod reach;
 mod returns;
 mod rounds;
 mod top;
+pub(crate) mod walk;
 
 pub(crate) use aggregate::Aggregate;
 pub(crate) use combine::Combine;
 pub(crate) use distinct::Distinct;
 pub(crate) use pair::{PAIR_MAX, Pair};
-pub(crate) use reach::{Home, Reach, Walk};
-pub(crate) use returns::Back;
-pub(crate) use rounds::{Body, Rounds};
+pub(crate) use reach::Reach;
+pub(crate) use rounds::Rounds;
 pub(crate) use top::Top;

@@ -4,24 +4,25 @@
 //! go, and each reader is told the rows that belong to its arguments.
 
 use crate::StandingError;
+use crate::error::{caught, too_large};
 use crate::follower::{Follower, Step};
-use crate::keeper::{Ledger, Standing, State};
 use crate::kept::{Definition, Kept};
 use crate::limits::{LINGER_NS, LINGERING_MAX, REMEMBERED_ROWS_MAX, WITHDRAW_EVERY_NS};
-use crate::mark::fingerprint;
-use crate::network::{Changes, Turn, consolidate};
-use crate::resume::{Missed, Resume};
+use crate::mark::{Resume, fingerprint};
+use crate::resume::Missed;
 use crate::row::Row;
+use crate::status::{Ledger, Standing, State};
 use crate::subscription::{Begin, Column, Pulse, Queue, Subscription, SubscriptionEnd};
 use crate::table::HashMap;
+use crate::turn::{Changes, Turn, consolidate, in_order};
 use crate::view::{Tick, View};
-use dataflow::{Ending, Held, Level, Service};
+use dataflow::{Ending, Held, Service};
 use parking_lot::Mutex;
 use plan::expr::Name;
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock, Weak};
 use transact::Point;
-use world::{failpoint, panics};
+use world::failpoint;
 
 /// Those who gave the same arguments.
 struct Readers {
@@ -37,25 +38,6 @@ struct Readers {
 struct Work {
     definition: Arc<Definition>,
     kept: Kept,
-}
-
-/// What `work` returns; a panic in it is an error.
-pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, StandingError>) -> Result<T, StandingError> {
-    panics::caught(work).unwrap_or_else(|panicked| Err(panicked.into()))
-}
-
-/// What goes comes first, for who takes rows for one that DISTINCT takes for one.
-pub(crate) fn in_order(changes: &mut Changes) {
-    changes.sort_by(|(a, x), (b, y)| a.compare_groups(b).then(x.cmp(y)));
-}
-
-/// There is no room for what a query keeps.
-pub(crate) fn too_large((level, limit): (Level, u64)) -> StandingError {
-    let what = match level {
-        Level::Machine => "memory of all queries, in bytes,",
-        _ => "memory of the tenant, in bytes,",
-    };
-    StandingError::TooLarge { what, limit: usize::try_from(limit).unwrap_or(usize::MAX) }
 }
 
 /// Changes of one commit.

@@ -12,47 +12,20 @@
 //! Cost: that of the query's first answer at the mark, and of the commits since; one at a time.
 
 use crate::StandingError;
+use crate::error::{caught, too_large};
 use crate::installing::Installing;
-use crate::keeper::Ledger;
 use crate::kept::{Definition, Kept};
 use crate::limits::{RESUME_TIME_MAX, SUBSCRIBER_ROWS_MAX};
-use crate::mark::Mark;
-use crate::network::{Changes, Turn, consolidate};
-use crate::query::{caught, in_order, too_large};
+use crate::mark::Resume;
 use crate::row::Row;
+use crate::status::Ledger;
 use crate::subscription::{Queue, SubscriptionEnd};
+use crate::turn::{Changes, Turn, consolidate, in_order};
 use crate::view::{Tick, View};
 use dataflow::Held;
 use std::sync::Arc;
 use transact::{CommitRecord, Engine, Moment, Point, Since, Stretch, TransactError};
 use world::clock::{after_ns, monotonic_ns};
-
-/// What a reader goes on after.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resume {
-    /// The commit at this place.
-    Commit(u64),
-    /// A mark that it was given.
-    Mark(Mark),
-}
-
-impl Resume {
-    /// Place of the commit.
-    pub fn place(&self) -> u64 {
-        match self {
-            Resume::Commit(place) => *place,
-            Resume::Mark(mark) => mark.at.place,
-        }
-    }
-    /// Is this that commit?
-    pub(crate) fn fits(&self, at: Point) -> bool {
-        match self {
-            // A place that no commit has is as good as that of the one before it.
-            Resume::Commit(_) => true,
-            Resume::Mark(mark) => mark.at == at,
-        }
-    }
-}
 
 /// What is needed of a query to answer it elsewhere.
 pub(crate) struct Missed {

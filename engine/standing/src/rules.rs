@@ -7,8 +7,8 @@
 use crate::StandingError;
 use crate::facts::changes;
 use crate::limits::{RULES_COMMIT_SECONDS_MAX, RULES_FIRST_SECONDS_MAX};
-use crate::network::{Changes, Turn};
 use crate::row::Row;
+use crate::turn::{Changes, Turn};
 use crate::view::At;
 use ::rules::{Bounds, Change, Evaluation, GraphFacts, RulesError};
 use dataflow::watch;

@@ -3,8 +3,8 @@
 //! This is what `analysis` makes of a plan and what `network` builds operators from. Every property that an expression reads has
 //! become a column by then (an [`Attribute`] of a vertex or edge), so a row's columns are all that a row depends on.
 
-use crate::join::Join;
-use crate::operator::{Body, Walk};
+use crate::join::pattern::Join;
+use crate::operator::walk::Walk;
 use plan::algebra::AggregateCall;
 use plan::expr::Name;
 use plan::{Expr, Var};
@@ -61,6 +61,13 @@ pub(crate) enum StepKind {
     Union { left: StepNo, right: StepNo },
     /// Rows of the left with those of the right that agree on `on` (left column, right column).
     Combine { left: StepNo, right: StepNo, on: Vec<(usize, usize)>, kind: Combining },
+}
+
+/// The inner query: its arguments are rows of the context and a vertex; its rows are these and the vertex that a step leads to.
+#[derive(Debug)]
+pub(crate) struct Body {
+    pub steps: Vec<Step>,
+    pub output: StepNo,
 }
 
 /// One aggregate of a group.

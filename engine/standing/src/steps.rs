@@ -3,10 +3,10 @@
 use crate::StandingError;
 use crate::evaluate::{Evaluator, Surroundings};
 use crate::join::JoinState;
-use crate::network::{Changes, Turn, consolidate};
 use crate::operator::{Aggregate, Combine, Distinct, Pair, Reach, Rounds, Top};
 use crate::row::Row;
 use crate::shape::{Step, StepKind, StepNo};
+use crate::turn::{Changes, Turn, consolidate};
 use crate::weight::Weight;
 use model::Value;
 

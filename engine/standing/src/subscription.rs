@@ -1,10 +1,9 @@
 //! Who is told: one bounded queue a subscriber. A commit never waits for it.
 
 use crate::limits::SUBSCRIBER_ROWS_MAX;
-use crate::mark::Mark;
-use crate::network::Changes;
-use crate::resume::Resume;
+use crate::mark::{Mark, Resume};
 use crate::row::Row;
+use crate::turn::Changes;
 use futures_core::Stream;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use plan::expr::Name;

@@ -3,8 +3,8 @@
 use super::{Analysis, CombineAs, Context};
 use crate::StandingError;
 use crate::join::{Atom, JoinBuilder};
-use crate::operator::{Back, Body, Home, Walk};
-use crate::shape::{Attribute, Step, StepKind, StepNo};
+use crate::operator::walk::{Back, Home, Walk};
+use crate::shape::{Attribute, Body, Step, StepKind, StepNo};
 use model::Direction;
 use plan::algebra::{Apply, Repeat};
 use plan::{Expr, Var};

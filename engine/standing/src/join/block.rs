@@ -1,6 +1,6 @@
 //! Rows of a join that are worked on together, in one array.
 
-use super::SlotNo;
+use super::pattern::SlotNo;
 use crate::StandingError;
 use model::Value;
 

@@ -6,8 +6,8 @@
 //! Invariant: the members of a focus are all vertices that have a given value at this tick or had it at the tick before, and maybe more: the
 //! join decides, a focus only spares work. Cost: an index look-up for each given value; nothing for edges that come and go.
 
+use super::pattern::{Atom, Join, SlotNo};
 use super::run::Resolved;
-use super::{Atom, Join, SlotNo};
 use crate::StandingError;
 use crate::row::{GroupKey, Row};
 use crate::shape::Attribute;

@@ -3,7 +3,7 @@
 //! Greedy, by what a look-up is expected to find: what only tests comes first, then what is bound by an edge or an index, last what
 //! must be scanned. The input is asked as soon as any of its columns is known.
 
-use super::{Atom, Condition, SlotNo};
+use super::pattern::{Atom, Condition, SlotNo};
 use crate::shape::Attribute;
 use model::Direction;
 use plan::expr::{LabelExpr, Name};

@@ -2,8 +2,8 @@
 
 use super::block::Block;
 use super::focus::{Foci, index};
+use super::pattern::{Atom, Join, SlotNo};
 use super::route::Lookup;
-use super::{Atom, Join, SlotNo};
 use crate::StandingError;
 use crate::evaluate::Evaluator;
 use crate::limits::BLOCK_ROWS;

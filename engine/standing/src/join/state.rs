@@ -1,12 +1,12 @@
 //! What a join keeps from tick to tick: its input, indexed as its routes ask for it.
 
-use super::Join;
 use super::focus::{Foci, Moment};
+use super::pattern::{Condition, Join};
 use super::run::{InputIndex, Lives, Resolved, Run, changes_of};
 use crate::StandingError;
 use crate::evaluate::{Evaluator, Surroundings};
-use crate::network::{Changes, Turn};
 use crate::row::Row;
+use crate::turn::{Changes, Turn};
 use crate::weight::Weight;
 use std::sync::Arc;
 use store::NameTable;
@@ -25,7 +25,7 @@ pub(crate) struct JoinState {
 impl JoinState {
     /// A join that has seen no input yet.
     pub fn new(join: Join, surroundings: &Surroundings) -> Result<JoinState, StandingError> {
-        let compile = |condition: &super::Condition| surroundings.compile(&condition.expr, &join.layout);
+        let compile = |condition: &Condition| surroundings.compile(&condition.expr, &join.layout);
         let conditions = join.conditions.iter().map(compile).collect::<Result<_, _>>()?;
         let (lives, input) = (Lives::of(&join.atoms), InputIndex::for_join(&join));
         let foci = Foci::of(&join, surroundings.names.catalog());

@@ -6,10 +6,10 @@
 
 use super::top::Ordered;
 use crate::StandingError;
-use crate::network::Changes;
 use crate::row::{Alike, GroupKey, Row};
 use crate::shape::Call;
 use crate::table::{HashMap, HashSet};
+use crate::turn::Changes;
 use crate::weight::Weight;
 use expression::{Aggregator, RetractableSum};
 use model::Value;

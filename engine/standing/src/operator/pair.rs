@@ -6,12 +6,13 @@
 //! distances changed are looked at again. Which searches an edge concerns is looked up by its near end, so an edge far from all of them costs
 //! one look-up however many there are.
 
-use super::reach::{Ground, Home, Moved, Source, Walk};
+use super::reach::{Ground, Moved, Source};
 use super::returns::shortest_return;
+use super::walk::{Home, Walk};
 use crate::StandingError;
-use crate::network::{Changes, Turn};
 use crate::row::Row;
 use crate::table::{HashMap, HashSet};
+use crate::turn::{Changes, Turn};
 use crate::weight::Weight;
 use model::{Value, VertexId};
 

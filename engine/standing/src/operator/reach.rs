@@ -8,41 +8,16 @@
 //!
 //! Whether a source is its own target is said by [`Home`].
 
-use super::returns::{Back, shortest_return};
+use super::returns::shortest_return;
+use super::walk::{Home, Walk};
 use crate::StandingError;
-use crate::network::{Changes, Turn};
 use crate::row::Row;
 use crate::table::{HashMap, HashSet};
+use crate::turn::{Changes, Turn};
 use crate::view::{Tick, View};
 use crate::weight::Weight;
 use model::{Direction, EdgeRef, EdgeTypeId, Value, VertexId};
-use plan::expr::Name;
 use std::collections::BTreeMap;
-
-/// What is walked.
-#[derive(Clone, Debug)]
-pub(crate) struct Walk {
-    /// Admitted types; none admits all.
-    pub types: Vec<Name>,
-    pub direction: Direction,
-    /// What a source is to itself.
-    pub home: Home,
-    /// Which way back to it counts.
-    pub back: Back,
-    /// Most edges.
-    pub max: Option<u32>,
-}
-
-/// What a source is to itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Home {
-    /// A target at distance 0.
-    Near,
-    /// A target where a way leads back, at its length.
-    Cycle,
-    /// No target.
-    Never,
-}
 
 /// Distances from one source, itself at 0.
 pub(super) struct Source {

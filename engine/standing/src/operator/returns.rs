@@ -5,18 +5,10 @@
 //! branches, or from a branch to the source by another edge than its own, closes one. Cost: the edges nearer than half the answer.
 
 use super::reach::Ground;
+use super::walk::Back;
 use crate::StandingError;
 use crate::table::HashMap;
 use model::{Direction, EdgeId, EdgeRef, VertexId};
-
-/// Which way back counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Back {
-    /// No edge twice.
-    Trail,
-    /// Edges may repeat.
-    Walk,
-}
 
 /// Length of the shortest way back, if there is one within the bound of the ground.
 pub(super) fn shortest_return(

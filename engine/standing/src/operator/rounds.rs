@@ -6,23 +6,17 @@
 //! have come. Vertices that no walk reaches any more are asked for no longer. On these steps the distances from every source are kept as
 //! [`super::Reach`] keeps them. Work is proportional to the vertices affected and their steps.
 
-use super::reach::{Home, Moved, Source, Walk, Ways};
+use super::reach::{Moved, Source, Ways};
+use super::walk::{Home, Walk};
 use crate::StandingError;
 use crate::evaluate::Surroundings;
-use crate::network::{Changes, Turn};
 use crate::row::Row;
-use crate::shape::{Step, StepNo};
+use crate::shape::Body;
 use crate::steps::Steps;
 use crate::table::HashMap;
+use crate::turn::{Changes, Turn};
 use crate::weight::Weight;
 use model::{Value, VertexId};
-
-/// The inner query: its arguments are rows of the context and a vertex; its rows are these and the vertex that a step leads to.
-#[derive(Debug)]
-pub(crate) struct Body {
-    pub steps: Vec<Step>,
-    pub output: StepNo,
-}
 
 /// Steps that are there, each so many times.
 #[derive(Default)]

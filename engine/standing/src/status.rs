@@ -1,0 +1,80 @@
+//! What lists say of a standing query, and on whose account its bytes are.
+
+use crate::StandingError;
+use dataflow::Held;
+use plan::expr::Name;
+use std::sync::Arc;
+
+/// Where a standing query stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Its first answer is being made, or waits to be.
+    Installing,
+    /// Its answer is kept true.
+    Running,
+    /// It ended with an error.
+    Failed,
+    /// It could not be read or installed when the database was opened.
+    SetAside,
+}
+
+impl State {
+    /// As SHOW STANDING QUERIES says it.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Installing => "installing",
+            State::Running => "running",
+            State::Failed => "failed",
+            State::SetAside => "set aside",
+        }
+    }
+}
+
+/// What is known of a standing query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// Its name.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+    /// Where it stands.
+    pub state: State,
+    /// Rows of its answer, equal ones counted once.
+    pub rows: usize,
+    /// Who reads it now.
+    pub subscribers: usize,
+    /// Names of its parameters.
+    pub parameters: Vec<Name>,
+    /// The commit up to which its answer is known.
+    pub place: u64,
+    /// Who pays for it, as [`crate::Keeper::create`] was told.
+    pub payer: u32,
+    /// Time spent on it, nanoseconds.
+    pub used_ns: u64,
+    /// Bytes of what it keeps, about.
+    pub bytes: usize,
+    /// Why it ended, if it did.
+    pub failure: Option<StandingError>,
+}
+
+impl Standing {
+    /// Of a query that does not run yet.
+    pub fn not_running(name: &str, text: &str, payer: u32, state: State) -> Standing {
+        Standing {
+            name: name.into(),
+            text: text.into(),
+            state,
+            rows: 0,
+            subscribers: 0,
+            parameters: Vec::new(),
+            place: 0,
+            payer,
+            used_ns: 0,
+            bytes: 0,
+            failure: None,
+        }
+    }
+}
+
+/// Makes an account of the bytes that somebody's query keeps.
+pub type Ledger = Arc<dyn Fn(u32) -> Held + Send + Sync>;

@@ -1,0 +1,35 @@
+//! What goes from step to step at one tick: changes of rows, and what happened then.
+
+use crate::row::Row;
+use crate::view::{Tick, Touched, View};
+
+/// Rows that come (positive) and go (negative), so many times each.
+pub(crate) type Changes = Vec<(Row, isize)>;
+
+/// What happens at one tick.
+pub(crate) struct Turn<'a> {
+    pub view: &'a View,
+    pub tick: Tick,
+    /// What the commit of this tick touched, if it is one.
+    pub touched: Option<&'a Touched>,
+}
+
+/// Adds up what is said of equal rows; what cancels is gone.
+pub(crate) fn consolidate(changes: &mut Changes) {
+    if changes.len() > 1 {
+        changes.sort_by(|(a, _), (b, _)| a.cmp(b));
+        changes.dedup_by(|(row, diff), (kept, sum)| {
+            let same = row == kept;
+            if same {
+                *sum += *diff;
+            }
+            same
+        });
+    }
+    changes.retain(|(_, diff)| *diff != 0);
+}
+
+/// What goes comes first, for who takes rows for one that DISTINCT takes for one.
+pub(crate) fn in_order(changes: &mut Changes) {
+    changes.sort_by(|(a, x), (b, y)| a.compare_groups(b).then(x.cmp(y)));
+}
