@@ -25,7 +25,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("storage/ingest", 4),
     ("storage/model", 10),
     ("storage/order", 9),
-    ("storage/transact", 12),
     ("storage/world", 5),
 ];
 

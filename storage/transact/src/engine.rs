@@ -7,7 +7,7 @@
 //! How a commit gets its place is in `commit`, how it gets onto the disk and into view in `flight`. Invariant: a snapshot is published
 //! only after its records are synced. Locks are taken in this order: committer, flight, feeds.
 
-use crate::commit::{Basis, Committer, Input, Refusal};
+use crate::committer::{Basis, Committer, Input, Refusal};
 use crate::feed::{Feed, Feeds, Waker};
 use crate::flight::{Flight, LogThread};
 use crate::history::Point;

@@ -1,6 +1,7 @@
 //! What can go wrong with a transaction. Codes follow Neo4j's, so that drivers know which errors to retry.
 
 use crate::history::{Moment, Point};
+use crate::limits::{CHANGES_MAX, RECORD_BYTES_MAX};
 use durable::DurableError;
 use std::fmt;
 use store::StoreError;
@@ -192,7 +193,7 @@ impl fmt::Display for TransactError {
             }
             TransactError::Schema { what } | TransactError::SchemaExists { what, .. } => write!(f, "{what}"),
             TransactError::TooLarge => {
-                let (changes, bytes) = (crate::CHANGES_MAX, crate::flight::RECORD_BYTES_MAX);
+                let (changes, bytes) = (CHANGES_MAX, RECORD_BYTES_MAX);
                 write!(f, "the transaction has more than {changes} changes or {bytes} bytes of them")
             }
             TransactError::Store(error) => write!(f, "{error}"),
@@ -228,5 +229,27 @@ impl From<DurableError> for TransactError {
             DurableError::Unconfirmed { .. } => TransactError::Unknown { cause: error },
             other => TransactError::Durable(other),
         }
+    }
+}
+
+/// A store's refusal in the words of a transaction.
+pub(crate) fn explain(error: store::StoreError, snapshot: &store::Snapshot) -> TransactError {
+    match error {
+        store::StoreError::NotUnique { index, vertices: (first, second) } => {
+            let definition = snapshot.catalog().index(index);
+            let name = definition.map_or_else(String::new, |definition| definition.name.clone());
+            let what = format!("nodes {} and {} have the same values", first.0, second.0);
+            TransactError::Constraint { name, what }
+        }
+        store::StoreError::EdgesNotUnique { index, edges: (first, second) } => {
+            let definition = snapshot.catalog().index(index);
+            let name = definition.map_or_else(String::new, |definition| definition.name.clone());
+            let what = format!("relationships {} and {} have the same values", first.0, second.0);
+            TransactError::Constraint { name, what }
+        }
+        store::StoreError::NoVertex(_) => TransactError::NotFound { what: "node" },
+        store::StoreError::NoEdge(_) => TransactError::NotFound { what: "relationship" },
+        store::StoreError::VertexHasEdges(vertex) => TransactError::StillConnected { vertex },
+        other => TransactError::Store(other),
     }
 }

@@ -15,10 +15,11 @@
 //! Cost: a thread sleeps and is woken once a commit; one thread more, made when two commits first meet. Bounded by [`FLIGHT_BYTES_ENOUGH`].
 
 use crate::TransactError;
-use crate::commit::Committer;
+use crate::committer::Committer;
 use crate::engine::Shared;
 use crate::feed::CommitRecord;
 use crate::history::Point;
+use crate::limits::FLIGHT_BYTES_ENOUGH;
 use durable::DurableError;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
@@ -29,11 +30,6 @@ use store::{NameCounts, Snapshot};
 use world::failpoint;
 use world::panics::{Panicked, caught};
 use world::threads::{Background, Pace};
-
-/// Nothing more is accepted once records of so many bytes fly: one sync pays for them anyhow, and memory is bounded.
-const FLIGHT_BYTES_ENOUGH: usize = 64 << 20;
-/// Bytes one record may have, so that it fits into what the log takes at once, behind a flight that was just not enough.
-pub(crate) const RECORD_BYTES_MAX: usize = durable::GROUP_BYTES_MAX as usize - 2 * FLIGHT_BYTES_ENOUGH;
 
 /// A commit in flight.
 pub(crate) struct Accepted {

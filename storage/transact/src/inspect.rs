@@ -5,9 +5,9 @@
 //! Cost: the log behind the checkpoint is replayed, and every chunk and index run is decoded once; a check replays the kept past, too.
 
 use crate::history::Point;
-use crate::open::{OpenOptions, open};
+use crate::open::open;
 use crate::replay::replay;
-use crate::{Engine, TransactError};
+use crate::{Engine, OpenOptions, TransactError};
 use durable::{BackupReport, DurableError, DurableResult, Problem, Report};
 use std::collections::HashSet;
 use std::path::Path;

@@ -6,8 +6,11 @@
 //! share chunks with it. A file goes when neither an anchor nor a living lease names it.
 //! Invariant: what is given up is not named by `CURRENT` before it is removed, and no snapshot asks for it afterwards.
 
+mod give_up;
+
+use crate::feed::Waker;
 use crate::history::History;
-use crate::{Engine, OpenOptions, TransactError, Waker};
+use crate::{OpenOptions, Retention, TransactError};
 use durable::{Anchor, BackingStore, BlobRef};
 use parking_lot::Mutex;
 use std::any::Any;
@@ -16,7 +19,7 @@ use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use store::{BlobKey, Entries, Lease, Snapshot};
+use store::{BlobKey, Lease, Snapshot};
 
 /// Blob files by who needs them.
 #[derive(Default)]
@@ -123,9 +126,6 @@ impl Files {
     }
 }
 
-/// How long commits can be asked for again, by the entries of the graph's catalogue; see [`crate::Since`].
-pub type Retention = Arc<dyn Fn(&Entries) -> Duration + Send + Sync>;
-
 /// How much of the past is kept, as an engine was told when it was opened.
 #[derive(Clone)]
 pub(crate) struct KeptLimits {
@@ -221,47 +221,6 @@ pub(crate) fn thinned(anchors: &[Anchor], horizon: &Horizon) -> Vec<u64> {
         }
     }
     kept
-}
-
-impl Engine {
-    /// Could [`Engine::give_up`] have something to do?
-    pub fn has_garbage(&self) -> bool {
-        self.shared.files.has_ended()
-    }
-    /// Has `waker` called whenever a reader ends that was the last to need some file; it must return at once.
-    pub fn on_garbage(&self, waker: Waker) {
-        *self.shared.files.ended.waker.lock() = Some(waker);
-    }
-    /// Gives back what lies behind the horizon and behind the oldest reader: anchors, log segments, blob files.
-    pub fn give_up(&self) -> Result<(), TransactError> {
-        let _one_at_a_time = self.shared.checkpointing.lock();
-        let horizon = self.horizon();
-        let _nobody_reads = self.shared.past.giving_up.write();
-        self.give_up_now(&horizon)
-    }
-    /// What is kept now.
-    pub(crate) fn horizon(&self) -> Horizon {
-        let (shared, logged_bytes) = (&self.shared, self.shared.past.logged_bytes());
-        Horizon::of(self.history(), &shared.limits, &self.snapshot(), shared.clock.wall_us(), logged_bytes)
-    }
-    /// As [`Engine::give_up`], for who holds the locks. The horizon is found before they are taken: those who read the past wait for them.
-    pub(crate) fn give_up_now(&self, horizon: &Horizon) -> Result<(), TransactError> {
-        let backing = &self.shared.backing;
-        // The files of a load whose checkpoint failed are named by its record alone.
-        if !backing.is_durable() || self.shared.load_unfinished.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        self.shared.files.take_ended();
-        let kept = thinned(&backing.anchors(), horizon);
-        backing.keep_anchors(&kept)?;
-        let anchors = backing.anchors();
-        if let Some(oldest) = anchors.first() {
-            self.shared.past.forget_before(oldest.place);
-            backing.truncate_before(oldest.place + 1)?;
-        }
-        let live = self.shared.files.live(&anchors, backing.as_ref(), &self.snapshot())?;
-        Ok(backing.retire(&live)?)
-    }
 }
 
 #[cfg(test)]

@@ -4,55 +4,17 @@
 
 use crate::checkpoint::{Blobs, Stand, mark};
 use crate::history::{History, Point};
-use crate::kept::{Horizon, KeptLimits, Retention, files_of};
-use crate::past::{ANCHOR_LOG_BYTES, Past, RETAINED_LOG_BYTES_MAX};
-use crate::record::LoadMark;
-use crate::replay::{Replayed, replay};
-use crate::{Engine, TransactError};
-use durable::{Anchor, BackingStore, DurableError, LocalFolder, LogOptions, OpenMode, Volatile};
+use crate::kept::{Horizon, KeptLimits, files_of};
+use crate::past::Past;
+use crate::replay::{Replayed, graph_with_load, replay};
+use crate::{Engine, OpenOptions, TransactError};
+use durable::{Anchor, BackingStore, DurableError, LocalFolder, OpenMode, Volatile};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use store::{BlobKey, Names, Snapshot, Store, StoreError, StoreOptions};
-use world::clock::{Clock, RealClock};
+use store::{BlobKey, Names, Snapshot, Store, StoreError};
 use world::disk::{Disk, DiskError};
-
-/// How a database is opened.
-#[derive(Clone)]
-pub struct OpenOptions {
-    /// Create the database if the folder is missing or empty.
-    pub create: bool,
-    /// How the log is kept.
-    pub log: LogOptions,
-    /// How the store is kept.
-    pub store: StoreOptions,
-    /// Bytes of log between checkpoints that are kept for the past, see [`ANCHOR_LOG_BYTES`].
-    pub anchor_log_bytes: u64,
-    /// How long commits can be asked for again; not at all where absent, but for what history keeps.
-    pub retention: Option<Retention>,
-    /// Bytes of log that are kept for that, see [`RETAINED_LOG_BYTES_MAX`].
-    pub retained_log_bytes: u64,
-    /// Where time comes from.
-    pub clock: Arc<dyn Clock>,
-    /// Gatekeepers that stamp commits, at most [`order::GATEKEEPERS_MAX`]: one where all sessions live in one process.
-    pub gatekeepers: usize,
-}
-
-impl Default for OpenOptions {
-    fn default() -> OpenOptions {
-        OpenOptions {
-            create: true,
-            log: LogOptions::default(),
-            store: StoreOptions::default(),
-            anchor_log_bytes: ANCHOR_LOG_BYTES,
-            retention: None,
-            retained_log_bytes: RETAINED_LOG_BYTES_MAX,
-            clock: Arc::new(RealClock),
-            gatekeepers: 1,
-        }
-    }
-}
 
 /// What opening found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -167,17 +129,6 @@ fn recover(backing: &Arc<dyn BackingStore>, options: &OpenOptions) -> Result<Rec
             return Ok(Recovered { report, anchor, stored, base, replayed, load_unfinished });
         }
     }
-}
-
-/// The graph right behind a bulk load, by what its record says. `open` makes a graph of a manifest.
-pub(crate) fn graph_with_load(
-    backing: &dyn BackingStore,
-    (at, load): (Point, LoadMark),
-    open: impl FnOnce(&[u8]) -> Result<Snapshot, StoreError>,
-) -> Result<Snapshot, TransactError> {
-    let built = open(&backing.read_blob(load.manifest)?)?;
-    let replayed = replay(built, backing.recover(load.base + 1)?, |point| point.place < at.place)?;
-    Ok(replayed.snapshot.apply(at.place, &[])?)
 }
 
 /// Writes the checkpoint behind a bulk load that a crash came before.

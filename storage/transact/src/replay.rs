@@ -6,8 +6,8 @@
 use crate::history::Point;
 use crate::record::{self, LoadMark};
 use crate::{CommitRecord, TransactError};
-use durable::Records;
-use store::{Change, Snapshot};
+use durable::{BackingStore, Records};
+use store::{Change, Snapshot, StoreError};
 
 /// Commits applied at once: bounds what is copied for each.
 pub(crate) const GROUP_COMMITS: usize = 1_024;
@@ -81,4 +81,15 @@ impl Replayed {
         }
         Ok(())
     }
+}
+
+/// The graph right behind a bulk load, by what its record says. `open` makes a graph of a manifest.
+pub(crate) fn graph_with_load(
+    backing: &dyn BackingStore,
+    (at, load): (Point, LoadMark),
+    open: impl FnOnce(&[u8]) -> Result<Snapshot, StoreError>,
+) -> Result<Snapshot, TransactError> {
+    let built = open(&backing.read_blob(load.manifest)?)?;
+    let replayed = replay(built, backing.recover(load.base + 1)?, |point| point.place < at.place)?;
+    Ok(replayed.snapshot.apply(at.place, &[])?)
 }

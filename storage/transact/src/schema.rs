@@ -1,8 +1,7 @@
 //! Catalogue commands: indexes and constraints, made from the latest snapshot while no commit can intervene.
 
 use crate::constraints::{self, Looked};
-use crate::error::SchemaClash;
-use crate::transaction::explain;
+use crate::error::{SchemaClash, explain};
 use crate::{Engine, TransactError};
 use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, SchemaTarget};
 use model::{KeyId, ValueType};

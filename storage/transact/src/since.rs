@@ -7,10 +7,9 @@
 //! Cost: the replay of at most one anchor's log, then that of the commits asked for, a group of them in memory at a time.
 
 use crate::history::{Moment, Point};
-use crate::open::graph_with_load;
 use crate::past::point_of;
 use crate::record::LoadMark;
-use crate::replay::{GROUP_BYTES, GROUP_COMMITS};
+use crate::replay::{GROUP_BYTES, GROUP_COMMITS, graph_with_load};
 use crate::{CommitRecord, Engine, TransactError, record};
 use durable::Records;
 use std::sync::Arc;

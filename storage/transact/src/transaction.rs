@@ -5,9 +5,11 @@
 //! Invariant: no lock is held between calls; all methods take `&self`, so that operators may share the transaction.
 //! Cost: a write is a push; a refresh copies the touched chunks' spines once.
 
-use crate::commit::Basis;
+use crate::committer::Basis;
 use crate::engine::Shared;
+use crate::error::explain;
 use crate::footprint::labels;
+use crate::limits::CHANGES_MAX;
 use crate::reads::Inner as Reads;
 use crate::reserve::RESERVE_AFTER_REFUSALS;
 use crate::{ReadSet, TransactError, constraints};
@@ -17,9 +19,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use store::{Change, EdgeScratch, Snapshot};
 use world::clock::monotonic_ns;
-
-/// Changes one transaction may hold: bounds its memory to a few GiB and its log record to what the log takes.
-pub const CHANGES_MAX: usize = 1 << 24;
 
 /// May a transaction write?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -425,26 +424,4 @@ impl Drop for Transaction {
 fn present(mut properties: Vec<(KeyId, Value)>) -> Vec<(KeyId, Value)> {
     properties.retain(|(_, value)| !value.is_null());
     properties
-}
-
-/// A store's refusal in the words of a transaction.
-pub(crate) fn explain(error: store::StoreError, snapshot: &Snapshot) -> TransactError {
-    match error {
-        store::StoreError::NotUnique { index, vertices: (first, second) } => {
-            let definition = snapshot.catalog().index(index);
-            let name = definition.map_or_else(String::new, |definition| definition.name.clone());
-            let what = format!("nodes {} and {} have the same values", first.0, second.0);
-            TransactError::Constraint { name, what }
-        }
-        store::StoreError::EdgesNotUnique { index, edges: (first, second) } => {
-            let definition = snapshot.catalog().index(index);
-            let name = definition.map_or_else(String::new, |definition| definition.name.clone());
-            let what = format!("relationships {} and {} have the same values", first.0, second.0);
-            TransactError::Constraint { name, what }
-        }
-        store::StoreError::NoVertex(_) => TransactError::NotFound { what: "node" },
-        store::StoreError::NoEdge(_) => TransactError::NotFound { what: "relationship" },
-        store::StoreError::VertexHasEdges(vertex) => TransactError::StillConnected { vertex },
-        other => TransactError::Store(other),
-    }
 }

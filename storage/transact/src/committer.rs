@@ -1,0 +1,122 @@
+//! Who accepts commits one after the other: what the next is built upon, and by what it is judged.
+
+use crate::TransactError;
+use crate::conflicts::Conflicts;
+use crate::history::Point;
+use crate::reads::{Inner as Reads, Key};
+use order::{Bank, Gatekeepers, Stamp};
+use store::{Change, NameCounts, Snapshot};
+
+/// Keys remembered for validation before the oldest reader is looked up and what it cannot conflict with is forgotten.
+pub(crate) const FORGET_AT_KEYS: usize = 1 << 16;
+
+/// What a transaction began with.
+#[derive(Clone, Copy)]
+pub(crate) struct Basis {
+    pub place: u64,
+    pub labels: usize,
+    pub edge_types: usize,
+    pub keys: usize,
+}
+
+impl Basis {
+    pub fn of(snapshot: &Snapshot) -> Basis {
+        let names = snapshot.catalog().names();
+        let (labels, edge_types) = (names.labels().len(), names.edge_types().len());
+        Basis { place: snapshot.place(), labels, edge_types, keys: names.keys().len() }
+    }
+    /// Who looked for a label or type that did not exist yet recorded nothing by which it could be found. So whoever began before one for
+    /// which anybody has looked in vain tries again; of one that nobody had missed, nobody can have read that it was not there. Who
+    /// listed all names tries again when there is one more of any kind, keys of properties among them.
+    fn knows_names_of(&self, current: &Snapshot, reads: &Reads) -> bool {
+        let now = Basis::of(current);
+        let knows_types = self.labels == now.labels && self.edge_types == now.edge_types;
+        if self.place == now.place || (knows_types && self.keys == now.keys) {
+            return true;
+        }
+        let missed = !knows_types && current.catalog().names().missed_since(self.labels, self.edge_types);
+        !missed && !reads.everything && !reads.keys.contains(&Key::catalogue())
+    }
+}
+
+/// What is to be committed.
+pub(crate) struct Input {
+    pub changes: Vec<Change>,
+    pub reads: Reads,
+    pub base: Basis,
+    pub stamp: Stamp,
+    pub turn: Option<u64>,
+}
+
+/// Why a commit does not happen now.
+pub(crate) enum Refusal {
+    /// Somebody's turn comes first.
+    Held,
+    Failed(TransactError),
+}
+
+impl<E: Into<TransactError>> From<E> for Refusal {
+    fn from(error: E) -> Refusal {
+        Refusal::Failed(error.into())
+    }
+}
+
+/// Who accepts commits, one after the other.
+pub(crate) struct Committer {
+    pub bank: Bank,
+    /// The graph with all that was accepted: what the next commit builds upon.
+    pub tip: Snapshot,
+    pub conflicts: Conflicts,
+    pub last_time_micros: u64,
+    /// Names that accepted records define.
+    pub named: Option<NameCounts>,
+    /// Keys at which what no open transaction can conflict with is forgotten next.
+    pub forget_at_keys: usize,
+    /// A commit is being accepted. Whoever finds it so under the lock knows that a panic ended that one, half done.
+    pub is_amid: bool,
+}
+
+impl Committer {
+    /// Goes on from `tip`, in a log that has taken places up to `log_place`.
+    pub fn new(gatekeepers: &Gatekeepers, tip: Snapshot, log_place: u64, last_time_micros: u64) -> Committer {
+        let place = tip.place();
+        Committer {
+            bank: Bank::new(gatekeepers, place.max(log_place)),
+            tip,
+            conflicts: Conflicts::starting_at(place),
+            last_time_micros,
+            named: None,
+            forget_at_keys: FORGET_AT_KEYS,
+            is_amid: false,
+        }
+    }
+    /// Goes on from this snapshot, above what the log has taken; transactions that began before it are tried again.
+    pub fn jump_to(&mut self, tip: Snapshot, log_place: u64) {
+        self.bank.next_epoch(tip.place().max(log_place));
+        self.conflicts = Conflicts::starting_at(tip.place());
+        (self.named, self.is_amid) = (None, false);
+        self.tip = tip;
+    }
+    /// Did a panic end a commit half done? Then what is in flight has to land before the next is built on anything.
+    pub fn is_torn(&self) -> bool {
+        self.is_amid
+    }
+    /// The place and the time of what comes next beside the way of transactions.
+    pub fn next_point(&self, log_place: u64, now_micros: u64) -> Point {
+        let place = self.tip.place().max(log_place) + 1;
+        Point { place, time_micros: now_micros.max(self.last_time_micros) }
+    }
+    /// Is what was read still so?
+    pub fn judge(&mut self, reads: &Reads, base: Basis) -> Result<(), TransactError> {
+        if !base.knows_names_of(&self.tip, reads) {
+            let what =
+                "a label, relationship type or property key that it could not know came into being meanwhile";
+            return Err(TransactError::Conflict { what });
+        }
+        self.conflicts.validate(reads, base.place).map_err(|what| TransactError::Conflict { what })
+    }
+    /// No commit from now on is earlier than this.
+    pub fn not_before(&mut self, micros: u64) {
+        self.last_time_micros = self.last_time_micros.max(micros);
+    }
+}
