@@ -3,7 +3,7 @@
 //! Protocols are codecs without sockets: bytes in, bytes out, tested without a network. One listener owns the sockets.
 //! Reading order: [`bolt::packstream`] (values as bytes), [`bolt::chunks`] (messages as chunks), [`bolt::message`] (what is said),
 //! [`bolt::structure`] (nodes, relationships, paths, temporal values), [`bolt::connection`] (who may say what when), [`users`] (who
-//! they are), [`gremlin`] (the other protocol), [`http`] (for everyone without a driver), [`limits`] (what a client may cost),
+//! they are), [`gremlin`] (the other protocol), [`http`] (for everyone without a driver), `site` (which pages may ask), [`limits`] (what a client may cost),
 //! [`listener`] (sockets, threads, TLS), [`client`] (the other end of Bolt), [`beside`] (how a client on this machine finds
 //! the server of a folder).
 
@@ -19,6 +19,7 @@ pub mod limits;
 pub mod listener;
 mod percent;
 mod settings;
+mod site;
 pub mod users;
 
 pub use client::{Client, ClientOptions};

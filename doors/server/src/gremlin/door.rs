@@ -10,6 +10,7 @@ use crate::limits::Limits;
 use crate::listener::crowd::{Crowd, Origin, Share};
 use crate::listener::doorway::{Doorway, Guest};
 use crate::listener::{ServeError, Server, Tls};
+use crate::site::{self, Sites};
 use database::Interrupter;
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -295,12 +296,9 @@ fn unwelcome(head: &Head, manner: &Manner) -> Option<(u16, &'static str)> {
     if head.path != PATH {
         return Some((404, "the door is at /gremlin"));
     }
-    if !manner.gate.asks() && !head.is_for_this_machine() {
-        let message =
-            "a server that asks for no password answers only to localhost or a loopback address as Host";
-        return Some((403, message));
-    }
-    head.is_of_another_site().then_some((403, "pages of other sites may not ask"))
+    let outcome =
+        site::check_name(head, manner.gate.asks()).and_then(|()| site::check_page(head, Sites::OfHost));
+    outcome.err().map(|fault| (403, fault.message()))
 }
 
 fn web_socket(bytes_max: usize) -> WebSocketConfig {

@@ -1,8 +1,9 @@
-//! The head of an HTTP/1.1 request: its first line and its headers.
+//! The head of an HTTP/1.1 request: its first line and its headers, as `httparse` reads them, which the HTTP door's library does too.
 
 use super::reading::Malformed;
 use crate::percent;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use crate::site::Fields;
+use httparse::Status;
 
 /// Headers of one request.
 pub const HEADERS_MAX: usize = 100;
@@ -34,23 +35,24 @@ impl Head {
     /// # Errors
     /// It is no HTTP/1.
     pub fn parse(bytes: &[u8]) -> Result<Option<(Head, usize)>, Malformed> {
-        let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { return Ok(None) };
-        let Ok(text) = std::str::from_utf8(&bytes[..end]) else { return malformed("its head is no text") };
-        let mut lines = text.split("\r\n");
-        let words: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
-        let [method, target, version @ ("HTTP/1.1" | "HTTP/1.0")] = words[..] else {
+        let mut fields = [httparse::EMPTY_HEADER; HEADERS_MAX];
+        let mut request = httparse::Request::new(&mut fields);
+        let length = match request.parse(bytes) {
+            Ok(Status::Complete(length)) => length,
+            Ok(Status::Partial) => return Ok(None),
+            Err(error) => return malformed(&format!("its head is not that of HTTP/1: {error}")),
+        };
+        let (Some(method), Some(target), Some(version)) = (request.method, request.path, request.version)
+        else {
             return malformed("its first line is not that of HTTP/1");
         };
         if !target.starts_with('/') || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
             return malformed("its first line is not that of HTTP/1");
         }
-        let mut headers = Vec::new();
-        for line in lines {
-            let Some((name, value)) = line.split_once(':') else { return malformed("a header has no value") };
-            if name.is_empty() || name.contains(char::is_whitespace) || headers.len() == HEADERS_MAX {
-                return malformed("a header has no name, or there are too many");
-            }
-            headers.push((name.to_ascii_lowercase(), value.trim().to_string()));
+        let mut headers = Vec::with_capacity(request.headers.len());
+        for field in request.headers.iter() {
+            let Ok(value) = std::str::from_utf8(field.value) else { return malformed("a header is no text") };
+            headers.push((field.name.to_ascii_lowercase(), value.trim().to_string()));
         }
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let mut head = Head {
@@ -58,14 +60,14 @@ impl Head {
             path: path.into(),
             query: query.into(),
             keeps_alive: false,
-            knows_chunks: version == "HTTP/1.1",
+            knows_chunks: version == 1,
             headers,
         };
         head.keeps_alive = match version {
-            "HTTP/1.1" => !head.says("connection", "close"),
+            1 => !head.says("connection", "close"),
             _ => head.says("connection", "keep-alive"),
         };
-        Ok(Some((head, end + 4)))
+        Ok(Some((head, length)))
     }
     /// The value of a header; its name in small letters.
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -99,43 +101,12 @@ impl Head {
             _ => malformed("its length is none"),
         }
     }
-    /// Does it name this machine by `localhost` or a loopback address? A page can have its own name mean this machine and so be of the same
-    /// site as the server, but its browser still says that name. Who is no browser may name nothing.
-    pub fn is_for_this_machine(&self) -> bool {
-        let mut hosts = self.headers.iter().filter(|(name, _)| name == "host").map(|(_, host)| host.as_str());
-        hosts.all(names_this_machine)
-    }
-    /// Was it sent by a page of another site, in somebody's browser? Such a page must not reach a server that asks for no password.
-    pub fn is_of_another_site(&self) -> bool {
-        let host_of = |text: &str| {
-            let text = text.rsplit_once("//").map_or(text, |(_, host)| host);
-            let bare =
-                text.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
-            match bare.map_or(text, |(host, _)| host).to_ascii_lowercase() {
-                // All of them are this machine.
-                host if ["127.0.0.1", "[::1]"].contains(&host.as_str()) => "localhost".into(),
-                host => host,
-            }
-        };
-        let origin = self.header("origin").map(host_of);
-        let host = self.header("host").map(host_of).unwrap_or_default();
-        self.header("sec-fetch-site") == Some("cross-site") || origin.is_some_and(|origin| origin != host)
-    }
 }
 
-/// A host with its port or without.
-fn names_this_machine(host: &str) -> bool {
-    let is_port = |text: &str| text.parse::<u16>().is_ok();
-    let loopback_6 = |text: &str| text.parse::<Ipv6Addr>().is_ok_and(|ip| ip.to_canonical().is_loopback());
-    if let Some((ip, behind)) = host.strip_prefix('[').and_then(|host| host.split_once(']')) {
-        return loopback_6(ip) && (behind.is_empty() || behind.strip_prefix(':').is_some_and(is_port));
+impl Fields for Head {
+    fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.headers.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
     }
-    let bare = match host.split_once(':') {
-        Some((bare, port)) if is_port(port) => bare,
-        Some(_) => return false,
-        None => host,
-    };
-    bare.eq_ignore_ascii_case("localhost") || bare.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 /// Pairs of what is asked, percent signs and pluses undone.

@@ -3,12 +3,13 @@
 use super::refusal::Refusal;
 use crate::Limits;
 use crate::listener::crowd::Account;
+use crate::listener::wire::patience_ns;
 use http_body_util::BodyExt;
 use hyper::StatusCode;
 use hyper::body::{Body, Incoming};
 use std::time::Duration;
 use tokio::time::timeout;
-use world::clock::{after_ns, monotonic_ns};
+use world::clock::monotonic_ns;
 
 /// A body, and the account that its bytes are on.
 pub(super) struct Received {
@@ -33,8 +34,9 @@ pub(super) async fn read(
     }
     let (mut bytes, began_ns) = (Vec::new(), monotonic_ns());
     loop {
-        let allowed = allowance(limits, bytes.len());
-        let until_ns = began_ns.saturating_add(after_ns(allowed).saturating_sub(monotonic_ns()));
+        let patience_ns =
+            patience_ns(limits.message_timeout, bytes.len(), limits.message_bytes_per_second_min);
+        let until_ns = began_ns.saturating_add(patience_ns);
         let left = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
         let frame = timeout(left.min(limits.message_timeout), body.frame()).await.map_err(|_| too_slow())?;
         let frame = match frame {
@@ -49,10 +51,4 @@ pub(super) async fn read(
         account.hold(bytes.len() + data.len()).map_err(Refusal::busy)?;
         bytes.extend_from_slice(&data);
     }
-}
-
-/// The time that a body of so many bytes may have taken: who drips is let go.
-fn allowance(limits: &Limits, bytes: usize) -> Duration {
-    let seconds = bytes / limits.message_bytes_per_second_min.max(1);
-    limits.message_timeout.saturating_add(Duration::from_secs(seconds as u64))
 }

@@ -13,6 +13,7 @@ use super::transactions::{Open, missing};
 use crate::bolt::bookmark;
 use crate::gremlin::message;
 use crate::listener::crowd::{Crowd, Origin, Share, ValueAccount};
+use crate::site;
 use database::{Credential, Interrupter, Mode, Session};
 use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, TRANSFER_ENCODING, WWW_AUTHENTICATE};
@@ -83,7 +84,7 @@ impl Visitor {
 
     async fn respond(self: Arc<Self>, request: Request<Incoming>) -> Result<Answer, Refusal> {
         let (head, body) = request.into_parts();
-        origin::check_host(&head.headers, self.door.gate.asks())?;
+        site::check_name(&head.headers, self.door.gate.asks())?;
         let path = head.uri.path();
         if head.method == Method::OPTIONS {
             return self.preflight(&head.headers);

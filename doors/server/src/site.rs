@@ -1,0 +1,178 @@
+//! Sites of other sites: what a browser may ask a door for them, by `Host`, `Origin` and `Sec-Fetch-Site`. Nothing, unless they are named.
+//!
+//! A browser says in `Origin` which page asks. Where no password is asked, a page could still reach a server on this machine under a name of
+//! its own that was made to mean this machine (DNS rebinding); its browser still says that name. So `Host` must be `localhost` or a
+//! loopback address there. Who is no browser may send none of the three.
+
+use hyper::header::HeaderMap;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Headers of a request, by their names in small letters.
+pub(crate) trait Fields {
+    /// All values of a header, in order. One that is no text is empty.
+    fn values(&self, name: &str) -> impl Iterator<Item = &str>;
+}
+
+impl Fields for HeaderMap {
+    fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.get_all(name).iter().map(|value| value.to_str().unwrap_or_default())
+    }
+}
+
+/// Why a request is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// There is more than one `Host`.
+    Hosts,
+    /// The server asks for no password, and `Host` does not name this machine.
+    Name,
+    /// The page of another site asks.
+    Page,
+}
+
+impl Fault {
+    pub fn message(self) -> &'static str {
+        match self {
+            Fault::Hosts => "there is more than one Host",
+            Fault::Name => {
+                "a server that asks for no password answers only to localhost or a loopback address as Host"
+            }
+            Fault::Page => "pages of other sites may not ask here",
+        }
+    }
+}
+
+/// Which pages may ask.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Sites<'p> {
+    /// Those that this very address served, and these: `https://app.example`, or `*` for all.
+    Named(&'p [String]),
+    /// Those of the host, on whatever port: all names of this machine are one host.
+    OfHost,
+}
+
+/// Is the name by which the client reached the server one that it answers to?
+///
+/// # Errors
+/// It is not.
+pub(crate) fn check_name(fields: &impl Fields, asks_passwords: bool) -> Result<(), Fault> {
+    let mut hosts = fields.values("host");
+    let host = hosts.next();
+    if hosts.next().is_some() {
+        return Err(Fault::Hosts);
+    }
+    match host.is_none_or(|host| asks_passwords || names_this_machine(host)) {
+        true => Ok(()),
+        false => Err(Fault::Name),
+    }
+}
+
+/// The site whose page asks, if it may and is another than ours.
+///
+/// # Errors
+/// It may not.
+pub(crate) fn check_page<'f>(fields: &'f impl Fields, pages: Sites<'_>) -> Result<Option<&'f str>, Fault> {
+    let (origin, host) = (fields.values("origin").next(), fields.values("host").next().unwrap_or_default());
+    let is_own = origin.is_none_or(|origin| match pages {
+        Sites::Named(_) => is_same(origin, host),
+        Sites::OfHost => host_of(origin) == host_of(host),
+    });
+    if is_own && fields.values("sec-fetch-site").next() != Some("cross-site") {
+        return Ok(None);
+    }
+    let named = match pages {
+        Sites::Named(named) => named,
+        Sites::OfHost => &[],
+    };
+    let other = origin.filter(|origin| named.iter().any(|one| one == "*" || one == origin));
+    other.map(Some).ok_or(Fault::Page)
+}
+
+fn is_same(origin: &str, host: &str) -> bool {
+    let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+    !host.is_empty() && authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
+}
+
+/// The host of an origin, or of an address with a port.
+fn host_of(text: &str) -> String {
+    let text = text.rsplit_once("//").map_or(text, |(_, host)| host);
+    let bare = text.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    match bare.map_or(text, |(host, _)| host).to_ascii_lowercase() {
+        // All of them are this machine.
+        host if ["127.0.0.1", "[::1]"].contains(&host.as_str()) => "localhost".into(),
+        host => host,
+    }
+}
+
+/// A host with its port or without: `localhost`, or a loopback address.
+fn names_this_machine(host: &str) -> bool {
+    let is_port = |text: &str| text.parse::<u16>().is_ok();
+    let loopback_6 = |text: &str| text.parse::<Ipv6Addr>().is_ok_and(|ip| ip.to_canonical().is_loopback());
+    if let Some((ip, behind)) = host.strip_prefix('[').and_then(|host| host.split_once(']')) {
+        return loopback_6(ip) && (behind.is_empty() || behind.strip_prefix(':').is_some_and(is_port));
+    }
+    let bare = match host.split_once(':') {
+        Some((bare, port)) if is_port(port) => bare,
+        Some(_) => return false,
+        None => host,
+    };
+    bare.eq_ignore_ascii_case("localhost") || bare.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let pair = |(name, value): &(&'static str, &str)| {
+            (
+                hyper::header::HeaderName::from_static(name),
+                hyper::header::HeaderValue::from_str(value).unwrap(),
+            )
+        };
+        pairs.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn other_sites_ask_nothing_unless_they_are_named() {
+        let ours = [("host", "127.0.0.1:7474")];
+        assert_eq!(check_page(&headers(&ours), Sites::Named(&[])), Ok(None));
+        for (host, origin, asks, may, may_any_port) in [
+            ("localhost:7474", "http://localhost:7474", false, true, true),
+            ("[::1]:7474", "http://[::1]:7474", false, true, true),
+            ("localhost:7474", "http://localhost:7475", false, false, true),
+            ("localhost:7474", "http://127.0.0.1:7475", false, false, true),
+            ("localhost:7474", "null", false, false, false),
+            ("evil.example:7474", "http://evil.example:7474", false, false, false),
+            ("10.0.0.1:7474", "http://10.0.0.1:7474", false, false, false),
+            ("", "http://evil.example", false, false, false),
+            ("graph.example", "https://graph.example", true, true, true),
+            ("graph.example", "https://evil.example", true, false, false),
+            ("graph.example", "https://graph.example.evil.example", true, false, false),
+        ] {
+            let asked = headers(&[("host", host), ("origin", origin)]);
+            for (pages, may) in [(Sites::Named(&[]), may), (Sites::OfHost, may_any_port)] {
+                let outcome = check_name(&asked, asks).and_then(|()| check_page(&asked, pages));
+                assert_eq!(outcome.is_ok(), may, "{origin} at {host}, {pages:?}");
+            }
+        }
+        let named = ["https://app.example".to_string()];
+        let asked = headers(&[
+            ("host", "graph.example"),
+            ("origin", "https://app.example"),
+            ("sec-fetch-site", "cross-site"),
+        ]);
+        assert_eq!(check_page(&asked, Sites::Named(&named)), Ok(Some("https://app.example")));
+        assert_eq!(check_page(&asked, Sites::OfHost), Err(Fault::Page));
+        let silent = headers(&[("host", "localhost"), ("sec-fetch-site", "cross-site")]);
+        assert_eq!(check_page(&silent, Sites::Named(&[])), Err(Fault::Page));
+        assert_eq!(check_page(&silent, Sites::OfHost), Err(Fault::Page));
+    }
+
+    #[test]
+    fn there_is_one_host_at_most() {
+        let two = headers(&[("host", "localhost"), ("host", "localhost")]);
+        assert_eq!(check_name(&two, true), Err(Fault::Hosts));
+        assert_eq!(check_name(&HeaderMap::new(), false), Ok(()));
+    }
+}
