@@ -8,12 +8,12 @@ use hyper::header::HeaderMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Headers of a request, by their names in small letters.
-pub(crate) trait Fields {
+pub(crate) trait HeaderFields {
     /// All values of a header, in order. One that is no text is empty.
     fn values(&self, name: &str) -> impl Iterator<Item = &str>;
 }
 
-impl Fields for HeaderMap {
+impl HeaderFields for HeaderMap {
     fn values(&self, name: &str) -> impl Iterator<Item = &str> {
         self.get_all(name).iter().map(|value| value.to_str().unwrap_or_default())
     }
@@ -55,7 +55,7 @@ pub(crate) enum Sites<'p> {
 ///
 /// # Errors
 /// It is not.
-pub(crate) fn check_name(fields: &impl Fields, asks_passwords: bool) -> Result<(), Fault> {
+pub(crate) fn check_name(fields: &impl HeaderFields, asks_passwords: bool) -> Result<(), Fault> {
     let mut hosts = fields.values("host");
     let host = hosts.next();
     if hosts.next().is_some() {
@@ -71,7 +71,10 @@ pub(crate) fn check_name(fields: &impl Fields, asks_passwords: bool) -> Result<(
 ///
 /// # Errors
 /// It may not.
-pub(crate) fn check_page<'f>(fields: &'f impl Fields, pages: Sites<'_>) -> Result<Option<&'f str>, Fault> {
+pub(crate) fn check_page<'f>(
+    fields: &'f impl HeaderFields,
+    pages: Sites<'_>,
+) -> Result<Option<&'f str>, Fault> {
     let (origin, host) = (fields.values("origin").next(), fields.values("host").next().unwrap_or_default());
     let is_own = origin.is_none_or(|origin| match pages {
         Sites::Named(_) => is_same(origin, host),

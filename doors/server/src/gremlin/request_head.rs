@@ -2,7 +2,7 @@
 
 use super::reading::Malformed;
 use crate::percent;
-use crate::site::Fields;
+use crate::site::HeaderFields;
 use httparse::Status;
 
 /// Headers of one request.
@@ -103,7 +103,7 @@ impl Head {
     }
 }
 
-impl Fields for Head {
+impl HeaderFields for Head {
     fn values(&self, name: &str) -> impl Iterator<Item = &str> {
         self.headers.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
     }
