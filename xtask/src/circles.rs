@@ -4,8 +4,8 @@
 //! What a file uses is read off its paths: `crate::…`, `super::…`, `self::…`, and those that begin with a module that it declares; not in its
 //! tests. `lib.rs` is a table of contents, so a name that it hands on is taken to be where it comes from. Declaring a module is no use of it.
 
+use crate::product::{ProductFile, above_tests};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 /// Files of a circle that can still be read as one.
 const CIRCLE_FILES_MAX: usize = 3;
@@ -28,9 +28,6 @@ const KNOWN: &[(&str, usize)] = &[
     ("storage/world", 5),
 ];
 
-/// Where the product lies.
-const PRODUCT: [&str; 4] = ["storage/", "language/", "engine/", "doors/"];
-
 /// A module's path within its crate.
 type Module = Vec<String>;
 
@@ -38,17 +35,10 @@ type Module = Vec<String>;
 pub type Uses = BTreeMap<String, BTreeSet<String>>;
 
 /// What the files of each crate of the product use of each other.
-pub fn read(root: &Path, sources: &[PathBuf]) -> BTreeMap<String, Uses> {
+pub fn read(product: &[ProductFile]) -> BTreeMap<String, Uses> {
     let mut crates: BTreeMap<String, BTreeMap<Module, String>> = BTreeMap::new();
-    for file in sources {
-        let path = file.strip_prefix(root).unwrap_or(file).display().to_string();
-        let is_product = PRODUCT.iter().any(|folder| path.starts_with(folder));
-        if !is_product || crate::tidy::is_test(file) {
-            continue;
-        }
-        let Some((room, inner)) = path.split_once("/src/") else { continue };
-        let text = std::fs::read_to_string(file).unwrap_or_default();
-        crates.entry(room.to_string()).or_default().insert(module(inner), code(&text));
+    for file in product {
+        crates.entry(file.room.clone()).or_default().insert(module(&file.inner), code(&file.text));
     }
     crates.into_iter().map(|(room, files)| (room, uses(&files))).collect()
 }
@@ -86,8 +76,7 @@ fn module(inner: &str) -> Module {
 
 /// A file without its comments and its tests, and without the paths of `pub(in …)`: who may see a name is no use of it.
 fn code(text: &str) -> String {
-    let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
-    let code = lines.map(|line| line.split_once("//").map_or(line, |(code, _)| code));
+    let code = above_tests(text).map(|line| line.split_once("//").map_or(line, |(code, _)| code));
     code.map(|line| line.replace("pub(in crate::", "pub(in ")).collect::<Vec<_>>().join("\n")
 }
 

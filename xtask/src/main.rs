@@ -10,10 +10,12 @@
     reason = "a developer's tool, outside the house"
 )]
 
+mod assertions;
 mod circles;
 mod dist;
 mod names;
 mod panics;
+mod product;
 mod rooms;
 mod tidy;
 mod wings;

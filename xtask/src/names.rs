@@ -1,30 +1,21 @@
 //! Names of types: each is defined in [`ROOMS_MAX`] crates of the product at most, so that a word means one thing. Those that were defined in
 //! more stand in [`KNOWN`], with the number of crates, which may only shrink.
 
+use crate::product::{ProductFile, above_tests};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 /// Crates that may define a type of one name.
 const ROOMS_MAX: usize = 2;
-
-/// Where the product lies.
-const PRODUCT: [&str; 4] = ["storage/", "language/", "engine/", "doors/"];
 
 /// Names that more crates define, one a line with the number of crates.
 const KNOWN: &str = include_str!("names.txt");
 
 /// Holds the names against the list.
-pub fn check(root: &Path, sources: &[PathBuf], faults: &mut Vec<String>) {
+pub fn check(product: &[ProductFile], faults: &mut Vec<String>) {
     let mut rooms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for file in sources {
-        let path = file.strip_prefix(root).unwrap_or(file).display().to_string();
-        let is_product = PRODUCT.iter().any(|folder| path.starts_with(folder));
-        let Some((room, _)) = path.split_once("/src/").filter(|_| is_product && !crate::tidy::is_test(file))
-        else {
-            continue;
-        };
-        for name in types(&std::fs::read_to_string(file).unwrap_or_default()) {
-            rooms.entry(name).or_default().insert(room.to_string());
+    for file in product {
+        for name in types(&file.text) {
+            rooms.entry(name).or_default().insert(file.room.clone());
         }
     }
     let known = known(KNOWN);
@@ -50,8 +41,7 @@ fn known(list: &str) -> BTreeMap<&str, usize> {
 
 /// Types that a file defines at its own level, above its tests.
 fn types(text: &str) -> impl Iterator<Item = String> {
-    let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
-    lines.filter_map(|line| {
+    above_tests(text).filter_map(|line| {
         let code = match line.strip_prefix("pub") {
             Some(behind) => {
                 behind.strip_prefix('(').and_then(|scope| scope.split_once(')')).map_or(behind, |(_, c)| c)

@@ -1,9 +1,11 @@
 //! House rules that are tests: the import table, sizes of files and functions, words that must not stand in the code, links in the
-//! pages, places that would panic, circles of files, borders of wings, names of types. Limits only ever go down.
+//! pages, places that would panic, assertions, circles of files, borders of wings, names of types. Limits only ever go down.
 
+use crate::assertions;
 use crate::circles;
 use crate::names;
 use crate::panics;
+use crate::product;
 use crate::rooms::{self, Imports};
 use crate::wings;
 use std::collections::BTreeSet;
@@ -39,8 +41,10 @@ pub fn run(root: &Path) -> bool {
     unwraps(root, &sources, &mut faults);
     links(root, &mut faults);
     panics::check(root, &sources, &mut faults);
-    names::check(root, &sources, &mut faults);
-    let crates = circles::read(root, &sources);
+    let product = product::read(root, &sources);
+    names::check(&product, &mut faults);
+    assertions::check(&product, &mut faults);
+    let crates = circles::read(&product);
     circles::check(&crates, &mut faults);
     wings::check(root, &crates, &mut faults);
     faults.iter().for_each(|fault| println!("   {fault}"));
