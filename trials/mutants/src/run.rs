@@ -145,7 +145,9 @@ impl Room<'_> {
         for number in &on {
             let mutant = mutants[*number];
             let end = self.against(&binaries, *number)?;
-            eprintln!("{end:?}: {}", mutant.name);
+            let tests = binaries.iter().flat_map(|binary| &binary.tests);
+            let reaching = tests.filter(|test| test.reaches.contains(number)).count();
+            eprintln!("{end:?}, {reaching} tests come to it: {}", mutant.name);
             outcome.count(mutant, end);
         }
         self.restore()?;
