@@ -477,3 +477,37 @@ fn bytes_are_those_of_the_allocator() {
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
+
+/// Commits of the ledger, and after how many of them each query is asked what it keeps.
+const LEDGER_COMMITS: usize = 160;
+const LEDGER_EVERY: usize = 40;
+
+/// Rows and bytes of every query while the graph grows and shrinks, as they are: the law above holds them against the allocator, with some slack.
+/// `ledger.txt` has them; with `LEDGER=write` it is written anew, to be read as any other change is.
+#[test]
+fn what_is_kept_is_what_the_ledger_says() {
+    let (engine, mut chance, mut known) = (engine(), Chance::seeded(23), Known::default());
+    let keeper = Keeper::new(engine.clone(), 1);
+    let texts: Vec<&str> = QUERIES.iter().chain(MORE_QUERIES).copied().collect();
+    texts.iter().for_each(|text| create(&keeper, text, text).unwrap());
+    let mut accounts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for commit in 0..=LEDGER_COMMITS {
+        turns(&keeper, 1);
+        if commit % LEDGER_EVERY == 0 {
+            for standing in keeper.list() {
+                let account = format!("{} rows, {} bytes", standing.rows, standing.bytes);
+                accounts.entry(standing.name).or_default().push(account);
+            }
+        }
+        known.commit(&engine, &mut chance);
+    }
+    let line = |text: &&str| format!("{text} => {}\n", accounts[*text].join("; "));
+    let written: String = texts.iter().map(line).collect();
+    if std::env::var("LEDGER").is_ok_and(|what| what == "write") {
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ledger.txt"), &written).unwrap();
+        return;
+    }
+    for (found, expected) in written.lines().zip(include_str!("ledger.txt").lines()) {
+        assert_eq!(found, expected);
+    }
+}
