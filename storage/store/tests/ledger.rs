@@ -7,7 +7,6 @@
 
 extern crate tanglewood_store as store;
 
-#[allow(dead_code, reason = "shared with the other tests")]
 mod common;
 
 use common::{Chance, Pair};

@@ -140,7 +140,14 @@ impl Finder<'_> {
                 ReturnType::Default => vec!["()".to_string()],
                 ReturnType::Type(_, kind) => values::of(kind),
             };
-            for value in values.into_iter().filter(|value| *value != body) {
+            // A body that only names what it does not use, and then the value, is that value.
+            let is_idle = |statement: &syn::Stmt| matches!(statement, syn::Stmt::Local(local) if matches!(local.pat, Pat::Wild(_)));
+            let rest = block.stmts.split_last().map_or(&[][..], |(_, rest)| rest);
+            let own = match rest.iter().all(is_idle) {
+                true => self.slice(last.span()).trim().to_string(),
+                false => body,
+            };
+            for value in values.into_iter().filter(|value| *value != own) {
                 let what = format!("return {value} at once");
                 self.add(first.span(), range.clone(), Kind::Return(value), &what);
             }
