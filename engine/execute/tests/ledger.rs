@@ -4,7 +4,7 @@
 //! `ledger.txt` has the statements, each with its account, on one executor and a graph with hubs, parallel edges, loops and gaps. An operator that
 //! takes another way, makes more than is wanted, holds more or counts it wrongly changes its account, though the answer stays. Each
 //! answer is held against that of the plan that was not optimised. With `LEDGER=write` it is written anew, to be read as any other change is.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 

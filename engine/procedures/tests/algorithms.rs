@@ -1,7 +1,7 @@
 //! Graph procedures beside obvious twins on random graphs, in slices of every size; and what their settings refuse.
 //!
 //! The twins are the definitions of LDBC Graphalytics, written down as they stand.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_procedures as procedures;
 

@@ -2,7 +2,7 @@
 //!
 //! `bytes.rs` holds these accounts against the allocator, with some slack; here they are held as they are, so that a share that is counted wrongly
 //! shows. With `LEDGER=write` the page is written anew, to be read as any other change is.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use model::Value;
 use std::fmt::Write;

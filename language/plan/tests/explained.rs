@@ -3,7 +3,7 @@
 //!
 //! `explained.txt` has the statements, and behind each both plans. With `TANGLEWOOD_BLESS=1` it is written anew, and the difference is then read
 //! like code.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 
