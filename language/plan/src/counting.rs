@@ -49,8 +49,8 @@ pub struct CountMatches {
     pub steps: Vec<CountStep>,
     /// New column: how many ways.
     pub count: Var,
-    /// The number is subtracted from others: it is written with its sign changed.
-    pub negative: bool,
+    /// The number is written so many times itself: less than zero where it is subtracted from others.
+    pub times: i64,
 }
 
 /// One more vertex of the core.
@@ -94,6 +94,8 @@ pub struct CountTree {
     pub labels: LabelExpr,
     /// Where there is none, that counts as one way.
     pub optional: bool,
+    /// The edge leads back to the vertex it hangs on, and nothing hangs on it.
+    pub is_loop: bool,
     /// What hangs on the far end.
     pub trees: Vec<CountTree>,
 }

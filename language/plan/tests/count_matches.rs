@@ -24,19 +24,24 @@ fn statement(chance: &mut Chance) -> Statement {
     let mut t = Table::default();
     let count = 3 + chance.below(2);
     let vertices: Vec<Var> = (0..count).map(|at| t.var(&format!("v{at}"))).collect();
-    let direction = |chance: &mut Chance| chance.pick(&[Direction::Out, Direction::In, Direction::Both]);
+    // Of one type and way, all edges may be the same one.
+    let alike = chance.percent(27).then(|| chance.pick(&[Direction::Out, Direction::Both]));
+    let direction = |chance: &mut Chance| {
+        alike.unwrap_or_else(|| chance.pick(&[Direction::Out, Direction::In, Direction::Both]))
+    };
     let labels = ["", "", "", "A", "B"];
     let mut pattern = PatternText::default();
     for var in &vertices {
         pattern = pattern.vertex(*var, chance.pick(&labels))
     }
-    for at in 1..count + chance.below(3) {
+    let more = chance.below(if alike.is_some() { 2 } else { 3 });
+    for at in 1..count + more {
         let (a, b) = match at < count {
             true => (at, chance.below(at)),
             false => (chance.below(count), chance.below(count)),
         };
         let edge = t.var(&format!("e{at}"));
-        let edge_type = chance.pick(&["R", "R", "S", ""]);
+        let edge_type = if alike.is_some() { "R" } else { chance.pick(&["R", "R", "S", ""]) };
         pattern = pattern.edge(edge, vertices[a], vertices[b], edge_type, direction(chance))
     }
     for _ in 0..chance.below(3) {
@@ -94,10 +99,14 @@ fn counts(plan: &Plan, test: &dyn Fn(&CountMatches) -> bool) -> bool {
     plan.any(&mut |node| matches!(node, Plan::CountMatches(node) if test(node)))
 }
 
+fn has_loop(trees: &[CountTree]) -> bool {
+    trees.iter().any(|tree| tree.is_loop || has_loop(&tree.trees))
+}
+
 #[test]
 fn counted_like_enumerated() {
     let one = std::env::var(SEED).ok().map(|seed| seed.parse::<u64>().unwrap());
-    let mut reached = [0; 7];
+    let mut reached = [0; 9];
     for seed in one.map_or(0..CASES, |seed| seed..seed + 1) {
         let mut chance = Chance(seed);
         let mut graph = Graph::random(&mut chance);
@@ -121,7 +130,9 @@ fn counted_like_enumerated() {
         let some = slow.iter().any(|row| row.last().is_some_and(|n| n.as_int() != Some(0)));
         let marks = [
             counts(plan, &|_| true),
-            counts(plan, &|node| node.negative),
+            counts(plan, &|node| node.times < 0),
+            counts(plan, &|node| node.times.abs() > 1),
+            counts(plan, &|node| has_loop(&node.trees)),
             counts(plan, &|node| node.steps.is_empty()),
             counts(plan, &|node| node.steps.iter().any(|step| step.arms.len() > 1)),
             counts(plan, &|node| node.steps.iter().any(|step| !step.absent.is_empty())),

@@ -246,6 +246,7 @@ fn counts() -> Vec<Plan> {
         direction: In,
         labels: if optional { label("City") } else { LabelExpr::Any },
         optional,
+        is_loop: false,
         trees,
     };
     let arm = |other: &str, direction| CountArm {
@@ -262,14 +263,14 @@ fn counts() -> Vec<Plan> {
         differs: vec![var("a")],
         trees: vec![tree(false, vec![])],
     };
-    let node = |steps: Vec<CountStep>, negative: bool| {
+    let node = |steps: Vec<CountStep>, times: i64| {
         Plan::CountMatches(Box::new(CountMatches {
             input: people(),
             start: var("a"),
             trees: vec![tree(true, vec![tree(false, vec![])])],
             steps,
             count: var("n"),
-            negative,
+            times,
         }))
     };
     let first = Plan::Expand(Box::new(expand(&["KNOWS"], Out, "")));
@@ -292,8 +293,8 @@ fn counts() -> Vec<Plan> {
         stored(Counted::Vertices(label("Person"))),
         stored(Counted::Edges { types: types(&["KNOWS", "LIVES"]), labels: label("City"), direction: In }),
         stored(Counted::Edges { types: types(&[]), labels: LabelExpr::Any, direction: Out }),
-        node(vec![], true),
-        node(vec![step], false),
+        node(vec![], -1),
+        node(vec![step], 1),
         Plan::Intersect(Box::new(meet)),
     ]
 }

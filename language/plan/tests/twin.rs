@@ -427,7 +427,7 @@ fn note(plan: &Plan, rows: bool, reached: &mut Vec<&'static str>) {
     mark(matches!(plan, Plan::Apply(_)), "apply");
     mark(matches!(plan, Plan::CountStored(_)), "count of all");
     mark(matches!(plan, Plan::CountMatches(_)), "count");
-    mark(matches!(plan, Plan::CountMatches(node) if node.negative), "count less");
+    mark(matches!(plan, Plan::CountMatches(node) if node.times < 0), "count less");
     mark(matches!(plan, Plan::CountMatches(node) if !node.steps.is_empty()), "count core");
     mark(matches!(plan, Plan::Union(_)), "any label");
     mark(is_long_shortest(plan), "long shortest");

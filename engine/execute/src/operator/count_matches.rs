@@ -63,9 +63,10 @@ impl FanOut for CountMatches {
                     break;
                 };
                 if ways > 0 {
-                    let number = i64::try_from(ways).map_err(|_| too_many())?;
+                    let number = i64::try_from(ways).ok();
+                    let number = number.and_then(|number| number.checked_mul(self.node.times));
                     rows.push(self.row as u32);
-                    self.counts.push(if self.node.negative { -number } else { number });
+                    self.counts.push(number.ok_or_else(too_many)?);
                 }
                 turn.made(batch, self.row, usize::from(ways > 0));
             }

@@ -125,8 +125,12 @@ fn typed(name: String, types: &[Name]) -> String {
 
 /// The core as it is bound, what hangs on each vertex in braces.
 fn count_matches(node: &CountMatches, print: &Printer<'_>) -> String {
-    let sign = if node.negative { "minus " } else { "" };
-    let mut text = format!("{sign}({}){}", print.var(node.start), trees(&node.trees));
+    let times = match node.times {
+        1 => String::new(),
+        -1 => "minus ".to_string(),
+        times => format!("{times} times "),
+    };
+    let mut text = format!("{times}({}){}", print.var(node.start), trees(&node.trees));
     for step in &node.steps {
         let arm = |arm: &CountArm| {
             let edge = arrow(arm.direction, typed(String::new(), &arm.types));
@@ -159,7 +163,8 @@ fn trees(all: &[CountTree]) -> String {
         let edge = arrow(tree.direction, typed(String::new(), &tree.types));
         let colon = if tree.labels.is_any() { "" } else { ":" };
         let optional = if tree.optional { "?" } else { "" };
-        format!(" {{{optional}{edge}({colon}{}){}}}", labels(&tree.labels), trees(&tree.trees))
+        let loops = if tree.is_loop { " loop" } else { "" };
+        format!(" {{{optional}{edge}({colon}{}){}{loops}}}", labels(&tree.labels), trees(&tree.trees))
     });
     each.collect()
 }

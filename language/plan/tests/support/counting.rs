@@ -25,13 +25,14 @@ pub fn count_matches(graph: &Graph, node: &CountMatches, row: &Row) -> Option<Ro
     let mut bound = Bound { vertices: vec![(node.start, start)], ..Bound::default() };
     let ways = trees(graph, &node.trees, start) * steps(graph, &node.steps, &mut bound);
     let mut row = row.clone();
-    row.insert(node.count, Value::Int(if node.negative { -ways } else { ways }));
+    row.insert(node.count, Value::Int(node.times * ways));
     (ways > 0).then_some(row)
 }
 
 fn trees(graph: &Graph, all: &[CountTree], at: VertexId) -> i64 {
     let one = |tree: &CountTree| {
         let ends = graph.at(at, &tree.types, tree.direction).into_iter().map(|(_, end)| end);
+        let ends = ends.filter(|end| !tree.is_loop || *end == at);
         let sum: i64 =
             ends.filter(|end| graph.has(*end, &tree.labels)).map(|end| trees(graph, &tree.trees, end)).sum();
         sum.max(i64::from(tree.optional))

@@ -21,6 +21,7 @@ struct Node {
     /// Every far end has the labels.
     all: bool,
     optional: bool,
+    is_loop: bool,
     below: Vec<usize>,
 }
 
@@ -55,7 +56,7 @@ impl Trees {
                 || matches!(&tree.labels, LabelExpr::Has(name) if self.snapshot.catalog().label(name)
                     .is_some_and(|label| lists.all_lead_to(label, &self.snapshot)));
             numbers.push(self.nodes.len());
-            self.nodes.push(Node { lists, all, optional: tree.optional, below });
+            self.nodes.push(Node { lists, all, optional: tree.optional, is_loop: tree.is_loop, below });
             self.states.push(State { labels, known: Table::default(), scratch: Vec::new() });
         }
         numbers
@@ -91,6 +92,10 @@ fn ways_of(
 ) -> Try<Option<u64>> {
     let node = &nodes[tree];
     let least = u64::from(node.optional);
+    if node.is_loop {
+        *budget -= 1;
+        return Ok(Some(node.lists.between(vertex, vertex, &mut Vec::new())?));
+    }
     if node.all && node.below.is_empty() {
         *budget -= 1;
         return Ok(Some(node.lists.degree(vertex)?.max(least)));

@@ -21,18 +21,22 @@ pub(super) struct Arranged {
     pub labels: LabelExpr,
     pub trees: Vec<CountTree>,
     pub steps: Vec<CountStep>,
-    pub negative: bool,
+    /// The number of ways counts so many times.
+    pub times: i64,
     pub cost: f64,
 }
 
 /// The cheapest arrangement of a shape.
-pub(super) fn arrange(shape: &Shape, negative: bool, planning: &dyn Planning) -> Option<Arranged> {
-    let alive = |vertex: usize| shape.edges.iter().any(|edge| edge.from == vertex || edge.to == vertex);
+pub(super) fn arrange(shape: &Shape, times: i64, planning: &dyn Planning) -> Option<Arranged> {
+    let alive = |vertex: usize| {
+        let loops = !shape.vertices[vertex].loops.is_empty();
+        loops || shape.edges.iter().any(|edge| edge.from == vertex || edge.to == vertex)
+    };
     let starts: Vec<usize> = match shape.start {
         Some(start) => vec![start],
         None => (0..shape.vertices.len()).filter(|vertex| alive(*vertex)).collect(),
     };
-    let each = starts.into_iter().filter_map(|start| Plan::new(shape, planning, start).arranged(negative));
+    let each = starts.into_iter().filter_map(|start| Plan::new(shape, planning, start).arranged(times));
     each.min_by(|a, b| a.cost.total_cmp(&b.cost))
 }
 
@@ -91,20 +95,30 @@ impl<'a> Plan<'a> {
 
     fn trees(&self, at: usize) -> Vec<CountTree> {
         let hanging = self.hanging.iter().filter(|(_, parent)| *parent == at);
-        let mut trees: Vec<CountTree> = hanging
-            .map(|(edge, _)| {
-                let edge = &self.shape.edges[*edge];
-                let (far, direction) = self.seen(edge, at);
-                let labels = self.shape.vertices[far].labels.clone();
-                CountTree {
-                    types: edge.types.clone(),
-                    direction,
-                    labels,
-                    optional: false,
-                    trees: self.trees(far),
-                }
-            })
-            .collect();
+        let hanging = hanging.map(|(edge, _)| {
+            let edge = &self.shape.edges[*edge];
+            let (far, direction) = self.seen(edge, at);
+            let labels = self.shape.vertices[far].labels.clone();
+            CountTree {
+                types: edge.types.clone(),
+                direction,
+                labels,
+                optional: false,
+                is_loop: false,
+                trees: self.trees(far),
+            }
+        });
+        let is_loop = |types: &Vec<crate::expr::Name>| CountTree {
+            types: types.clone(),
+            direction: Direction::Out,
+            labels: LabelExpr::Any,
+            optional: false,
+            is_loop: true,
+            trees: Vec::new(),
+        };
+        // Few vertices have one: where there is none, nothing else is looked at.
+        let mut trees: Vec<CountTree> = self.shape.vertices[at].loops.iter().map(is_loop).collect();
+        trees.extend(hanging);
         trees.extend(self.shape.vertices[at].optional.iter().cloned());
         trees
     }
@@ -135,7 +149,7 @@ impl<'a> Plan<'a> {
         each.sum()
     }
 
-    fn arranged(self, negative: bool) -> Option<Arranged> {
+    fn arranged(self, times: i64) -> Option<Arranged> {
         let start = &self.shape.vertices[self.start];
         let mut rows = cost::labelled(self.planning, &start.labels);
         let mut spent = rows * LOOK_COST;
@@ -166,7 +180,7 @@ impl<'a> Plan<'a> {
         }
         let all = core.iter().all(|edge| bound.contains(&edge.from) && bound.contains(&edge.to));
         let (labels, start) = (start.labels.clone(), start.var);
-        all.then_some(Arranged { start, labels, trees, steps, negative, cost: spent })
+        all.then_some(Arranged { start, labels, trees, steps, times, cost: spent })
     }
 
     /// For each row: neighbours looked at to bind the vertex, those that are left, and the edges that say so.

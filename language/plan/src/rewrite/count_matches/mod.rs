@@ -4,8 +4,9 @@
 //! over `CountMatches`: that vertex is found as before, and what goes on from it is multiplied and added up, not enumerated. Parts:
 //! - `shape`: what a plan matches, as one graph: required edges, edges that must be absent (`NOT EXISTS`), trees that may be missing
 //!   (`OPTIONAL MATCH`), vertices that must differ. Distinctness of edges is shown from the latter, or tested between core vertices.
-//! - `terms`: that vertices differ is either tested, or counted as all ways less those where they are one (inclusion and exclusion),
-//!   whichever is expected to be cheaper: `count(a <> b)` of a line is a line's count less a cycle's.
+//! - `terms`: that vertices differ, or edges, is either tested, or counted as all ways less those where they are one (inclusion and
+//!   exclusion), whichever is expected to be cheaper: `count(a <> b)` of a line is a line's count less a cycle's, and the count of two
+//!   edges of one type in a row is that of all pairs that meet, less that of loops.
 //! - `arrange`: which vertex to start from, which to bind (the core), in which order, and what hangs on them as trees.
 //!
 //! Sound because the shape's embeddings are exactly the rows. Where rows are grouped, groups whose terms cancel out are dropped as they
@@ -85,7 +86,7 @@ fn part(term: Arranged, shape: &shape::Shape, names: &mut Names<'_>) -> (Plan, V
         trees: term.trees,
         steps: term.steps,
         count,
-        negative: term.negative,
+        times: term.times,
     };
     (Plan::CountMatches(Box::new(node)), term.start, count)
 }

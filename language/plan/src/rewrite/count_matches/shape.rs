@@ -19,6 +19,8 @@ pub(super) struct Vertex {
     pub labels: LabelExpr,
     /// Trees that may be missing.
     pub optional: Vec<CountTree>,
+    /// Edges from it to itself, by their types.
+    pub loops: Vec<Vec<Name>>,
 }
 
 /// An edge between two of them.
@@ -30,7 +32,7 @@ pub(super) struct Edge {
     /// Seen from `from`.
     pub direction: Direction,
     /// The MATCH it stands in.
-    group: usize,
+    pub group: usize,
 }
 
 /// The graph that is counted.
@@ -146,7 +148,7 @@ impl Shape {
                 }
                 None => {
                     let (var, labels) = (vertex.variable, vertex.labels.clone());
-                    self.vertices.push(Vertex { var, labels, optional: Vec::new() })
+                    self.vertices.push(Vertex { var, labels, optional: Vec::new(), loops: Vec::new() })
                 }
             }
         }
@@ -283,7 +285,7 @@ fn optional_trees(at: Var, pattern: &Pattern, unused: &mut Vec<&PatternEdge>) ->
         let labels = pattern.vertices.iter().find(|vertex| vertex.variable == far);
         let labels = labels.map_or(LabelExpr::Any, |vertex| vertex.labels.clone());
         let trees = optional_trees(far, pattern, unused);
-        CountTree { types: edge.types.clone(), direction, labels, optional: false, trees }
+        CountTree { types: edge.types.clone(), direction, labels, optional: false, is_loop: false, trees }
     };
     mine.into_iter().map(tree).collect()
 }
