@@ -194,3 +194,18 @@ fn garbage_is_refused() {
     }
     assert!(accepted > 100, "some are programs: {accepted}");
 }
+
+#[test]
+fn each_kind_has_the_code_that_drivers_know() {
+    use text::Coded;
+    for (kind, code) in [
+        (ErrorKind::Syntax, "Neo.ClientError.Statement.SyntaxError"),
+        (ErrorKind::Unknown, "Neo.ClientError.Statement.SyntaxError"),
+        (ErrorKind::Unbound, "Neo.ClientError.Statement.SyntaxError"),
+        (ErrorKind::Strata, "Neo.ClientError.Statement.SemanticError"),
+        (ErrorKind::Limit, "Neo.ClientError.General.LimitExceeded"),
+        (ErrorKind::Stopped, "Neo.ClientError.Transaction.Terminated"),
+    ] {
+        assert_eq!(kind.code(), code);
+    }
+}

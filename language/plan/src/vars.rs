@@ -137,6 +137,10 @@ mod tests {
                     list.retain(|var| var.0 % 3 != odd);
                 }
                 assert_eq!(vars[..], list[..], "round {round}");
+                let (same, mut more) = (Vars::from_iter(list.clone()), vars.clone());
+                assert_eq!(same, vars, "round {round}");
+                more.add(Var(99));
+                assert_ne!(more, vars, "round {round}");
                 let among = |var: &Var| (vars.contains(var), list.contains(var));
                 assert!((0..40).map(Var).all(|var| among(&var).0 == among(&var).1), "round {round}");
             }
