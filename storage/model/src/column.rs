@@ -304,6 +304,14 @@ impl ColumnBuilder {
             _ => self.push(Value::string(text)),
         }
     }
+    /// Appends a float.
+    #[inline]
+    pub fn push_float(&mut self, float: f64) {
+        match &mut self.column {
+            Some(Column::Float(rows, _)) => rows.push(float),
+            _ => self.push(Value::Float(float)),
+        }
+    }
     /// The column; all-null columns come out as a constant.
     pub fn finish(self) -> Column {
         self.column.unwrap_or(Column::Constant(Value::Null, self.leading_nulls))

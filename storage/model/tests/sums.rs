@@ -210,3 +210,29 @@ fn sums_with_infinities_are_those_of_adding_one_by_one() {
         assert!(merged == naive || merged.is_nan() && naive.is_nan(), "{floats:?}: {merged} for {naive}");
     }
 }
+
+#[test]
+fn the_sign_of_zero_is_that_of_a_sum() {
+    let sign = |floats: &[f64]| {
+        let one = ExactSum::of(floats.iter().copied());
+        // The same in parts, one of them empty.
+        let (mut left, mut right) = (ExactSum::default(), ExactSum::default());
+        floats.iter().for_each(|float| right.add(*float));
+        left.merge(&right);
+        left.merge(&ExactSum::default());
+        assert_eq!(
+            (one, one.is_sign_negative()),
+            (left.value(), left.value().is_sign_negative()),
+            "{floats:?}"
+        );
+        (one == 0.0).then(|| one.is_sign_negative())
+    };
+    assert_eq!(sign(&[]), Some(false));
+    assert_eq!(sign(&[-0.0]), Some(true));
+    assert_eq!(sign(&[-0.0, -0.0]), Some(true));
+    assert_eq!(sign(&[-0.0, 0.0]), Some(false));
+    assert_eq!(sign(&[0.0]), Some(false));
+    assert_eq!(sign(&[1.0, -1.0]), Some(false));
+    assert_eq!(sign(&[-0.1, 0.3, -0.2]), None);
+    assert_eq!(sign(&[1e300, -0.0, -1e300, 1e-300, -1e-300]), Some(false));
+}

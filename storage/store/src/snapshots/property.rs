@@ -13,6 +13,7 @@ use std::sync::Arc;
 pub fn push_property(column: &mut ColumnBuilder, value: PropertyRef<'_>) {
     match value {
         PropertyRef::Text(text) => column.push_text(text),
+        PropertyRef::Float(float) => column.push_float(float),
         other => column.push(other.to_value()),
     }
 }
