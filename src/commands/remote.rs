@@ -3,7 +3,7 @@
 use super::Exit;
 use clap::Args;
 use database::entity::Hydrated;
-use database::{Error, GremlinRows, Params, RunningQuery, Summary, Value};
+use database::{Error, GremlinRows, Params, Quoted, RunningQuery, Summary, Value};
 use server::beside::Beside;
 use server::client::{Address, Rows, Security, is_url};
 use server::{Client, ClientOptions};
@@ -100,7 +100,7 @@ pub fn url(path: &Path) -> Option<&str> {
 
 /// The process that wrote its number into the folder's lock.
 fn holder(folder: &Path) -> Option<u32> {
-    world::files::read_text(&folder.join("LOCK")).ok()?.trim().parse().ok()
+    world::files::read_text(&durable::lock_path(folder)).ok()?.trim().parse().ok()
 }
 
 /// A conversation with a server.
@@ -153,9 +153,9 @@ impl Remote {
         Ok(count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0))
     }
     /// The count of each name, by a query for each.
-    fn counted(&mut self, names: &[String], query: impl Fn(&str) -> String) -> Result<Vec<u64>, Error> {
+    fn counted(&mut self, names: &[String], query: impl Fn(Quoted<'_>) -> String) -> Result<Vec<u64>, Error> {
         let few = names.len() <= COUNTED_MAX;
-        let count = |name: &String| if few { self.count(&query(&name.replace('`', "``"))) } else { Ok(0) };
+        let count = |name: &String| if few { self.count(&query(Quoted(name))) } else { Ok(0) };
         names.iter().map(count).collect()
     }
 }
@@ -214,9 +214,9 @@ impl Talk for Remote {
     fn counts(&mut self, names: &Names) -> Result<NameCounts, Error> {
         Ok(NameCounts {
             nodes: self.count("MATCH (n) RETURN count(n)")?,
-            labels: self.counted(&names.labels, |name| format!("MATCH (n:`{name}`) RETURN count(n)"))?,
+            labels: self.counted(&names.labels, |name| format!("MATCH (n:{name}) RETURN count(n)"))?,
             relationships: self.count("MATCH ()-[r]->() RETURN count(r)")?,
-            types: self.counted(&names.types, |name| format!("MATCH ()-[r:`{name}`]->() RETURN count(r)"))?,
+            types: self.counted(&names.types, |name| format!("MATCH ()-[r:{name}]->() RETURN count(r)"))?,
         })
     }
     fn running(&mut self) -> Result<Vec<RunningQuery>, Error> {

@@ -54,6 +54,7 @@ pub use model::{Batch, Value};
 pub use notification::{NOTIFICATIONS_MAX, Notification, Place, Severity};
 pub use options::Options;
 pub use params::Params;
+pub use plan::Quoted;
 pub use plan::accounts::{AccountCommand, Measure, Remedy, RunawayRule, Setting};
 pub use plan::explain::PlanDescription;
 pub use plan::hidden::is_hidden as is_hidden_key;

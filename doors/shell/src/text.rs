@@ -202,7 +202,7 @@ fn write_name(out: &mut String, name: &str) {
     if word {
         out.push_str(name);
     } else {
-        put(out, format_args!("`{}`", name.replace('`', "``")));
+        put(out, format_args!("{}", database::Quoted(name)));
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Rows;
 use model::Value;
 use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, SchemaTarget};
+use plan::Quoted;
 use plan::functions::BINDING_FORMS;
 use plan::hidden::is_hidden;
 use plan::procedures::Procedure;
@@ -78,24 +79,19 @@ pub(super) fn db_constraints(snapshot: &Snapshot, _: &[Value]) -> Rows {
 /// What Neo4j calls the only kind of index there is here.
 const PROVIDER: &str = "range-1.0";
 
-/// A name as a text can write it.
-fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
-}
-
 /// `(n:`Label`)` or `()-[r:`TYPE`]-()`, and `n.`a`, n.`b``.
 fn pattern(snapshot: &Snapshot, target: SchemaTarget, keys: &[model::KeyId]) -> (String, String) {
     let (name, subject) = match target {
         SchemaTarget::Vertices(label) => (snapshot.catalog().label_name(label), "n"),
         SchemaTarget::Edges(edge_type) => (snapshot.catalog().edge_type_name(edge_type), "r"),
     };
-    let name = quoted(name.map_or("", |name| name));
+    let name = Quoted(name.map_or("", |name| name));
     let entity = match target {
         SchemaTarget::Vertices(_) => format!("(n:{name})"),
         SchemaTarget::Edges(_) => format!("()-[r:{name}]-()"),
     };
     let names = keys.iter().filter_map(|key| snapshot.catalog().key_name(*key));
-    let keys: Vec<String> = names.map(|key| format!("{subject}.{}", quoted(key))).collect();
+    let keys: Vec<String> = names.map(|key| format!("{subject}.{}", Quoted(key))).collect();
     (entity, keys.join(", "))
 }
 
@@ -115,7 +111,7 @@ fn create_constraint(snapshot: &Snapshot, constraint: &ConstraintDefinition) -> 
         (ConstraintRule::NodeKey(_), false) => "IS RELATIONSHIP KEY".to_string(),
         (ConstraintRule::Typed(value_type), _) => format!("IS :: {}", value_type.name()),
     };
-    let name = quoted(&constraint.name);
+    let name = Quoted(&constraint.name);
     format!("CREATE CONSTRAINT {name} FOR {entity} REQUIRE ({keys}) {rule}")
 }
 
@@ -148,7 +144,7 @@ pub(super) fn indexes(snapshot: &Snapshot, arguments: &[Value]) -> Rows {
         let (subject, keys_read) = pattern(snapshot, index.target, &index.keys);
         let create = match owner {
             Some(constraint) => create_constraint(snapshot, constraint),
-            None => format!("CREATE RANGE INDEX {} FOR {subject} ON ({keys_read})", quoted(&index.name)),
+            None => format!("CREATE RANGE INDEX {} FOR {subject} ON ({keys_read})", Quoted(&index.name)),
         };
         let size = snapshot.statistics().index(index.id);
         let count = |count: u64| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));

@@ -80,6 +80,7 @@ impl Follower {
         self.view.expect(target);
         let mut steps = Vec::with_capacity(records.len());
         for record in records {
+            debug_assert!(self.at.place < record.place, "commits come in order, each once");
             self.tick += 1;
             let touched = self.view.absorb(self.tick, &record)?;
             self.at = Point { place: record.place, time_micros: record.time_micros };
@@ -93,6 +94,11 @@ impl Follower {
     }
     /// All queries have taken up what was gathered: the newest snapshot is the base from now on.
     pub fn settle(&mut self) {
+        debug_assert_eq!(
+            self.view.newest().place(),
+            self.at.place,
+            "the newest snapshot ends with the last commit taken up"
+        );
         self.view.rebase();
     }
 }

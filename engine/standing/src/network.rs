@@ -59,10 +59,19 @@ impl Network {
                 self.answers.remove(&key);
             }
         }
+        debug_assert!(
+            changes.iter().all(|(row, _)| self.count_of(row) >= 0),
+            "no row is in an answer fewer than zero times"
+        );
         if self.rows > RESULT_ROWS_MAX {
             return Err(StandingError::TooLarge { what: "the rows of the answer", limit: RESULT_ROWS_MAX });
         }
         Ok(changes)
+    }
+    /// How often a row is in the answer.
+    fn count_of(&self, row: &Row) -> isize {
+        let answer = self.answers.get(&self.arguments_of(row));
+        answer.and_then(|answer| answer.get(row)).copied().unwrap_or(0)
     }
     /// The arguments that a row of the answer belongs to.
     pub fn arguments_of(&self, row: &Row) -> Row {

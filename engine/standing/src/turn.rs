@@ -27,6 +27,7 @@ pub(crate) fn consolidate(changes: &mut Changes) {
         });
     }
     changes.retain(|(_, diff)| *diff != 0);
+    debug_assert!(changes.is_sorted_by(|(a, _), (b, _)| a < b), "each row is said of once");
 }
 
 /// What goes comes first, for who takes rows for one that DISTINCT takes for one.

@@ -114,6 +114,7 @@ fn at<T>(timeline: Option<&Timeline<T>>, tick: Tick) -> Option<&T> {
 const UNITS_PER_ROW: u64 = 20;
 
 fn put<T>(timeline: &mut Timeline<T>, tick: Tick, value: T) {
+    debug_assert!(timeline.last().is_none_or(|(since, _)| *since <= tick), "a timeline is in order of ticks");
     match timeline.last_mut() {
         Some(last) if last.0 == tick => last.1 = value,
         _ => timeline.push((tick, value)),
@@ -152,6 +153,10 @@ impl View {
     }
     /// From now on the graph is read as of `newest`, which holds all that was absorbed and nothing else.
     pub fn rebase(&mut self) {
+        debug_assert!(
+            self.base.place() <= self.newest.place(),
+            "a base is never older than the one before it"
+        );
         self.base = self.newest.clone();
         self.delta = Delta::default();
         self.changed.forget();

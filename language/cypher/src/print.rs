@@ -161,8 +161,7 @@ impl Printer {
 
     fn quoted_if(&mut self, name: &str, quoted: bool) {
         if quoted {
-            let doubled = name.replace('`', "``");
-            self.put(&format!("`{doubled}`"));
+            self.put(&plan::Quoted(name).to_string());
         } else {
             self.put(name);
         }

@@ -4,6 +4,7 @@
 //! list of `CREATE TENANT` and `ALTER TENANT … ADD USER` statements.
 
 use crate::expr::Name;
+use crate::quoted::Quoted;
 use std::fmt;
 
 /// Settings of one command.
@@ -112,20 +113,20 @@ impl fmt::Display for AccountCommand {
         let flag = |set: bool, words: &'static str| if set { words } else { "" };
         let (head, settings): (String, &[Setting]) = match self {
             AccountCommand::CreateTenant { name, if_not_exists, settings } => (
-                format!("CREATE TENANT {}{}", quoted(name), flag(*if_not_exists, " IF NOT EXISTS")),
+                format!("CREATE TENANT {}{}", Quoted(name), flag(*if_not_exists, " IF NOT EXISTS")),
                 settings,
             ),
             AccountCommand::AlterTenant { name, if_exists, settings } => {
-                (format!("ALTER TENANT {}{}", quoted(name), flag(*if_exists, " IF EXISTS")), settings)
+                (format!("ALTER TENANT {}{}", Quoted(name), flag(*if_exists, " IF EXISTS")), settings)
             }
             AccountCommand::AddUser { tenant, user, settings } => {
-                (format!("ALTER TENANT {} ADD USER {}", quoted(tenant), quoted(user)), settings)
+                (format!("ALTER TENANT {} ADD USER {}", Quoted(tenant), Quoted(user)), settings)
             }
             AccountCommand::RemoveUser { tenant, user } => {
-                (format!("ALTER TENANT {} REMOVE USER {}", quoted(tenant), quoted(user)), &[])
+                (format!("ALTER TENANT {} REMOVE USER {}", Quoted(tenant), Quoted(user)), &[])
             }
             AccountCommand::DropTenant { name, if_exists } => {
-                (format!("DROP TENANT {}{}", quoted(name), flag(*if_exists, " IF EXISTS")), &[])
+                (format!("DROP TENANT {}{}", Quoted(name), flag(*if_exists, " IF EXISTS")), &[])
             }
         };
         f.write_str(&head)?;
@@ -164,12 +165,7 @@ impl fmt::Display for RunawayRule {
         match &self.then {
             Remedy::Kill => f.write_str(" THEN KILL"),
             Remedy::Slow(weight) => write!(f, " THEN SLOW TO {weight}"),
-            Remedy::Move(tenant) => write!(f, " THEN MOVE TO {}", quoted(tenant)),
+            Remedy::Move(tenant) => write!(f, " THEN MOVE TO {}", Quoted(tenant)),
         }
     }
-}
-
-/// A name as Cypher reads it back: in backticks, where those inside are doubled.
-fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
 }

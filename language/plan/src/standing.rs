@@ -1,6 +1,7 @@
 //! Commands about standing queries, as their text says them.
 
 use crate::expr::Name;
+use crate::quoted::Quoted;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -115,15 +116,6 @@ impl StandingCommand {
     /// Does it change what the database keeps?
     pub fn writes(&self) -> bool {
         !matches!(self, StandingCommand::Subscribe { .. })
-    }
-}
-
-/// A name as a text may write it: in backticks.
-struct Quoted<'a>(&'a str);
-
-impl fmt::Display for Quoted<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`", self.0.replace('`', "``"))
     }
 }
 

@@ -32,6 +32,12 @@ pub enum OpenMode {
     CreateIfMissing,
 }
 
+/// Where a process that has a database's folder open writes its number: held as long as it is open, and left behind when it ends.
+#[must_use]
+pub fn lock_path(folder: &Path) -> PathBuf {
+    folder.join(LOCK_NAME)
+}
+
 /// A database folder, held.
 pub struct Folder {
     path: PathBuf,
@@ -52,7 +58,7 @@ impl Folder {
             (State::Nothing, OpenMode::CreateIfMissing) => create_folder(disk, path)?,
             (State::Database, _) => {}
         }
-        let lock = disk.lock(&path.join(LOCK_NAME)).map_err(|error| match error {
+        let lock = disk.lock(&lock_path(path)).map_err(|error| match error {
             DiskError::Locked { pid, .. } => DurableError::AlreadyOpen { path: path.to_path_buf(), pid },
             other => other.into(),
         })?;

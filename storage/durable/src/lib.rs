@@ -42,7 +42,7 @@ pub use blob::BlobRef;
 pub use checkpoints::{BLOB_BYTES_MAX, BLOB_FILE_BYTES_MAX, CheckpointWriter, Checkpoints};
 pub use double::{Meddled, Meddler};
 pub use error::{DurableError, DurableResult};
-pub use folder::{Folder, OpenMode};
+pub use folder::{Folder, OpenMode, lock_path};
 pub use header::FORMAT_VERSION;
 pub use local::LocalFolder;
 pub use log::{GROUP_BYTES_MAX, Log, LogOptions, RECORD_FRAME_BYTES, Recovery, SEGMENT_BYTES_LARGEST};

@@ -8,7 +8,7 @@ use super::refusal::{Refusal, write_errors};
 use super::route::decoded;
 use super::values::{Form, put, write_hydrated, write_list, write_text, write_value};
 use database::entity::hydrate;
-use database::{Batch, Error, Params, QueryResult, Session};
+use database::{Batch, Error, Params, QueryResult, Quoted, Session};
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
 use model::Value;
@@ -62,7 +62,7 @@ impl Subscribe {
         Ok(asked)
     }
     fn statement(&self) -> Result<String, Error> {
-        let mut text = format!("SUBSCRIBE `{}`", self.name.replace('`', "``"));
+        let mut text = format!("SUBSCRIBE {}", Quoted(&self.name));
         if let Some(mark) = &self.from {
             let is_mark = |byte: u8| byte.is_ascii_alphanumeric() || b":.-_".contains(&byte);
             if mark.is_empty() || mark.len() > MARK_BYTES_MAX || !mark.bytes().all(is_mark) {
