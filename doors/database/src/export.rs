@@ -87,7 +87,7 @@ impl Database {
     fn drop_schema_since(&self, before: &Schema) -> Result<(), Error> {
         let mut session = self.session();
         for (kind, name, _) in self.schema()?.difference(before) {
-            let statement = format!("DROP {kind} {}", plan::Quoted(&name));
+            let statement = format!("DROP {kind} {}", plan::Quoted(name));
             session.query(&statement, Params::new())?.finish()?;
         }
         Ok(())
