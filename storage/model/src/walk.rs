@@ -4,8 +4,12 @@
 //! says once what tells of their end ([`ended_by`]); until then no walk is ended. A walk that is told to end answers at once, with anything: its query is over, and nobody uses what it finds. Who tells may only say so where
 //! that is true.
 //!
+//! A commit counts its work here too ([`spend`]), since it holds a lock. It asks once more before it cannot be undone ([`check`]), and no walk behind
+//! that is ended ([`unended`]).
+//!
 //! Cost: a thread-local counter for each [`PIECE`] of a list or a map, and a call for each [`LOOK_EVERY`] values.
 
+use crate::pace::Stopped;
 use std::cell::Cell;
 use std::sync::OnceLock;
 
@@ -22,6 +26,7 @@ static IS_OVER: OnceLock<IsOver> = OnceLock::new();
 
 thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(LOOK_EVERY) };
+    static UNENDED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// From now on `is_over` tells, in all threads; the first who says so stays.
@@ -43,10 +48,45 @@ pub(crate) fn must_end(values: usize) -> bool {
 
 #[cold]
 fn look(left: &Cell<usize>) -> bool {
-    let ends = IS_OVER.get().is_some_and(|is_over| is_over());
+    let ends = !UNENDED.get() && IS_OVER.get().is_some_and(|is_over| is_over());
     // Who was told once is told at each step from then on, until it is done.
     left.set(if ends { 0 } else { LOOK_EVERY });
     ends
+}
+
+/// Counts work of so many values, or of so many pieces of a hundred bytes, that does not pause.
+///
+/// # Errors
+/// The work of this thread is over.
+#[inline]
+pub fn spend(units: usize) -> Result<(), Stopped> {
+    if must_end(units) { Err(Stopped) } else { Ok(()) }
+}
+
+/// Asks at once whether the work is over: what follows cannot be undone, and rests on walks that may have been ended.
+///
+/// # Errors
+/// The work of this thread is over.
+pub fn check() -> Result<(), Stopped> {
+    if LEFT.with(look) { Err(Stopped) } else { Ok(()) }
+}
+
+/// While it lives, nothing ends the walks of this thread.
+#[must_use]
+pub struct Unended {
+    before: bool,
+}
+
+/// What this thread does from now on is finished, whoever's work is over.
+pub fn unended() -> Unended {
+    LEFT.set(LOOK_EVERY);
+    Unended { before: UNENDED.replace(true) }
+}
+
+impl Drop for Unended {
+    fn drop(&mut self) {
+        UNENDED.set(self.before);
+    }
 }
 
 /// Counts a walk whose parts come one by one: its first at once, so that small values within one another count too.

@@ -7,7 +7,7 @@ use crate::StoreError;
 use model::nested::VALUE_DEPTH_MAX;
 use model::temporal::{Date, Duration, LocalDateTime, LocalTime, ZonedDateTime, ZonedTime};
 use model::value::{Path, Point};
-use model::{EdgeId, EdgeRef, Map, MapValue, Value, VertexId};
+use model::{EdgeId, EdgeRef, Map, MapValue, Value, VertexId, walk};
 use std::sync::Arc;
 
 /// In debug builds, and so in tests: what a writer made must be what the reader of the same structure takes.
@@ -19,15 +19,51 @@ pub(crate) fn debug_read_back<T>(read: impl FnOnce() -> Result<T, StoreError>) {
     }
 }
 
+/// Elements of a list that are written without a look whether the work is over.
+const ELEMENTS_PER_LOOK: usize = 256;
+
+/// Bytes that are copied without such a look.
+const RAW_BYTES_PER_LOOK: usize = 1 << 20;
+
+/// Units of work of so many bytes.
+const LOOK_NOW: usize = RAW_BYTES_PER_LOOK / 128;
+
 /// Appends to a buffer.
 #[derive(Default, Debug)]
 pub(crate) struct Writer {
     pub(crate) bytes: Vec<u8>,
+    end: End,
+}
+
+/// May the end of the work end a writer?
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+enum End {
+    /// What is written is whole.
+    #[default]
+    Never,
+    May,
+    /// It did: a part is missing.
+    Cut,
 }
 
 impl Writer {
     pub(crate) fn new() -> Writer {
         Writer::default()
+    }
+    /// One that leaves out what is left of a large value once the work of this thread is over ([`model::walk`]).
+    pub(crate) fn endable(bytes: Vec<u8>) -> Writer {
+        Writer { bytes, end: End::May }
+    }
+    /// Was anything left out?
+    pub(crate) fn is_cut(&self) -> bool {
+        self.end == End::Cut
+    }
+    /// Counts work; true where the rest is to be left out.
+    fn ends(&mut self, units: usize) -> bool {
+        if self.end == End::May && walk::spend(units).is_err() {
+            self.end = End::Cut;
+        }
+        self.end == End::Cut
     }
     pub(crate) fn byte(&mut self, byte: u8) {
         self.bytes.push(byte);
@@ -49,7 +85,15 @@ impl Writer {
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
     pub(crate) fn raw(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+        if bytes.len() <= RAW_BYTES_PER_LOOK {
+            return self.bytes.extend_from_slice(bytes);
+        }
+        for piece in bytes.chunks(RAW_BYTES_PER_LOOK) {
+            if self.ends(LOOK_NOW) {
+                return;
+            }
+            self.bytes.extend_from_slice(piece);
+        }
     }
     pub(crate) fn text(&mut self, text: &str) {
         self.size(text.len());
@@ -80,15 +124,23 @@ impl Writer {
             Value::List(list) => {
                 self.byte(7);
                 self.size(list.len());
-                list.iter().for_each(|value| self.value(value));
+                for piece in list.chunks(ELEMENTS_PER_LOOK) {
+                    if self.ends(piece.len()) {
+                        return;
+                    }
+                    piece.iter().for_each(|value| self.value(value));
+                }
             }
             Value::Map(map) => {
                 self.byte(8);
                 self.size(map.len());
-                map.iter().for_each(|(key, value)| {
+                for (key, value) in map.iter() {
+                    if self.ends(1) {
+                        return;
+                    }
                     self.text(key);
                     self.value(value);
-                });
+                }
             }
             Value::Vertex(vertex) => {
                 self.byte(9);

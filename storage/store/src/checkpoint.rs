@@ -24,7 +24,7 @@ use crate::versions::directory::Directory;
 use crate::{BlobKey, ChunkSource, Names, Snapshot, StoreError, StoreOptions};
 use model::id::CHUNK_COUNT_MAX;
 use model::schema::IndexId;
-use model::{CHUNK_SLOTS, EdgeTypeId, LabelSetId};
+use model::{CHUNK_SLOTS, EdgeTypeId, LabelSetId, walk};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -85,6 +85,8 @@ impl Snapshot {
         ahead: &Written,
         write: &mut dyn FnMut(&[u8]) -> Result<BlobKey, E>,
     ) -> Result<Written, E> {
+        // What is written is whole, whoever's work is over.
+        let _whole = walk::unended();
         let ahead = ahead.places();
         let (mut chunks, mut runs) = (Vec::new(), Vec::new());
         let root = &self.root;

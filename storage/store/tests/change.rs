@@ -61,7 +61,7 @@ fn hex(bytes: &[u8]) -> String {
 #[test]
 fn encoding_is_golden() {
     let mut bytes = Vec::new();
-    Change::encode_all(&samples(), &mut bytes);
+    Change::encode_all(&samples(), &mut bytes, usize::MAX).unwrap();
     let expected = include_str!("change.golden").trim();
     assert_eq!(hex(&bytes), expected);
 }
@@ -69,7 +69,7 @@ fn encoding_is_golden() {
 #[test]
 fn changes_come_back_and_damage_is_refused() {
     let mut bytes = Vec::new();
-    Change::encode_all(&samples(), &mut bytes);
+    Change::encode_all(&samples(), &mut bytes, usize::MAX).unwrap();
     let decoded = Change::decode_all(&bytes).unwrap();
     assert_eq!(format!("{decoded:?}"), format!("{:?}", samples()));
     for len in 0..bytes.len() {
@@ -122,7 +122,7 @@ fn every_value_comes_back() {
     let change = |value: &Value| Change::SetProperty { id: VertexId(1), key: KeyId(1), value: value.clone() };
     let changes: Vec<Change> = values.iter().map(change).collect();
     let mut bytes = Vec::new();
-    Change::encode_all(&changes, &mut bytes);
+    Change::encode_all(&changes, &mut bytes, usize::MAX).unwrap();
     assert_eq!(format!("{:?}", Change::decode_all(&bytes).unwrap()), format!("{changes:?}"));
 }
 
@@ -137,7 +137,7 @@ fn values_of_every_depth_are_read_back() {
     for depth in 0..=model::nested::VALUE_DEPTH_MAX {
         let changes = [Change::SetProperty { id, key: KeyId(1), value: value.clone() }];
         let mut bytes = Vec::new();
-        Change::encode_all(&changes, &mut bytes);
+        Change::encode_all(&changes, &mut bytes, usize::MAX).unwrap();
         assert!(snapshot.apply(2, &[&changes]).is_ok(), "at depth {depth}");
         assert!(Change::decode_all(&bytes).is_ok(), "at depth {depth}");
         let Ok(next) = Value::try_list(vec![value]) else {

@@ -10,14 +10,16 @@ use crate::error::explain;
 use crate::feed::CommitRecord;
 use crate::flight::{Accepted, Waiting};
 use crate::footprint::footprint;
-use crate::limits::RECORD_BYTES_MAX;
+use crate::limits::WAIT_UNTIL_LOOK;
 use crate::reads::Inner as Reads;
 use crate::reserve::EXEMPT;
 use crate::{TransactError, constraints, record, refine};
+use model::walk;
 use order::Stamp;
+use parking_lot::MutexGuard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use store::Change;
+use store::{Change, StoreError};
 use world::failpoint;
 
 /// Bytes of new names that a record carries beside its changes. More of them come before it, in records of their own.
@@ -36,9 +38,11 @@ impl Shared {
         let mut input = Input { changes, reads, base, stamp, turn };
         let mut held = None;
         loop {
-            let mut committer = self.committer.lock();
-            let accepted = self.accept(&mut committer, &mut input);
-            drop(committer);
+            let accepted = self.lock_committer().map_err(Refusal::from).and_then(|mut committer| {
+                let accepted = self.accept(&mut committer, &mut input);
+                drop(committer);
+                accepted
+            });
             match accepted {
                 Ok((waiting, leads)) => {
                     let was_held = held.take();
@@ -47,7 +51,9 @@ impl Shared {
                 }
                 Err(Refusal::Held) => {
                     held.get_or_insert_with(|| self.turns.hold());
-                    self.turns.wait_for_end();
+                    if let Err(stopped) = self.turns.wait_for_end() {
+                        return (Err(StoreError::from(stopped).into()), None);
+                    }
                 }
                 Err(Refusal::Failed(error)) => {
                     self.conflicts.fetch_add(u64::from(error.is_retryable()), Ordering::Relaxed);
@@ -55,6 +61,16 @@ impl Shared {
                     return (Err(error), reads);
                 }
             }
+        }
+    }
+
+    /// The committer, once it is free; or none, where the work of this thread is over before.
+    fn lock_committer(&self) -> Result<MutexGuard<'_, Committer>, StoreError> {
+        loop {
+            if let Some(committer) = self.committer.try_lock_for(WAIT_UNTIL_LOOK) {
+                return Ok(committer);
+            }
+            walk::check()?;
         }
     }
 
@@ -128,6 +144,7 @@ impl Shared {
         let place = committer.bank.take();
         failpoint::visit("commit has its place");
         let applied = self.apply(committer, place, input, names_bytes_max);
+        let _whole = walk::unended();
         if applied.is_err() {
             committer.bank.withdraw(place);
         }
@@ -161,10 +178,10 @@ impl Shared {
         }
         let time_micros = self.clock.wall_us().max(committer.last_time_micros);
         let record = Arc::new(CommitRecord { place, time_micros, changes });
-        let payload = record::encode(&record);
-        if payload.len() > RECORD_BYTES_MAX {
-            return Err(TransactError::TooLarge.into());
-        }
+        let payload = record::encode(&record)?;
+        // From here on it happens. A walk that was ended before may have found anything.
+        walk::check().map_err(StoreError::from)?;
+        let _whole = walk::unended();
         let alone = committer.bank.is_alone();
         let touched = if alone { Default::default() } else { refine::touched(reads, &footprint) };
         committer.bank.settle(stamp.clone(), touched);

@@ -4,10 +4,10 @@
 //! Here too is the validation of existing data when another constraint is created.
 
 use crate::TransactError;
-use crate::footprint::labels;
+use crate::footprint::{CHANGE_UNITS, labels};
 use model::compare::OrderKey;
 use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, SchemaTarget};
-use model::{Direction, EdgeRef, Value, VertexId, pace};
+use model::{Direction, EdgeRef, Value, VertexId, pace, walk};
 use std::collections::BTreeSet;
 use store::{Change, LabelFilter, Snapshot, StoreError};
 
@@ -25,6 +25,7 @@ pub(crate) fn check(changes: &[Change], after: &Snapshot) -> Result<(), Transact
     }
     let (mut vertices, mut edges) = (BTreeSet::new(), BTreeSet::new());
     for change in changes {
+        spend(1)?;
         match change {
             Change::CreateVertex { id, .. }
             | Change::SetLabels { id, .. }
@@ -38,10 +39,19 @@ pub(crate) fn check(changes: &[Change], after: &Snapshot) -> Result<(), Transact
         }
     }
     vertices.into_iter().try_for_each(|vertex| {
+        spend(CHANGE_UNITS)?;
         check_unique(vertex, after)?;
         check_vertex(vertex, after)
     })?;
-    edges.into_iter().try_for_each(|edge| check_edge(edge, after))
+    edges.into_iter().try_for_each(|edge| {
+        spend(CHANGE_UNITS)?;
+        check_edge(edge, after)
+    })
+}
+
+/// Counts work that must not pause: the committer is locked.
+fn spend(units: usize) -> Result<(), StoreError> {
+    Ok(walk::spend(units)?)
 }
 
 fn names_of(keys: &[model::KeyId], after: &Snapshot) -> String {

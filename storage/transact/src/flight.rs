@@ -21,6 +21,7 @@ use crate::feed::CommitRecord;
 use crate::history::Point;
 use crate::limits::FLIGHT_BYTES_ENOUGH;
 use durable::DurableError;
+use model::walk;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::io;
@@ -226,6 +227,8 @@ impl Shared {
     /// Appends and syncs all that fly now, and makes them the present. Where a panic ends that, everything in flight fails, and nobody waits
     /// for ever.
     fn land_all(&self) -> Landing {
+        // It is done for all of them, whoever's work is over.
+        let _whole = walk::unended();
         let mut group: Vec<(u64, Vec<u8>)> = Vec::new();
         for (accepted, _) in &mut self.flight.lock().all {
             group.push((accepted.record.place, std::mem::take(&mut accepted.payload)));

@@ -7,8 +7,11 @@ use crate::conflicts::Footprint;
 use crate::reads::Key;
 use model::compare::OrderKey;
 use model::schema::SchemaTarget;
-use model::{EdgeRef, KeyId, LabelId, VertexId};
+use model::{EdgeRef, KeyId, LabelId, VertexId, walk};
 use store::{Change, Snapshot, StoreError};
+
+/// What looking at a change counts as work ([`walk::spend`]).
+pub(crate) const CHANGE_UNITS: usize = 4;
 
 /// Computes the footprint of `changes`, which led from `before` to `after`.
 pub(crate) fn footprint(
@@ -17,7 +20,10 @@ pub(crate) fn footprint(
     after: &Snapshot,
 ) -> Result<Footprint, StoreError> {
     let mut writer = FootprintWriter { before, after, footprint: Footprint::default() };
-    changes.iter().try_for_each(|change| writer.change(change))?;
+    for change in changes {
+        walk::spend(CHANGE_UNITS)?;
+        writer.change(change)?;
+    }
     Ok(writer.footprint)
 }
 

@@ -183,7 +183,7 @@ impl Engine {
         let record = Arc::new(CommitRecord { place, time_micros, changes: Vec::new() });
         let payload = match mark {
             Some((mark, _)) => record::encode_load(time_micros, mark),
-            None => record::encode(&record),
+            None => record::encode(&record)?,
         };
         // Its names stay due for the log: which of them the manifest has, and which came while it was made, nobody need know.
         let named = NameCounts::default();

@@ -1,5 +1,6 @@
 //! What one commit puts into the log: version, wall clock, changes; or where to find what a bulk load built. Drawn in docs/formats/log.md.
 
+use crate::limits::RECORD_BYTES_MAX;
 use crate::{CommitRecord, TransactError};
 use durable::BlobRef;
 use store::{Change, StoreError};
@@ -8,15 +9,23 @@ const RECORD_VERSION: u8 = 1;
 const LOAD_VERSION: u8 = 2;
 const HEADER_BYTES: usize = 9;
 
+/// Longer records are not read back to see whether they can be.
+const READ_BACK_BYTES_MAX: usize = 1 << 20;
+
 /// The payload of a commit: version (1 byte), microseconds since 1970 (8 bytes, little-endian), changes.
-pub(crate) fn encode(record: &CommitRecord) -> Vec<u8> {
+///
+/// # Errors
+/// It is longer than a record may be; the work of this thread is over.
+pub(crate) fn encode(record: &CommitRecord) -> Result<Vec<u8>, TransactError> {
     let mut bytes = vec![RECORD_VERSION];
     bytes.extend_from_slice(&record.time_micros.to_le_bytes());
-    let mut changes = Vec::new();
-    Change::encode_all(&record.changes, &mut changes);
-    bytes.extend_from_slice(&changes);
-    debug_assert!(decode(record.place, &bytes).is_ok(), "a record that could not be replayed");
-    bytes
+    Change::encode_all(&record.changes, &mut bytes, RECORD_BYTES_MAX)?;
+    if bytes.len() > RECORD_BYTES_MAX {
+        return Err(TransactError::TooLarge);
+    }
+    let is_readable = || bytes.len() > READ_BACK_BYTES_MAX || decode(record.place, &bytes).is_ok();
+    debug_assert!(is_readable(), "a record that could not be replayed");
+    Ok(bytes)
 }
 
 /// When the commit was, without looking at its changes.
@@ -94,7 +103,7 @@ mod tests {
         assert!(
             decode(8, &bytes).is_err() && (0..37).all(|length| decode_load(8, &bytes[..length]).is_err())
         );
-        let commit = encode(&CommitRecord { place: 8, time_micros: 9, changes: Vec::new() });
+        let commit = encode(&CommitRecord { place: 8, time_micros: 9, changes: Vec::new() }).unwrap();
         assert_eq!(decode_load(8, &commit).unwrap(), None);
     }
 }

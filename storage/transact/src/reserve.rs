@@ -11,8 +11,11 @@
 //! turns do not starve those who have none. Cost: without a turn, one relaxed load a commit.
 
 use crate::conflicts::{Footprint, in_range};
+use crate::limits::WAIT_UNTIL_LOOK;
 use crate::reads::Inner as Reads;
-use parking_lot::{Condvar, Mutex};
+use model::pace::Stopped;
+use model::walk;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -79,7 +82,7 @@ impl Turns {
         let place = state.last_in_line;
         state.line.push_back(place);
         while state.line.front() != Some(&place) || !self.is_free(&mut state) || is_crowded(&state) {
-            self.wait(&mut state);
+            self.wait(&mut state, TURN_MAX);
         }
         state.line.pop_front();
         state.last += 1;
@@ -116,12 +119,17 @@ impl Turns {
         Held(self)
     }
     /// Waits for the end of the turn, if there is one.
-    pub fn wait_for_end(&self) {
+    ///
+    /// # Errors
+    /// The work of this thread is over.
+    pub fn wait_for_end(&self) -> Result<(), Stopped> {
         let mut state = self.state.lock();
         let turn = state.holder.as_ref().map(|holder| holder.turn);
         while !self.is_free(&mut state) && state.holder.as_ref().map(|holder| holder.turn) == turn {
-            self.wait(&mut state);
+            self.wait(&mut state, WAIT_UNTIL_LOOK);
+            MutexGuard::unlocked(&mut state, walk::check)?;
         }
+        Ok(())
     }
 
     /// Is nobody's turn? One whose time is over ends here.
@@ -138,11 +146,11 @@ impl Turns {
         self.taken.store(false, Ordering::Release);
         self.ended.notify_all();
     }
-    fn wait(&self, state: &mut parking_lot::MutexGuard<'_, State>) {
+    fn wait(&self, state: &mut MutexGuard<'_, State>, at_most: Duration) {
         let patience_ns = span_ns(HELD_PATIENCE);
         let until_ns = state.holder.as_ref().map_or(monotonic_ns() + patience_ns, |holder| holder.until_ns);
         let left = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
-        self.ended.wait_for(state, left);
+        self.ended.wait_for(state, left.min(at_most));
     }
 }
 
@@ -165,6 +173,7 @@ fn meets(reads: &Reads, footprint: &Footprint) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::reads::Key;
     use model::VertexId;
@@ -186,7 +195,7 @@ mod tests {
         assert!(turns.holds_back(None, &writes(1)) && !turns.holds_back(None, &writes(2)));
         assert!(!turns.holds_back(Some(turn), &writes(1)) && turns.holds_back(Some(turn + 1), &writes(1)));
         assert!(!turns.holds_back(Some(EXEMPT), &writes(1)));
-        turns.wait_for_end();
+        turns.wait_for_end().unwrap();
         assert!(!turns.holds_back(None, &writes(1)), "its time is over");
         let everything = Reads { everything: true, ..Reads::default() };
         let next = turns.take(everything, 0);

@@ -129,6 +129,10 @@ impl Transaction {
     pub fn value_bytes(&self) -> u64 {
         self.writes.lock().value_bytes
     }
+    /// How many changes were written so far.
+    pub fn change_count(&self) -> usize {
+        self.writes.lock().changes.len()
+    }
     /// Is the vertex changed by a write that the view does not show yet?
     pub fn is_stale(&self, vertex: VertexId) -> bool {
         let writes = self.writes.lock();
@@ -316,6 +320,10 @@ impl Transaction {
 
     /// Ends the transaction and makes its writes durable and visible to all. Returns the place of the commit, or that of the
     /// snapshot if nothing was written.
+    ///
+    /// # Errors
+    /// It is refused, or the log fails. Where the work of this thread is over ([`model::walk::check`]) before the commit is on its way into the log,
+    /// it does not happen.
     pub fn commit(&self) -> Result<u64, TransactError> {
         let changes = std::mem::take(&mut self.writes.lock().changes);
         let outcome = match changes.is_empty() {

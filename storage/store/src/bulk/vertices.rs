@@ -8,7 +8,7 @@ use crate::chunks::chunk_bytes;
 use crate::chunks::column::StoredColumn;
 use crate::paging::spill::{Portion, Room};
 use crate::snapshots::root::Snapshot;
-use model::{ChunkNo, Column, KeyId, LabelSetId, VertexId};
+use model::{ChunkNo, Column, KeyId, LabelSetId, VertexId, walk};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -88,6 +88,7 @@ pub(super) fn columns(fill: usize, pieces: &[Piece]) -> Columns {
     keys.sort_unstable();
     keys.dedup();
     let mut columns = Vec::new();
+    let _whole = walk::unended();
     for key in keys {
         let mut values = Vec::with_capacity(fill);
         for piece in pieces {

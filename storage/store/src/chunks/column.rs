@@ -6,7 +6,7 @@
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use model::Value;
+use model::{Value, walk};
 
 /// A property value as it lies in the store.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,9 @@ impl TextRun {
     pub(crate) fn build<'a>(texts: impl Iterator<Item = &'a str>) -> TextRun {
         let (mut bytes, mut ends) = (String::new(), Vec::new());
         for text in texts {
-            bytes.push_str(text);
+            // Once the work is over nobody reads what comes of it.
+            let is_over = walk::spend(1 + text.len() / TEXT_BYTES_PER_UNIT).is_err();
+            bytes.push_str(if is_over { "" } else { text });
             ends.push(u32::try_from(bytes.len()).expect("callers keep a run below TEXT_BYTES_MAX"));
         }
         TextRun { ends: ends.into(), bytes: bytes.into() }
@@ -81,6 +83,8 @@ impl TextRun {
     }
 }
 
+/// Bytes of text that count as one unit of work ([`walk::spend`]).
+const TEXT_BYTES_PER_UNIT: usize = 128;
 /// Text one column may hold in one buffer; end offsets have 32 bits.
 const TEXT_BYTES_MAX: usize = u32::MAX as usize;
 /// Distinct texts a dictionary may hold; codes have 16 bits.
@@ -264,6 +268,9 @@ fn build_texts(rows: usize, dense: bool, values: &[(u32, PropertyRef<'_>)]) -> D
     let mut codes = vec![0u16; rows];
     for (at, (slot, value)) in values.iter().enumerate() {
         let text = text_of(value);
+        if walk::spend(1 + text.len() / TEXT_BYTES_PER_UNIT).is_err() {
+            break;
+        }
         let code = match numbers.get(text) {
             Some(code) => *code,
             None if distinct.len() < distinct_max => {

@@ -5,7 +5,7 @@
 
 use super::apply_edges::{hold, run_length};
 use super::change::Change;
-use super::draft::{Draft, Working, delta_of};
+use super::draft::{CHANGE_UNITS, Draft, Working, delta_of};
 use crate::StoreError;
 use crate::chunks::chunk::{Chunk, ChunkRead};
 use crate::chunks::delta::{Life, outside, set_property};
@@ -16,7 +16,7 @@ use crate::schema::statistics::Counter;
 use crate::snapshots::root::Snapshot;
 use crate::versions::cell::Cell;
 use model::schema::IndexDefinition;
-use model::{ChunkNo, EdgeRef, KeyId, LabelSetId, Value, VertexId};
+use model::{ChunkNo, EdgeRef, KeyId, LabelSetId, Value, VertexId, walk};
 use std::sync::Arc;
 
 impl Snapshot {
@@ -24,13 +24,18 @@ impl Snapshot {
     pub fn apply(&self, place: u64, changes: &[&[Change]]) -> Result<Snapshot, StoreError> {
         let mut draft = Draft::new(self);
         changes.iter().try_for_each(|group| draft.take_all(group))?;
-        draft.finish(place)
+        let next = draft.finish(place)?;
+        // A fold, or a search in an index, that was ended may have come to anything.
+        walk::check()?;
+        Ok(next)
     }
     /// The same graph with the delta of one chunk folded into its base.
     pub fn fold(&self, chunk: ChunkNo) -> Result<Snapshot, StoreError> {
         let mut draft = Draft::new(self);
         if let Some(content) = self.chunk(chunk)?.filter(|content| content.delta().is_some()) {
-            draft.directory.set(chunk, Arc::new(Cell::new(fold(&content), &self.root.pager)));
+            let folded = fold(&content);
+            walk::check()?;
+            draft.directory.set(chunk, Arc::new(Cell::new(folded, &self.root.pager)));
         }
         draft.finish(self.root.place)
     }
@@ -47,6 +52,7 @@ impl Draft<'_> {
     fn take_all(&mut self, changes: &[Change]) -> Result<(), StoreError> {
         let mut left = changes;
         while let Some(first) = left.first() {
+            walk::spend(CHANGE_UNITS)?;
             let run = if self.takes_runs() { run_length(left) } else { 0 };
             if run > 0 {
                 self.take_run(&left[..run])?;

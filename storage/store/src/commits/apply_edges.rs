@@ -15,17 +15,20 @@ use crate::chunks::delta::{Delta, Overrides, outside, set_property};
 use crate::chunks::edge_set::pack;
 use crate::chunks::table::Lane;
 use crate::commits::change::Change;
-use crate::commits::draft::Draft;
+use crate::commits::draft::{CHANGE_UNITS, Draft};
 use crate::paging::pager::Pager;
 use crate::schema::statistics::Counter;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::schema::SchemaTarget;
-use model::{EdgeRef, EdgeTypeId, KeyId, Value, VertexId};
+use model::{EdgeRef, EdgeTypeId, KeyId, Value, VertexId, walk};
 use std::sync::Arc;
 
 /// Changes from which on sorting them is worth its while.
 const RUN_MIN: usize = 32;
+
+/// And from this on it is cut: its ends are sorted in one go, which nothing ends.
+const RUN_MAX: usize = 1 << 18;
 
 /// A change of a run.
 struct Step<'a> {
@@ -57,7 +60,7 @@ impl End {
 pub(crate) fn run_length(changes: &[Change]) -> usize {
     let is_of_edges =
         |change: &&Change| matches!(change, Change::CreateEdge { .. } | Change::DeleteEdge { .. });
-    let length = changes.iter().take_while(is_of_edges).take(u32::MAX as usize >> 1).count();
+    let length = changes.iter().take_while(is_of_edges).take(RUN_MAX).count();
     if length < RUN_MIN { 0 } else { length }
 }
 
@@ -108,6 +111,7 @@ impl Draft<'_> {
         ends.sort_unstable();
         let (pager, mut counts) = (&self.from.pager, Counts::default());
         for here in ends.chunk_by(|one, other| one.vertex().chunk() == other.vertex().chunk()) {
+            walk::spend(here.len() * CHANGE_UNITS)?;
             let chunk = self.chunk(here[0].vertex())?;
             take_ends(chunk, pager, here, &steps, &mut counts)?;
         }

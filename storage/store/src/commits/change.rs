@@ -11,12 +11,16 @@ use crate::schema::definitions::{
 use crate::schema::entries::{EntryKind, decode_content};
 use crate::schema::names::NameDefinition;
 use model::id::{EDGE_SLOT_COUNT_MAX, EDGE_TYPE_COUNT_MAX};
+use model::pace::Stopped;
 use model::schema::{ConstraintDefinition, IndexDefinition, IndexId};
-use model::{EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
+use model::{EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId, walk};
 use std::sync::Arc;
 
 /// Version of the encoding of changes.
 const CHANGES_VERSION: u8 = 1;
+
+/// Encoded bytes that count as one unit of work.
+const BYTES_PER_UNIT: usize = 128;
 
 /// One change of the graph or of its catalogue.
 #[derive(Clone, Debug)]
@@ -104,13 +108,25 @@ impl Change {
             _ => 0,
         }
     }
-    /// Appends the encoding of `changes` to `bytes`.
-    pub fn encode_all(changes: &[Change], bytes: &mut Vec<u8>) {
-        let mut writer = Writer { bytes: std::mem::take(bytes) };
+    /// Appends the encoding of `changes` to `bytes`, or, where that takes more than `bytes_max`, some part of it.
+    ///
+    /// # Errors
+    /// The work of this thread is over ([`model::walk::spend`]).
+    pub fn encode_all(changes: &[Change], bytes: &mut Vec<u8>, bytes_max: usize) -> Result<(), StoreError> {
+        let mut writer = Writer::endable(std::mem::take(bytes));
         writer.byte(CHANGES_VERSION);
         writer.size(changes.len());
-        changes.iter().for_each(|change| encode(change, &mut writer));
+        for change in changes {
+            let before = writer.bytes.len();
+            encode(change, &mut writer);
+            walk::spend(1 + (writer.bytes.len() - before) / BYTES_PER_UNIT)?;
+            if writer.bytes.len() > bytes_max {
+                break;
+            }
+        }
+        let is_cut = writer.is_cut();
         *bytes = writer.bytes;
+        if is_cut { Err(Stopped.into()) } else { Ok(()) }
     }
     /// Inverse of [`Change::encode_all`]; `bytes` holds one list and nothing else.
     pub fn decode_all(bytes: &[u8]) -> Result<Vec<Change>, StoreError> {

@@ -15,8 +15,11 @@ use crate::versions::directory::Directory;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::schema::IndexId;
-use model::{ChunkNo, LabelSetId, VertexId};
+use model::{ChunkNo, LabelSetId, VertexId, walk};
 use std::sync::Arc;
+
+/// What applying a change counts as work ([`walk::spend`]): some 200 ns and more.
+pub(super) const CHANGE_UNITS: usize = 4;
 
 /// A chunk being written to, and the page of its base, unless the base is new.
 pub(super) struct Working {
@@ -51,7 +54,7 @@ impl<'a> Draft<'a> {
 
     /// The new snapshot.
     pub(crate) fn finish(mut self, place: u64) -> Result<Snapshot, StoreError> {
-        self.flush();
+        self.flush()?;
         let mut statistics = self.from.statistics.clone();
         statistics.names = self.catalog.names.clone();
         self.counts.into_iter().for_each(|(counter, difference)| statistics.add(counter, difference));
@@ -76,8 +79,13 @@ impl<'a> Draft<'a> {
         }))
     }
     /// Puts the working copies into the directory, folding those whose delta is due.
-    pub(crate) fn flush(&mut self) {
+    ///
+    /// # Errors
+    /// The work of this thread is over.
+    pub(crate) fn flush(&mut self) -> Result<(), StoreError> {
         for (number, Working { chunk, page }) in self.chunks.drain() {
+            let changed = chunk.delta.as_ref().map_or(0, |delta| delta.weight);
+            walk::spend(1 + changed)?;
             let due = fold::is_due(number, &chunk, self.from.options.fold_changes_min);
             let cell = match page.filter(|_| !due) {
                 Some(page) => Cell::over(page, chunk.meta, chunk.delta),
@@ -85,6 +93,7 @@ impl<'a> Draft<'a> {
             };
             self.directory.set(number, Arc::new(cell));
         }
+        Ok(())
     }
 
     pub(crate) fn count(&mut self, counter: Counter, difference: i64) {

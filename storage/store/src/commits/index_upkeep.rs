@@ -56,7 +56,7 @@ impl Draft<'_> {
     /// From what was prepared for it beside other commits, or from nothing.
     pub(crate) fn create_index(&mut self, definition: &IndexDefinition) -> Result<(), StoreError> {
         self.catalog.add_index(definition)?;
-        self.flush();
+        self.flush()?;
         let index = match self.from.prepared.take(definition) {
             Some(prepared) => {
                 prepared.caught_up(&self.catalog, &self.directory, self.from.options.index_delta_min)?.index

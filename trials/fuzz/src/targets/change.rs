@@ -7,10 +7,10 @@ use store::Change;
 pub fn change(bytes: &[u8]) {
     let Ok(changes) = Change::decode_all(bytes) else { return };
     let mut again = Vec::new();
-    Change::encode_all(&changes, &mut again);
+    Change::encode_all(&changes, &mut again, usize::MAX).expect("nothing ends it");
     let twice = Change::decode_all(&again).expect("what was written can be read");
     let mut third = Vec::new();
-    Change::encode_all(&twice, &mut third);
+    Change::encode_all(&twice, &mut third, usize::MAX).expect("nothing ends it");
     assert_eq!(again, third, "changes are not the same when they are written again");
 }
 
