@@ -7,6 +7,7 @@
 //! Reading order: `transaction` (begin, commit), `statement` (from a text to its answer), `writing`, `in_transactions`.
 
 mod backup;
+mod committing;
 mod datalog;
 mod gremlin;
 pub(crate) mod gremlin_script;

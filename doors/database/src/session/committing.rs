@@ -3,19 +3,20 @@
 //!
 //! A long one stands in the lists as a query, which holds the bytes that its record takes. A short one is over before anybody could end it.
 
-use super::Session;
-use super::transaction::remaining;
+use super::statement::LOOK_EVERY;
+use super::transaction::{remaining, terminated};
 use super::whole::Whole;
+use super::{Meanwhile, Session};
 use crate::clients::Listed;
 use crate::{Error, Interrupter};
 use execute::watch::{self, Stopped, Watch};
 use execute::{ExecuteError, QueryId};
-use model::pace;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use transact::Transaction;
-use world::clock::{after_ns, monotonic_ns};
+use store::StoreError;
+use transact::{TransactError, Transaction};
+use world::clock::{monotonic_ns, span_ns};
 
 /// A commit of so many bytes or more is listed: it may take some milliseconds.
 const LISTED_BYTES_MIN: u64 = 1 << 20;
@@ -36,12 +37,97 @@ pub(super) struct Commit<'a> {
 }
 
 /// Watches over a commit. Once it has told of an end it always does: what was left out cannot be made up for.
-struct Committing<'a> {
+struct Committing {
     deadline_ns: Option<u64>,
     interrupter: Interrupter,
-    meanwhile: Option<super::Meanwhile>,
-    next_look_ns: AtomicU64,
+    meanwhile: Option<Meanwhile>,
+    /// When it looks after the client next.
+    looks_at_ns: AtomicU64,
+    listed: Option<Arc<Listed>>,
     whole: Option<Arc<Mutex<Whole>>>,
     is_over: AtomicBool,
-    why: &'a Mutex<Option<Error>>,
+}
+
+impl Committing {
+    /// Why the commit must end, if it must.
+    fn why(&self, now_ns: u64) -> Option<Error> {
+        if self.deadline_ns.is_some_and(|deadline_ns| now_ns >= deadline_ns) {
+            return remaining(self.deadline_ns).err();
+        }
+        if now_ns >= self.looks_at_ns.load(Ordering::Relaxed) {
+            self.looks_at_ns.store(now_ns + span_ns(LOOK_EVERY), Ordering::Relaxed);
+            self.meanwhile.iter().for_each(|meanwhile| meanwhile());
+        }
+        if let Some(reason) = self.interrupter.reason() {
+            return Some(ExecuteError::Cancelled(reason.to_string()).into());
+        }
+        if self.listed.as_ref().is_some_and(|listed| listed.is_terminated()) {
+            return Some(terminated());
+        }
+        self.whole.as_ref().and_then(|whole| whole.lock().check().err())
+    }
+}
+
+impl Watch for Committing {
+    fn look(&self, now_ns: u64) -> Result<(), Stopped> {
+        if self.is_over(now_ns) { Err(Stopped::Time) } else { Ok(()) }
+    }
+    fn charge(&self, _: u64) -> Result<(), Stopped> {
+        Ok(())
+    }
+    fn release(&self, _: u64) {}
+    fn is_over(&self, now_ns: u64) -> bool {
+        let is_over = self.is_over.load(Ordering::Relaxed) || self.why(now_ns).is_some();
+        self.is_over.store(is_over, Ordering::Relaxed);
+        is_over
+    }
+}
+
+impl Session {
+    /// Commits a transaction; returns the place of the commit once it is durable.
+    pub(super) fn commit_within(&self, transaction: &Transaction, commit: &Commit<'_>) -> Result<u64, Error> {
+        check_written(transaction, commit.bytes_max)?;
+        let bytes = transaction.value_bytes() + CHANGE_BYTES * transaction.change_count() as u64;
+        let whole = if bytes < LISTED_BYTES_MIN { None } else { Some(self.list_commit(commit, bytes)?) };
+        let watch = Arc::new(Committing {
+            deadline_ns: commit.deadline_ns,
+            interrupter: self.interrupter.clone(),
+            meanwhile: self.meanwhile.clone(),
+            looks_at_ns: AtomicU64::new(0),
+            listed: commit.listed.cloned(),
+            whole,
+            is_over: AtomicBool::new(false),
+        });
+        let outcome = {
+            let _watched = watch::enter(watch.clone());
+            transaction.commit()
+        };
+        outcome.map_err(|error| match error {
+            TransactError::Store(StoreError::Stopped) => {
+                watch.why(monotonic_ns()).unwrap_or_else(|| error.into())
+            }
+            error => error.into(),
+        })
+    }
+
+    /// What stands for a long commit in the lists.
+    fn list_commit(&self, commit: &Commit<'_>, bytes: u64) -> Result<Arc<Mutex<Whole>>, Error> {
+        let limits = (commit.bytes_max.max(bytes), commit.deadline_ns);
+        let mut whole = self.start_part(commit.text, limits, (commit.part_of, commit.listed))?;
+        whole.holds(bytes)?;
+        Ok(Arc::new(Mutex::new(whole)))
+    }
+}
+
+/// Do the values that a transaction has written fit the budget? Its record has a copy of each, whoever shares them now.
+pub(super) fn check_written(transaction: &Transaction, bytes_max: u64) -> Result<(), Error> {
+    let bytes = transaction.value_bytes();
+    if bytes <= bytes_max {
+        return Ok(());
+    }
+    let message = format!(
+        "the values that are written take {bytes} bytes, more than the memory budget of {bytes_max} bytes"
+    );
+    let hint = "write them in several transactions, as CALL { … } IN TRANSACTIONS does, or raise the query's memory budget";
+    Err(Error::new("Neo.TransientError.General.MemoryPoolOutOfMemoryError", message).hint(hint))
 }

@@ -1,6 +1,7 @@
 //! Traversals through a session: alone, tried again where they conflict, or in its transaction.
 
 use super::Session;
+use super::committing::{Commit, check_written};
 use super::gremlin_script::Running;
 use super::transaction::remaining;
 use crate::database;
@@ -93,7 +94,7 @@ impl Session {
                 let answer =
                     self.start_traversal(&asked, transaction.snapshot(), Some(transaction.clone()))?;
                 // what writes has run when it answers
-                if asked.compiled.writes { ended(answer, &transaction) } else { Ok(answer) }
+                if asked.compiled.writes { ended(answer, &transaction, self.bytes_max()) } else { Ok(answer) }
             }
         }
     }
@@ -152,8 +153,18 @@ impl Session {
             let started = self.start_traversal(asked, transaction.snapshot(), Some(transaction.clone()));
             let outcome = started.and_then(|answer| {
                 let objects = to_end(answer)?;
+                check_written(&transaction, self.bytes_max())?;
                 transaction.refresh()?;
-                let place = transaction.commit()?;
+                let place = self.commit_within(
+                    &transaction,
+                    &Commit {
+                        text: &asked.label,
+                        deadline_ns: asked.deadline_ns,
+                        bytes_max: self.bytes_max(),
+                        part_of: None,
+                        listed: None,
+                    },
+                )?;
                 self.database.after_commit();
                 Ok(GremlinAnswer::committed(Answer::ended(objects, transaction.snapshot()), place))
             });
@@ -168,7 +179,7 @@ impl Session {
         transaction: Option<Arc<Transaction>>,
     ) -> Result<GremlinAnswer, Error> {
         let found = Found::default();
-        let bytes_max = self.limits.bytes_max.unwrap_or(self.database.options().query_bytes_max);
+        let bytes_max = self.bytes_max();
         let ended = Arc::new(Ended::new());
         let bounds = Bounds { deadline_ns: asked.deadline_ns, bytes_max, ended: ended.clone() };
         let own_ids = self.database.own_ids().clone();
@@ -192,7 +203,7 @@ impl Session {
             text: &asked.label,
             payer: self.speaker.payer(self.database.accounts()),
             timeout: remaining(asked.deadline_ns)?,
-            bytes_max: self.limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
+            bytes_max: self.bytes_max(),
             part_of: None,
         };
         let options = self.database.execute_options(&running);
@@ -213,8 +224,9 @@ fn to_end(mut answer: GremlinAnswer) -> Result<Objects, Error> {
 }
 
 /// Runs a traversal to its end, within its transaction.
-fn ended(answer: GremlinAnswer, transaction: &Transaction) -> Result<GremlinAnswer, Error> {
+fn ended(answer: GremlinAnswer, transaction: &Transaction, bytes_max: u64) -> Result<GremlinAnswer, Error> {
     let objects = to_end(answer)?;
+    check_written(transaction, bytes_max)?;
     transaction.refresh()?;
     Ok(GremlinAnswer::new(Answer::ended(objects, transaction.snapshot()), None))
 }

@@ -4,6 +4,7 @@ use super::Session;
 use super::request::{Request, check_parameters};
 use super::transaction::remaining;
 use crate::cache::Planned;
+use crate::clients::Listed;
 use crate::database::Running;
 use crate::interrupt::Ticket;
 use crate::result;
@@ -21,7 +22,7 @@ use transact::{Mode, Transaction};
 use world::failpoint;
 
 /// How often whoever waits for a statement that writes looks after its client.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 impl Session {
     pub(super) fn run(
@@ -192,6 +193,7 @@ impl Session {
                 Err(Error::new(code, "the statement writes, but the transaction was begun for reading"))
             }
             (true, Mode::Write) => {
+                self.transaction.iter().for_each(|open| open.allows(request.bytes_max));
                 let written = self.write(request, transaction.clone())?;
                 let snapshot = transaction.snapshot();
                 Ok(written.answer(request, snapshot))
@@ -265,9 +267,12 @@ impl Session {
     }
     /// Lists a query that was started, and lets others interrupt it.
     pub(super) fn ticket(&self, stream: &ResultStream) -> Option<Ticket> {
+        self.ticket_of(stream, self.transaction.as_ref().map(|open| &open.listed))
+    }
+    /// The same for a query of this transaction.
+    pub(super) fn ticket_of(&self, stream: &ResultStream, listed: Option<&Arc<Listed>>) -> Option<Ticket> {
         let query = stream.id()?;
-        let transaction = self.transaction.as_ref().map(|open| open.listed.clone());
-        let listed = Some(transaction.unwrap_or_else(|| self.listed()).runs(query.0));
+        let listed = Some(listed.cloned().unwrap_or_else(|| self.listed()).runs(query.0));
         let mut ticket = self.interrupter.starts(query);
         ticket.listed = listed;
         Some(ticket)

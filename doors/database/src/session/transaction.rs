@@ -1,9 +1,11 @@
 //! The transaction that a session has open: begun, committed, rolled back, broken by a statement that failed.
 
 use super::Session;
+use super::committing::Commit;
 use crate::Error;
 use crate::clients::Listed;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use transact::{Mode, Transaction};
 use world::clock::{after_ns, monotonic_ns};
@@ -25,6 +27,15 @@ pub(super) struct Open {
     pub(super) deadline_ns: Option<u64>,
     /// As it is listed.
     pub(super) listed: Arc<Listed>,
+    /// The largest memory budget of its statements.
+    bytes_max: AtomicU64,
+}
+
+impl Open {
+    /// A statement of it has this budget.
+    pub(super) fn allows(&self, bytes_max: u64) {
+        self.bytes_max.fetch_max(bytes_max, Ordering::Relaxed);
+    }
 }
 
 impl Session {
@@ -63,7 +74,8 @@ impl Session {
         });
         let deadline_ns = timeout.map(deadline_after);
         let listed = self.listed();
-        self.transaction = Some(Open { transaction, mode, broken: false, deadline_ns, listed });
+        let bytes_max = AtomicU64::new(self.bytes_max());
+        self.transaction = Some(Open { transaction, mode, broken: false, deadline_ns, listed, bytes_max });
         Ok(())
     }
     /// Commits the open transaction; returns the place of the commit once it is durable.
@@ -88,8 +100,17 @@ impl Session {
             // What a result has yet to read would be read behind the back of the commit, which validates what was read until now.
             self.interrupter.end_running("its transaction was committed before its rows were read");
         }
-        let outcome = open.transaction.commit();
-        if outcome.as_ref().is_err_and(|error| error.is_retryable()) {
+        let outcome = self.commit_within(
+            &open.transaction,
+            &Commit {
+                text: "COMMIT",
+                deadline_ns: open.deadline_ns,
+                bytes_max: open.bytes_max.load(Ordering::Relaxed),
+                part_of: None,
+                listed: Some(&open.listed),
+            },
+        );
+        if outcome.as_ref().is_err_and(|error| error.retryable) {
             self.refused = Some((open.transaction, deadline_after(RETRIED_WITHIN)));
         } else if open.transaction.is_contended() {
             self.refused = Some((open.transaction, deadline_after(CONTENDED_WITHIN)));
@@ -109,8 +130,11 @@ impl Session {
             return Ok(());
         }
         self.break_transaction();
-        let code = "Neo.ClientError.Transaction.Terminated";
-        Err(Error::new(code, "the transaction was ended by TERMINATE TRANSACTION").hint("roll it back"))
+        Err(terminated())
+    }
+    /// Bytes that a statement may hold, and a transaction may write, unless it has limits of its own.
+    pub(super) fn bytes_max(&self) -> u64 {
+        self.limits.bytes_max.unwrap_or(self.database.options().query_bytes_max)
     }
     /// Begins a transaction; if it does again what was refused, it is not refused for ever.
     pub(super) fn begin_after(&self, mode: Mode, refused: Option<Arc<Transaction>>) -> Transaction {
@@ -137,6 +161,12 @@ impl Session {
             .take()
             .ok_or_else(|| Error::new(code, "no transaction is open").hint("begin one first"))
     }
+}
+
+/// Somebody has ended the transaction.
+pub(super) fn terminated() -> Error {
+    let code = "Neo.ClientError.Transaction.Terminated";
+    Error::new(code, "the transaction was ended by TERMINATE TRANSACTION").hint("roll it back")
 }
 
 pub(super) fn deadline_after(timeout: Duration) -> u64 {

@@ -4,9 +4,11 @@
 use super::Session;
 use super::transaction::remaining;
 use crate::Error;
+use crate::clients::Listed;
 use crate::database::Running;
 use crate::interrupt::Ticket;
 use execute::{Access, Execution, QueryId, ResultStream};
+use std::sync::Arc;
 
 /// Stands for the statement in the lists, until it is dropped.
 pub(super) struct Whole {
@@ -49,16 +51,21 @@ impl Session {
         bytes_max: u64,
         deadline_ns: Option<u64>,
     ) -> Result<Whole, Error> {
-        let running = Running {
-            text,
-            payer: self.speaker.payer(self.database.accounts()),
-            timeout: remaining(deadline_ns)?,
-            bytes_max,
-            part_of: None,
-        };
+        self.start_part(text, (bytes_max, deadline_ns), (None, None))
+    }
+
+    /// As [`Session::start_whole`], for a part of a statement, which that ends, or of a transaction that is listed.
+    pub(super) fn start_part(
+        &self,
+        text: &str,
+        (bytes_max, deadline_ns): (u64, Option<u64>),
+        (part_of, listed): (Option<QueryId>, Option<&Arc<Listed>>),
+    ) -> Result<Whole, Error> {
+        let payer = self.speaker.payer(self.database.accounts());
+        let running = Running { text, payer, timeout: remaining(deadline_ns)?, bytes_max, part_of };
         let (options, access) = (self.database.execute_options(&running), Access::Read(self.view()));
         let mut stream = Execution::start_whole(self.database.runtime(), access, options)?;
-        let ticket = self.ticket(&stream);
+        let ticket = if part_of.is_none() { self.ticket_of(&stream, listed) } else { None };
         self.next_of(&mut stream)?;
         Ok(Whole { stream, _ticket: ticket, held: 0, ended: None })
     }

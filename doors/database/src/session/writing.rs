@@ -1,6 +1,7 @@
 //! Statements that write: run to their end before they answer, and on their own committed before, tried again where they conflict.
 
 use super::Session;
+use super::committing::{Commit, check_written};
 use super::request::Request;
 use crate::{Error, QueryResult, Summary};
 use execute::profiling::Profiling;
@@ -59,7 +60,14 @@ impl Session {
                 }
             });
             let outcome = outcome.and_then(|written| {
-                let (place, snapshot) = (transaction.commit()?, transaction.snapshot());
+                let commit = Commit {
+                    text: request.text,
+                    deadline_ns: request.deadline_ns,
+                    bytes_max: request.bytes_max,
+                    part_of: request.part_of,
+                    listed: None,
+                };
+                let (place, snapshot) = (self.commit_within(&transaction, &commit)?, transaction.snapshot());
                 self.database.after_commit();
                 let mut result = written.answer(request, snapshot);
                 result.set_place(place);
@@ -106,17 +114,7 @@ impl Session {
             execute::record_shown(&batch, transaction.reads());
             batches.push(batch);
         }
-        if transaction.value_bytes() > request.bytes_max {
-            let message = format!(
-                "the values that are written take {} bytes, more than the query's memory budget of {} bytes",
-                transaction.value_bytes(),
-                request.bytes_max
-            );
-            let hint = "write them in several transactions, as CALL { … } IN TRANSACTIONS does, or raise the query's memory budget";
-            return Err(
-                Error::new("Neo.TransientError.General.MemoryPoolOutOfMemoryError", message).hint(hint)
-            );
-        }
+        check_written(transaction, request.bytes_max)?;
         let profile = Profiling::wanted(request.plan, &transaction.snapshot())
             .map(|profiling| profiling.describe(&stream.profile()));
         Ok(Written { columns: stream.columns().clone(), batches, counters: stream.counters(), profile })
