@@ -332,7 +332,8 @@ fn listings_are_paged_and_tools_find_their_procedures() {
         rows(&mut session, text);
     }
     assert_eq!(rows(&mut session, "UNWIND [1, 2] AS x CALL db.awaitIndexes(1) RETURN x").len(), 2);
-    code(&mut session, "CALL db.awaitIndex('nothing')");
+    let missing = code(&mut session, "CALL db.awaitIndex('nothing')");
+    assert_eq!(missing, "Neo.ClientError.Procedure.ProcedureCallFailed");
     code(&mut session, "CALL db.awaitIndexes(1, 2)");
 }
 

@@ -332,3 +332,29 @@ fn a_type_of_edges_that_nobody_has_is_looked_for_as_any_other() {
         assert_eq!(ask(&mut two, "g.V(1).outE('knows').count()"), ["1l"], "{known}");
     }
 }
+
+#[test]
+fn types_that_values_do_not_have_are_shown_as_texts() {
+    let database = Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap();
+    let mut session = database.session();
+    let mut shown = |text: &str| {
+        let mut rows = session.gremlin_text(text, &Params::new(), &GremlinOptions::default()).unwrap();
+        let mut all = Vec::new();
+        while let Some(some) = rows.next_objects().unwrap() {
+            all.extend(some.into_iter().map(|(one, _)| format!("{one:?}")));
+        }
+        all.join(" ")
+    };
+    let uuid = "5e2b43f0-5a2c-4bd8-8d3e-3f1f8e1b2c7d";
+    let values = format!("UUID('{uuid}'), 1.5m, 12345678901234567890n");
+    let found = shown(&format!("g.inject({values})"));
+    let made = shown(&format!(
+        "g.addV('A').property('u', UUID('{uuid}')).property('d', 1.5m).property('v', 12345678901234567890n)"
+    ));
+    let kept = shown("g.V().values('u', 'd', 'v')");
+    let whole = shown("g.V().elementMap()");
+    for told in [found, made, kept, whole] {
+        let all = [uuid, "\"1.5\"", "\"12345678901234567890\""];
+        assert!(all.iter().all(|one| told.contains(one)) && !told.contains(" kind"), "{told}");
+    }
+}

@@ -211,7 +211,6 @@ impl From<ProcedureError> for ExecuteError {
     fn from(error: ProcedureError) -> ExecuteError {
         match error {
             ProcedureError::Call(what) => ExecuteError::ProcedureCall(what),
-            ProcedureError::External(what) => ExecuteError::External(what),
             ProcedureError::Store(error) => ExecuteError::Store(error),
             ProcedureError::Internal(what) => ExecuteError::Plan(what),
         }

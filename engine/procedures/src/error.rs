@@ -6,10 +6,8 @@ use store::StoreError;
 /// A procedure ended before its rows did.
 #[derive(Debug)]
 pub enum ProcedureError {
-    /// It was called wrongly.
+    /// It was called wrongly, or what it is called with is not there.
     Call(String),
-    /// Something that it names is not there.
-    External(String),
     /// The graph could not be read.
     Store(StoreError),
     /// A fault of the engine.
@@ -19,9 +17,7 @@ pub enum ProcedureError {
 impl fmt::Display for ProcedureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ProcedureError::Call(what) | ProcedureError::External(what) | ProcedureError::Internal(what) => {
-                f.write_str(what)
-            }
+            ProcedureError::Call(what) | ProcedureError::Internal(what) => f.write_str(what),
             ProcedureError::Store(error) => error.fmt(f),
         }
     }

@@ -129,7 +129,7 @@ fn done(_: &Snapshot, _: &[Value]) -> Rows {
 fn await_index(snapshot: &Snapshot, arguments: &[Value]) -> Rows {
     match arguments.first().and_then(Value::as_str) {
         Some(name) if snapshot.catalog().index_named(name).is_none() => {
-            Err(ProcedureError::External(format!("there is no index `{name}`; SHOW INDEXES lists them")))
+            Err(ProcedureError::Call(format!("there is no index `{name}`; SHOW INDEXES lists them")))
         }
         _ => done(snapshot, arguments),
     }

@@ -5,6 +5,7 @@ use super::gremlin_script::Script;
 use crate::entity::{Hydrated, hydrate};
 use crate::gremlin::{Ended, GremlinOptions};
 use crate::{Error, Params};
+use gremlin::object::uuid_text;
 use gremlin::{Bindings, Object, Request};
 use model::Value;
 use std::sync::Arc;
@@ -106,7 +107,31 @@ impl GremlinRows {
 
 /// A value that needs nothing looked up.
 fn plain(object: &Object) -> Hydrated {
-    Hydrated::Plain(kept::to_value(object).unwrap_or_else(|| Value::string(object.to_string())))
+    Hydrated::Plain(value_of(object))
+}
+
+/// A value that says what the object is. Types that values do not have are texts: to keep them the graph marks them, which is nothing for readers.
+fn value_of(object: &Object) -> Value {
+    match object {
+        Object::Uuid(uuid) => Value::string(uuid_text(**uuid)),
+        Object::BigInt(number) => Value::string(number.to_string()),
+        Object::BigDecimal(_) => Value::string(object.to_string().trim_end_matches(['m', 'M'])),
+        Object::Char(letter) => Value::string(letter.to_string()),
+        other => kept::to_value(other).unwrap_or_else(|| Value::string(other.to_string())),
+    }
+}
+
+/// The same for what is about a vertex or an edge.
+fn readable(mut hydrated: Hydrated) -> Hydrated {
+    let properties = match &mut hydrated {
+        Hydrated::Node(node) => &mut node.properties,
+        Hydrated::Relationship(relationship) => &mut relationship.properties,
+        _ => return hydrated,
+    };
+    for (_, value) in properties.iter_mut().filter(|(_, value)| matches!(value, Value::Map(_))) {
+        *value = value_of(&kept::to_object(value));
+    }
+    hydrated
 }
 
 /// An object with all about the vertices and edges in it.
@@ -119,8 +144,8 @@ fn shown(object: &Object, view: &Snapshot) -> Result<Hydrated, Error> {
         Ok(Hydrated::Map(pairs.iter().map(pair).collect::<Result<_, Error>>()?))
     };
     Ok(match object {
-        Object::Vertex(vertex) => hydrate(&Value::Vertex(*vertex), view)?,
-        Object::Edge(edge) => hydrate(&Value::Edge(edge.clone()), view)?,
+        Object::Vertex(vertex) => readable(hydrate(&Value::Vertex(*vertex), view)?),
+        Object::Edge(edge) => readable(hydrate(&Value::Edge(edge.clone()), view)?),
         Object::VertexProperty(property) => property_of(&property.key, &property.value, view)?,
         Object::Property(property) => property_of(&property.key, &property.value, view)?,
         Object::List(all) | Object::Set(all) => list(all)?,
