@@ -1,6 +1,6 @@
 //! A commit of many values is listed, and ended by KILL, TERMINATE, its timeout, its client and its tenant, until its record is on its way into
 //! the log; nothing of it is there then, and the next one finds the database whole.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::time::{Duration, Instant};
 use tanglewood_database::{Database, Error, Limits, MEMORY, Mode, Options, Session, Value, params};

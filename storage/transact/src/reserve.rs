@@ -173,7 +173,6 @@ fn meets(reads: &Reads, footprint: &Footprint) -> bool {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::reads::Key;
     use model::VertexId;

@@ -37,7 +37,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
     ];
     let encode = |changes: &Vec<Change>| {
         let mut bytes = Vec::new();
-        Change::encode_all(changes, &mut bytes);
+        Change::encode_all(changes, &mut bytes, usize::MAX).expect("nothing ends it");
         bytes
     };
     lists.iter().map(encode).collect()
