@@ -9,6 +9,7 @@
 mod backup;
 mod committing;
 mod datalog;
+mod deadline;
 mod gremlin;
 pub(crate) mod gremlin_script;
 pub(crate) mod gremlin_text;

@@ -3,8 +3,7 @@
 //!
 //! A long one stands in the lists as a query, which holds the bytes that its record takes. A short one is over before anybody could end it.
 
-use super::statement::LOOK_EVERY;
-use super::transaction::{remaining, terminated};
+use super::deadline::{LOOK_EVERY, deadline_after, remaining, terminated};
 use super::whole::Whole;
 use super::{Meanwhile, Session};
 use crate::clients::Listed;
@@ -14,15 +13,24 @@ use execute::{ExecuteError, QueryId};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 use store::StoreError;
-use transact::{TransactError, Transaction};
+use transact::{Mode, TransactError, Transaction};
 use world::clock::{monotonic_ns, span_ns};
+use world::failpoint;
 
 /// A commit of so many bytes or more is listed: it may take some milliseconds.
 const LISTED_BYTES_MIN: u64 = 1 << 20;
 
 /// Bytes that a change takes in its record, beside its values.
 const CHANGE_BYTES: u64 = 32;
+
+/// Who begins a transaction in the session in which one was refused so shortly before does the same again: drivers do, for functions that
+/// they are given. It is let through in the end.
+const RETRIED_WITHIN: Duration = Duration::from_secs(30);
+
+/// Who commits while others have to wait for it is followed by such a transaction so soon.
+const CONTENDED_WITHIN: Duration = Duration::from_secs(5);
 
 /// What is committed, and within which limits.
 pub(super) struct Commit<'a> {
@@ -84,6 +92,47 @@ impl Watch for Committing {
 }
 
 impl Session {
+    /// Commits the open transaction; returns the place of the commit once it is durable.
+    pub fn commit(&mut self) -> Result<u64, Error> {
+        self.within_net(Session::commit_open)
+    }
+    fn commit_open(&mut self) -> Result<u64, Error> {
+        failpoint::visit("commit of a session");
+        let terminated = self.check_terminated();
+        let open = self.take_open()?;
+        if let Err(error) = terminated.and_then(|()| self.check_credential()) {
+            open.transaction.rollback();
+            return Err(error);
+        }
+        if open.broken {
+            open.transaction.rollback();
+            let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
+            return Err(Error::new(code, "a statement of the transaction failed; it was rolled back"));
+        }
+        remaining(open.deadline_ns)?;
+        if open.mode == Mode::Write {
+            // What a result has yet to read would be read behind the back of the commit, which validates what was read until now.
+            self.interrupter.end_running("its transaction was committed before its rows were read");
+        }
+        let outcome = self.commit_within(
+            &open.transaction,
+            &Commit {
+                text: "COMMIT",
+                deadline_ns: open.deadline_ns,
+                bytes_max: open.bytes_max.load(Ordering::Relaxed),
+                part_of: None,
+                listed: Some(&open.listed),
+            },
+        );
+        if outcome.as_ref().is_err_and(|error| error.retryable) {
+            self.refused = Some((open.transaction, deadline_after(RETRIED_WITHIN)));
+        } else if open.transaction.is_contended() {
+            self.refused = Some((open.transaction, deadline_after(CONTENDED_WITHIN)));
+        }
+        let place = outcome?;
+        self.database.after_commit();
+        Ok(place)
+    }
     /// Commits a transaction; returns the place of the commit once it is durable.
     pub(super) fn commit_within(&self, transaction: &Transaction, commit: &Commit<'_>) -> Result<u64, Error> {
         check_written(transaction, commit.bytes_max)?;

@@ -1,7 +1,7 @@
 //! Datalog through a session: a program is answered over a snapshot, as a job on the executors where it is not small; only what its
 //! question needs of the graph is read.
 
-use super::transaction::remaining;
+use super::deadline::remaining;
 use super::{Limits, Session};
 use crate::database::Running;
 use crate::datalog::{Wrapped, compile, statement};

@@ -2,8 +2,8 @@
 
 use super::Session;
 use super::committing::{Commit, check_written};
+use super::deadline::remaining;
 use super::gremlin_script::Running;
-use super::transaction::remaining;
 use crate::database;
 use crate::gremlin::{GremlinAnswer, GremlinOptions};
 use crate::interrupt::Ticket;

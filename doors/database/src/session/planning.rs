@@ -5,7 +5,7 @@
 //! ([`model::pace`]).
 
 use super::Session;
-use super::transaction::remaining;
+use super::deadline::remaining;
 use crate::cache::Planned;
 use crate::database::{Running, planned};
 use crate::{Error, Interrupter, Limits, job};

@@ -4,7 +4,7 @@
 //! like a query. Then the command itself is committed on the thread that asks; it looks only at what was committed meanwhile.
 
 use super::Session;
-use super::transaction::remaining;
+use super::deadline::remaining;
 use crate::cache::Planned;
 use crate::database::Running;
 use crate::{Error, Limits, QueryResult, SchemaCounters, Summary, job};

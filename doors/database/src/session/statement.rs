@@ -1,8 +1,8 @@
 //! From a text to its answer: planned, held against what the session may do, and run as its kind asks.
 
 use super::Session;
+use super::deadline::{LOOK_EVERY, remaining};
 use super::request::{Request, check_parameters};
-use super::transaction::remaining;
 use crate::cache::Planned;
 use crate::clients::Listed;
 use crate::database::Running;
@@ -20,9 +20,6 @@ use std::time::Duration;
 use store::Snapshot;
 use transact::{Mode, Transaction};
 use world::failpoint;
-
-/// How often whoever waits for a statement that writes looks after its client.
-pub(super) const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 impl Session {
     pub(super) fn run(

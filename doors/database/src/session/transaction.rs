@@ -1,22 +1,15 @@
-//! The transaction that a session has open: begun, committed, rolled back, broken by a statement that failed.
+//! The transaction that a session has open: begun, rolled back, broken by a statement that failed.
 
 use super::Session;
-use super::committing::Commit;
+use super::deadline::{deadline_after, terminated};
 use crate::Error;
 use crate::clients::Listed;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use transact::{Mode, Transaction};
-use world::clock::{after_ns, monotonic_ns};
+use world::clock::monotonic_ns;
 use world::failpoint;
-
-/// Who begins a transaction in the session in which one was refused so shortly before does the same again: drivers do, for functions that
-/// they are given. It is let through in the end.
-const RETRIED_WITHIN: Duration = Duration::from_secs(30);
-
-/// Who commits while others have to wait for it is followed by such a transaction so soon.
-const CONTENDED_WITHIN: Duration = Duration::from_secs(5);
 
 /// An open transaction.
 pub(super) struct Open {
@@ -28,7 +21,7 @@ pub(super) struct Open {
     /// As it is listed.
     pub(super) listed: Arc<Listed>,
     /// The largest memory budget of its statements.
-    bytes_max: AtomicU64,
+    pub(super) bytes_max: AtomicU64,
 }
 
 impl Open {
@@ -78,47 +71,6 @@ impl Session {
         self.transaction = Some(Open { transaction, mode, broken: false, deadline_ns, listed, bytes_max });
         Ok(())
     }
-    /// Commits the open transaction; returns the place of the commit once it is durable.
-    pub fn commit(&mut self) -> Result<u64, Error> {
-        self.within_net(Session::commit_open)
-    }
-    fn commit_open(&mut self) -> Result<u64, Error> {
-        failpoint::visit("commit of a session");
-        let terminated = self.check_terminated();
-        let open = self.take_open()?;
-        if let Err(error) = terminated.and_then(|()| self.check_credential()) {
-            open.transaction.rollback();
-            return Err(error);
-        }
-        if open.broken {
-            open.transaction.rollback();
-            let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
-            return Err(Error::new(code, "a statement of the transaction failed; it was rolled back"));
-        }
-        remaining(open.deadline_ns)?;
-        if open.mode == Mode::Write {
-            // What a result has yet to read would be read behind the back of the commit, which validates what was read until now.
-            self.interrupter.end_running("its transaction was committed before its rows were read");
-        }
-        let outcome = self.commit_within(
-            &open.transaction,
-            &Commit {
-                text: "COMMIT",
-                deadline_ns: open.deadline_ns,
-                bytes_max: open.bytes_max.load(Ordering::Relaxed),
-                part_of: None,
-                listed: Some(&open.listed),
-            },
-        );
-        if outcome.as_ref().is_err_and(|error| error.retryable) {
-            self.refused = Some((open.transaction, deadline_after(RETRIED_WITHIN)));
-        } else if open.transaction.is_contended() {
-            self.refused = Some((open.transaction, deadline_after(CONTENDED_WITHIN)));
-        }
-        let place = outcome?;
-        self.database.after_commit();
-        Ok(place)
-    }
     /// Lists what begins now.
     pub(super) fn listed(&self) -> Arc<Listed> {
         let (client, user) = (self.client.clone(), self.speaker.user.clone());
@@ -155,32 +107,10 @@ impl Session {
         self.take_open()?.transaction.rollback();
         Ok(())
     }
-    fn take_open(&mut self) -> Result<Open, Error> {
+    pub(super) fn take_open(&mut self) -> Result<Open, Error> {
         let code = "Neo.ClientError.Transaction.TransactionNotFound";
         self.transaction
             .take()
             .ok_or_else(|| Error::new(code, "no transaction is open").hint("begin one first"))
-    }
-}
-
-/// Somebody has ended the transaction.
-pub(super) fn terminated() -> Error {
-    let code = "Neo.ClientError.Transaction.Terminated";
-    Error::new(code, "the transaction was ended by TERMINATE TRANSACTION").hint("roll it back")
-}
-
-pub(super) fn deadline_after(timeout: Duration) -> u64 {
-    after_ns(timeout)
-}
-
-/// Time left until the deadline, if there is one.
-pub(super) fn remaining(deadline_ns: Option<u64>) -> Result<Option<Duration>, Error> {
-    let Some(deadline_ns) = deadline_ns else { return Ok(None) };
-    match deadline_ns.checked_sub(monotonic_ns()) {
-        Some(left_ns) if left_ns > 0 => Ok(Some(Duration::from_nanos(left_ns))),
-        _ => {
-            let code = "Neo.ClientError.Transaction.TransactionTimedOut";
-            Err(Error::new(code, "the transaction took longer than it was allowed to"))
-        }
     }
 }

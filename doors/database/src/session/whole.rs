@@ -2,7 +2,7 @@
 //! waits. Who ends that ends the statement, which looks after it between its steps.
 
 use super::Session;
-use super::transaction::remaining;
+use super::deadline::remaining;
 use crate::Error;
 use crate::clients::Listed;
 use crate::database::Running;
