@@ -7,6 +7,7 @@ mod csv;
 mod rows;
 pub mod table;
 mod vertical;
+mod writer;
 
 use crate::Style;
 use crate::talk::StatementAnswer;
@@ -18,6 +19,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
+use writer::RowWriter;
 
 /// How rows are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,17 +98,6 @@ impl fmt::Display for PrintError {
 }
 
 impl std::error::Error for PrintError {}
-
-/// Writes rows in one format.
-pub(crate) trait RowWriter {
-    fn begin(&mut self, out: &mut dyn Write) -> io::Result<()>;
-    fn row(&mut self, row: &[Hydrated], out: &mut dyn Write) -> io::Result<()>;
-    /// The next row may be long in coming: what is held back is written.
-    fn pause(&mut self, _out: &mut dyn Write) -> io::Result<()> {
-        Ok(())
-    }
-    fn end(&mut self, out: &mut dyn Write) -> io::Result<()>;
-}
 
 /// Writes a result to its end. Statements without columns write nothing but, in a table, what they changed.
 ///
@@ -278,28 +269,4 @@ fn print_footer(rows: Option<u64>, summary: &Summary, look: &Look, out: &mut dyn
     let time = look.timing.then(|| time_text(summary.elapsed));
     let line: Vec<String> = [said].into_iter().chain(time).collect();
     writeln!(out, "{}", look.style.paint(Ink::Quiet, &line.join(" · ")))
-}
-
-/// Is null shown apart from the text `null`?
-pub(crate) fn is_null(value: &Hydrated) -> bool {
-    matches!(value, Hydrated::Plain(database::Value::Null))
-}
-
-/// What a cell of a table shows, on one line.
-pub(crate) fn one_line(value: &Hydrated) -> String {
-    let text = text::cell_text(value);
-    if !text.contains(char::is_control) {
-        return text;
-    }
-    let mut out = String::with_capacity(text.len() + 8);
-    for letter in text.chars() {
-        match letter {
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            control if control.is_control() => out.extend(control.escape_default()),
-            letter => out.push(letter),
-        }
-    }
-    out
 }

@@ -8,33 +8,16 @@ mod conversation;
 mod files;
 mod history;
 mod interactive;
+mod options;
 mod piped;
 mod schema;
 
+pub use options::{Piece, ShellOptions};
+
+use crate::Style;
 use crate::talk::Talk;
-use crate::{Format, Style};
 use conversation::Conversation;
 use std::io::IsTerminal;
-
-/// One statement of a longer text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
-    /// The statement without its semicolon.
-    pub text: String,
-    /// Where it begins in the longer text, in bytes.
-    pub start: usize,
-    /// Did a semicolon end it?
-    pub terminated: bool,
-}
-
-/// What the shell is told by whoever starts it.
-#[derive(Clone, Copy)]
-pub struct ShellOptions {
-    /// Cuts a text into statements: the grammar's own way, which this room does not know.
-    pub split: fn(&str) -> Vec<Piece>,
-    /// Format of results, until `:format` changes it.
-    pub format: Format,
-}
 
 /// Talks until the input ends; false if a statement from a pipe failed.
 ///

@@ -3,8 +3,8 @@
 //! Both doors stand in one. What is said with a client is the door's affair: it is given a [`Guest`], whose place is free again when the
 //! guest is dropped, however that comes.
 
-use super::ServeError;
 use super::crowd::{Crowd, Origin, Share};
+use super::error::ServeError;
 use crate::users::Gate;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;

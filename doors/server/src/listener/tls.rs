@@ -1,6 +1,6 @@
 //! TLS: bytes wrapped and unwrapped, without a socket. The handshake happens along the way: what it wants to say is put out like the rest.
 
-use super::ServeError;
+use super::error::ServeError;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};

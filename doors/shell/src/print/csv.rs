@@ -1,6 +1,6 @@
 //! CSV: a header, commas, quotes as RFC 4180 says. Null is an empty field, empty text is `""`; lists, maps and entities are JSON.
 
-use super::RowWriter;
+use super::writer::RowWriter;
 use crate::json::write_json;
 use crate::text::cell_text;
 use database::Value;

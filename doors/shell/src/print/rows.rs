@@ -1,6 +1,6 @@
 //! JSON: rows as one array of objects, or as one object a line.
 
-use super::RowWriter;
+use super::writer::RowWriter;
 use crate::json::write_row;
 use database::entity::Hydrated;
 use std::io::{self, Write};

@@ -5,7 +5,7 @@
 //! arrives. Without a terminal nothing is cut.
 
 use super::vertical::VerticalWriter;
-use super::{RowWriter, is_null, one_line};
+use super::writer::{RowWriter, is_null, one_line};
 use crate::{Ink, Style};
 use database::Value;
 use database::entity::Hydrated;

@@ -2,7 +2,7 @@
 //!
 //! Nothing is cut: at a terminal, what is longer than a line goes on in the next one, below where it began.
 
-use super::{RowWriter, is_null, one_line};
+use super::writer::{RowWriter, is_null, one_line};
 use crate::{Ink, Style};
 use database::entity::Hydrated;
 use std::io::{self, Write};

@@ -1,6 +1,6 @@
 //! What is kept between two inputs: session, parameters, format; and how one statement is run and shown.
 
-use super::{Piece, ShellOptions};
+use super::options::{Piece, ShellOptions};
 use crate::pager::{self, Paged};
 use crate::print::INTERRUPTED;
 use crate::talk::Talk;

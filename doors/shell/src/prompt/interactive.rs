@@ -2,7 +2,8 @@
 
 use super::complete::Vocabulary;
 use super::conversation::{Conversation, Outcome};
-use super::{ShellOptions, history};
+use super::history;
+use super::options::ShellOptions;
 use crate::highlight::highlight;
 use crate::{Ink, Style};
 use rustyline::completion::Completer;
