@@ -1,5 +1,5 @@
-//! What statements cost, counted: for each node of a plan the rows that come in and go out, its batches, the most bytes it held, and what it
-//! tells of itself; before that the plan with its estimates, and behind it the answer.
+//! What statements cost, counted: for each node of a plan the rows that come in and go out, its batches, the most bytes it held (to the next power of two), and what it
+//! tells of itself; before that the plan with its estimates, and behind it what the transaction knows to have been read, and the answer.
 //!
 //! `ledger.txt` has the statements, each with its account, on one executor and a graph with hubs, parallel edges, loops and gaps. An operator that
 //! takes another way, makes more than is wanted, holds more or counts it wrongly changes its account, though the answer stays. Each
@@ -74,10 +74,13 @@ fn run(
     for (number, node) in stream.profile().iter().enumerate().filter(|(_, node)| !node.operators.is_empty()) {
         let names = node.operators.join(" + ");
         let counted = format!("{} in, {} out, {} batches", node.rows_in, node.rows_out, node.batches);
-        write!(account, "  {number} {names}: {counted}, {} bytes", node.bytes_peak).unwrap();
+        // To the next power of two: what a struct takes may change, what an operator holds may not.
+        let bytes = if node.bytes_peak == 0 { 0 } else { node.bytes_peak.next_power_of_two() };
+        write!(account, "  {number} {names}: {counted}, {bytes} bytes").unwrap();
         let told = if node.told.is_empty() { String::new() } else { format!(", {}", node.told) };
         writeln!(account, "{told}").unwrap();
     }
+    writeln!(account, "  {} reads", transaction.reads().len()).unwrap();
     let counters = format!("{:?}", stream.counters());
     if commits {
         transaction.commit().unwrap();
