@@ -5,7 +5,8 @@
 
 use crate::export::{self, SCHEMA_FILE};
 use crate::source::{self, InputFile};
-use crate::{ImportError, ImportOptions, stage};
+use crate::staged::IdNames;
+use crate::{ImportError, ImportOptions, columnar, json_rows, stage};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
@@ -26,11 +27,13 @@ pub(crate) struct Inputs {
     /// Which of them lie at each path that a mapping names.
     pub by_path: BTreeMap<PathBuf, Vec<usize>>,
     unpacked: Vec<TemporaryFolder>,
+    /// Columns that hold ids, as a mapping says.
+    ids: IdNames,
 }
 
 /// Everything that is to be read.
 pub(crate) fn inputs(options: &ImportOptions) -> Result<Inputs, ImportError> {
-    let mut inputs = Inputs::default();
+    let mut inputs = Inputs { ids: options.mapping.ids(), ..Inputs::default() };
     if options.mapping.is_empty() {
         inputs.add(&options.from)?;
     }
@@ -75,12 +78,18 @@ impl Inputs {
     /// Puts tables in place of files that are none, from the file `first` on: those before are known already.
     fn stage(&mut self, first: usize) -> Result<(), ImportError> {
         for file in self.files.split_off(first) {
-            if !stage::is_graph_of_lines(&file)? {
+            let made = if stage::is_graph_of_lines(&file)? {
+                |file: &InputFile, folder: &Path, _: &IdNames| stage::tables(file, folder)
+            } else if columnar::is_columnar(&file)? {
+                |file: &InputFile, folder: &Path, ids: &IdNames| Ok(vec![columnar::rows(file, folder, ids)?])
+            } else if json_rows::is_json(&file)? {
+                |file: &InputFile, folder: &Path, ids: &IdNames| Ok(vec![json_rows::rows(file, folder, ids)?])
+            } else {
                 self.files.push(file);
                 continue;
-            }
+            };
             let folder = TemporaryFolder::new("import")?;
-            self.files.extend(stage::tables(&file, folder.path())?);
+            self.files.extend(made(&file, folder.path(), &self.ids)?);
             self.unpacked.push(folder);
         }
         Ok(())

@@ -112,9 +112,10 @@ fn look(files: &[InputFile], options: &ImportOptions) -> Result<Vec<Looked>, Imp
         let Ok(shape) = Shape::of(input, &MappedFile::default(), options.delimiter) else { continue };
         let head = source::head(input)?;
         let name = input.name().to_ascii_lowercase();
-        let is_named = [".csv", ".tsv"].iter().any(|ending| name.ends_with(ending));
+        let is_staged = input.staged.is_some();
+        let is_named = is_staged || [".csv", ".tsv"].iter().any(|ending| name.ends_with(ending));
         let is_column = |name: &String| !name.is_empty() && cell::float(name.as_bytes()).is_none();
-        let is_header = shape.names.iter().all(is_column) && !head.contains(&0);
+        let is_header = is_staged || shape.names.iter().all(is_column) && !head.contains(&0);
         if is_header && (is_named || shape.names.len() > 1 && is_regular(&head, &shape)) {
             let stem = without_part_numbers(input.stem()).to_lowercase();
             looked.push(Looked { file, shape, stem });
@@ -144,6 +145,9 @@ pub(crate) fn is_csv(files: &[InputFile], options: &ImportOptions) -> Result<boo
     let looked = look(files, options)?;
     for looked in &looked {
         let head = source::head(&files[looked.file])?;
+        if files[looked.file].staged.is_some() {
+            return Ok(true);
+        }
         let is_list = crate::edge_list::is_edge_list(&head, options.delimiter);
         let has_id = looked.id().is_some() && looked.ends().is_none();
         if has_id || (!is_list && (looked.ends().is_some() || looked.foreign().is_some())) {

@@ -84,6 +84,9 @@ fn find_out(files: &[InputFile], options: &ImportOptions) -> Result<Layout, Impo
     }
     // A file that cannot be read is met again by whoever reads it.
     let has_header = |file: &InputFile| {
+        if file.staged.is_some() {
+            return false;
+        }
         let line = headers::first_record(file).ok().flatten();
         line.is_some_and(|line| headers::is_header(&line, options.delimiter))
     };

@@ -18,7 +18,7 @@
 
 use crate::ImportError;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Bytes that a file with a mapping may have.
@@ -134,6 +134,13 @@ impl Mapping {
     /// Does it say nothing?
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty() && self.edges.is_empty()
+    }
+    /// Names of all columns that hold ids.
+    pub(crate) fn ids(&self) -> BTreeSet<String> {
+        let of_nodes = self.nodes.iter().filter_map(|nodes| nodes.id.clone());
+        let of_edges =
+            self.edges.iter().flat_map(|edges| [edges.from.column.clone(), edges.to.column.clone()]);
+        of_nodes.chain(of_edges).collect()
     }
     /// The files, each once, in the order in which they are named.
     pub(crate) fn files(&self) -> Vec<&Path> {

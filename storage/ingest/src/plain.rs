@@ -8,14 +8,18 @@ use crate::reject::Rejects;
 use crate::sniff::{Seen, Shape, is_comment};
 use crate::source::InputFile;
 use crate::split::{Records, split};
-use crate::table::{EdgeTable, Role, Rows, SpaceNo, Table, Tables, VertexTable};
+use crate::staged::{ORIGIN, StagedColumn};
+use crate::table::{EdgeTable, IdKind, Role, Rows, SpaceNo, Table, Tables, VertexTable};
 use crate::understood::{Understood, UnderstoodColumn};
 use crate::work::{Job, Work};
 use crate::{ImportError, ImportOptions};
 use model::KeyId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use store::Names;
+
+/// Columns that a message names.
+const COLUMNS_SHOWN_MAX: usize = 30;
 
 /// A file and what a mapping says of it.
 pub(crate) struct Mapped<'m> {
@@ -104,14 +108,19 @@ fn check_columns(file: &InputFile, shape: &Shape, rows: MappedRows<'_>) -> Resul
             let path = file.shown.clone();
             let near = shape.names.iter().find(|column| column.eq_ignore_ascii_case(name));
             let near = near.map_or(String::new(), |near| format!("; do you mean `{near}`?"));
-            let what = format!(
-                "there is no column `{name}` among {}{near}",
-                shape.names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-            );
+            let what = format!("there is no column `{name}` among {}{near}", names_shown(&shape.names));
             return Err(ImportError::Columns { path, what });
         }
     }
     Ok(())
+}
+
+/// The names of columns, the first of many.
+fn names_shown(names: &[String]) -> String {
+    let own = names.iter().filter(|name| *name != ORIGIN);
+    let shown: Vec<String> = own.take(COLUMNS_SHOWN_MAX).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() > COLUMNS_SHOWN_MAX + 1 { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
 }
 
 /// What the columns of each file hold.
@@ -128,10 +137,13 @@ fn survey(
         format: shape.format,
         skip: shape.skip(),
     };
-    let jobs: Vec<Job> = mapped.iter().zip(shapes).map(job).collect();
+    let is_told = |one: &Mapped<'_>| files[one.file].staged.is_some();
+    let looked: Vec<(&Mapped<'_>, &Shape)> =
+        mapped.iter().zip(shapes).filter(|(one, _)| !is_told(one)).collect();
+    let jobs: Vec<Job> = looked.iter().copied().map(job).collect();
     let work = Work::new(files, &[], options);
     let blocks = work.for_survey().sweep(&jobs, |job, block, _: &mut Rejects| {
-        let shape = &shapes[job];
+        let shape = looked[job].1;
         let mut seen = vec![Seen::default(); shape.names.len()];
         let mut fields = Vec::with_capacity(seen.len());
         for (_, record) in Records::new(&block.bytes, shape.format, block.first_line) {
@@ -146,17 +158,20 @@ fn survey(
         }
         seen
     })?;
-    Ok(blocks
-        .into_iter()
-        .zip(shapes)
-        .map(|(blocks, shape)| {
-            let mut all = vec![Seen::default(); shape.names.len()];
-            blocks
-                .into_iter()
-                .for_each(|seen| all.iter_mut().zip(seen).for_each(|(all, seen)| all.add(seen)));
-            all
-        })
-        .collect())
+    let mut blocks = blocks.into_iter();
+    let of_file = |(one, shape): (&Mapped<'_>, &Shape)| {
+        if let Some(staged) = &files[one.file].staged {
+            let origin = Seen::known(Kind::Int, staged.rows, 0);
+            let told = |column: &StagedColumn| Seen::known(column.kind.clone(), staged.rows, column.missing);
+            return std::iter::once(origin).chain(staged.columns.iter().map(told)).collect();
+        }
+        let mut all = vec![Seen::default(); shape.names.len()];
+        for seen in blocks.next().into_iter().flatten() {
+            all.iter_mut().zip(seen).for_each(|(all, seen)| all.add(seen));
+        }
+        all
+    };
+    Ok(mapped.iter().zip(shapes).map(of_file).collect())
 }
 
 struct Making<'m> {
@@ -184,7 +199,13 @@ impl Making<'_> {
         interned.dedup();
         let space = match &nodes.id {
             None => self.plan.space(&format!("without ids: {}", files[file].shown.display())),
-            Some(id) => self.space(&files[file], &labels, id)?,
+            Some(id) => {
+                let space = self.space(&files[file], &labels, id)?;
+                if is_text_id(&files[file], id) {
+                    self.plan.spaces[space].kind = IdKind::Text;
+                }
+                space
+            }
         };
         let role = |name: &str| (nodes.id.as_deref() == Some(name)).then_some(Role::Id);
         let what = format!("nodes :{}", labels.join(":"));
@@ -295,7 +316,13 @@ impl Making<'_> {
         let wrong = |what: String| ImportError::Columns { path: file.shown.clone(), what };
         let mut described = Described { roles: Vec::new(), properties: Vec::new() };
         let mut columns = Vec::new();
-        for (name, seen) in shape.names.iter().zip(seen) {
+        let mut keys = HashSet::new();
+        let mut names = shape.names.iter().zip(seen);
+        if file.staged.is_some() {
+            names.next();
+            described.roles.push(Role::Origin);
+        }
+        for (name, seen) in names {
             let (missing, word) = seen.nulls();
             let mut told = UnderstoodColumn::new(name, seen.rows, missing, word);
             if let Some(role) = structural(name) {
@@ -319,19 +346,18 @@ impl Making<'_> {
                 columns.push(told);
                 continue;
             };
-            let separator = shape.format.list_separator();
-            let kind = match type_name {
-                None => seen.kind(),
-                Some(type_name) => cell::kind_named(type_name, separator)
-                    .ok_or_else(|| wrong(format!("column `{name}`: `{type_name}` is no type")))?,
-            };
+            let kind = kind_of(file, name, type_name, seen, shape)?;
             told.type_name = cell::name_of(&kind);
             told.property = (property != name).then(|| property.to_string());
             let key = self.names.intern_key(property)?;
-            if described.properties.iter().any(|(known, _)| *known == key) {
+            if !keys.insert(key) {
                 return Err(wrong(format!("two columns become the property `{property}`")));
             }
-            described.properties.push((key, Kind::Sniffed(Box::new(kind), self.nulls.clone())));
+            let kind = match &file.staged {
+                Some(_) => kind,
+                None => Kind::Sniffed(Box::new(kind), self.nulls.clone()),
+            };
+            described.properties.push((key, kind));
             described.roles.push(Role::Property(described.properties.len() - 1));
             columns.push(told);
         }
@@ -339,13 +365,51 @@ impl Making<'_> {
             file: file.shown.clone(),
             what,
             delimiter: shape.format.delimiter,
-            encoding: file.encoding().name(),
+            encoding: file.staged.as_ref().map_or(file.encoding().name(), |staged| staged.form),
+            is_text: file.staged.is_none(),
             has_header: shape.has_header,
             rows: seen.first().map_or(0, |seen| seen.rows),
             columns,
         });
         Ok(described)
     }
+}
+
+/// The kind of a column's fields: as a mapping says, or as they are.
+fn kind_of(
+    file: &InputFile,
+    name: &str,
+    type_name: Option<&str>,
+    seen: &Seen,
+    shape: &Shape,
+) -> Result<Kind, ImportError> {
+    let wrong = |what: String| {
+        let what = format!("column `{name}`: {what}");
+        ImportError::Columns { path: file.shown.clone(), what }
+    };
+    match type_name {
+        None => match refusal(file, name) {
+            Some(what) => Err(wrong(what.into())),
+            None => Ok(seen.kind()),
+        },
+        // Lists of such files are values already.
+        Some(type_name) if type_name.ends_with("[]") && seen.kind() == Kind::Any => Ok(Kind::Any),
+        Some(type_name) => cell::kind_named(type_name, shape.format.list_separator())
+            .ok_or_else(|| wrong(format!("`{type_name}` is no type"))),
+    }
+}
+
+/// Does the file say itself that these ids are texts?
+fn is_text_id(file: &InputFile, id: &str) -> bool {
+    let column =
+        file.staged.as_ref().and_then(|staged| staged.columns.iter().find(|column| column.name == id));
+    column.is_some_and(|column| column.kind == Kind::Text)
+}
+
+/// Why a column of a file that says its types itself becomes no property, if so.
+fn refusal<'f>(file: &'f InputFile, name: &str) -> Option<&'f str> {
+    let staged = file.staged.as_ref()?;
+    staged.columns.iter().find(|column| column.name == name)?.refused.as_deref()
 }
 
 struct Described {

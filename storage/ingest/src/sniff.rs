@@ -7,6 +7,7 @@ use crate::cell::{self, Kind, is_null_word};
 use crate::headers::DELIMITERS;
 use crate::source::{self, Encoding, HEAD_BYTES, InputFile};
 use crate::split::{Field, Format, Records, split};
+use crate::staged::{ORIGIN, StagedTable};
 use crate::{ImportError, MappedFile};
 use model::temporal::Kind as Instant;
 use model::temporal::build::from_text;
@@ -42,6 +43,9 @@ impl Shape {
         delimiter: Option<u8>,
         comments: bool,
     ) -> Result<Shape, ImportError> {
+        if let Some(staged) = &file.staged {
+            return Ok(Shape::staged(staged));
+        }
         let wrong = |what: String| ImportError::Header { path: file.shown.clone(), what };
         let encoded = |encoding| {
             file.encode(encoding);
@@ -87,6 +91,12 @@ impl Shape {
         }
         let skip = if has_header { before + 1 } else { 0 };
         Ok(Shape { format, has_header, skip, names })
+    }
+    /// The form of rows that were staged: the first column says where a row came from.
+    fn staged(staged: &StagedTable) -> Shape {
+        let names = staged.columns.iter().map(|column| column.name.clone());
+        let names = std::iter::once(ORIGIN.to_string()).chain(names).collect();
+        Shape { format: Format { delimiter: b',', quoting: true }, has_header: true, skip: 1, names }
     }
     /// Records before the first row.
     pub fn skip(&self) -> usize {
@@ -171,15 +181,29 @@ pub(crate) struct Seen {
     /// Fields that are `\N` or what the user calls null.
     nulls: u64,
     values: u64,
+    /// The type, where the file itself says it.
+    known: Option<Kind>,
 }
 
 impl Default for Seen {
     fn default() -> Seen {
-        Seen { possible: ANY, rows: 0, empty: 0, words: 0, word: None, nulls: 0, values: 0 }
+        Seen { possible: ANY, rows: 0, empty: 0, words: 0, word: None, nulls: 0, values: 0, known: None }
     }
 }
 
 impl Seen {
+    /// What a file says itself of a column.
+    pub fn known(kind: Kind, rows: u64, missing: u64) -> Seen {
+        Seen { rows, empty: missing, known: Some(kind), ..Seen::default() }
+    }
+    /// Are all fields dates or times so far?
+    pub fn is_instant(&self) -> bool {
+        matches!(self.kind(), Kind::Instant(_))
+    }
+    /// From here on it is a column of texts.
+    pub fn forget_instants(&mut self) {
+        self.possible = 0;
+    }
     /// Looks at one more field.
     pub fn look(&mut self, field: &Field<'_>, nulls: &[Vec<u8>]) {
         self.rows += 1;
@@ -210,6 +234,9 @@ impl Seen {
     }
     /// The type of the column.
     pub fn kind(&self) -> Kind {
+        if let Some(known) = &self.known {
+            return known.clone();
+        }
         let kinds = [
             (INT, Kind::Int),
             (FLOAT, Kind::Float),
@@ -224,6 +251,7 @@ impl Seen {
     /// Fields without a value, and the word that stands for none, if one does.
     pub fn nulls(&self) -> (u64, Option<&str>) {
         match self.kind() {
+            _ if self.known.is_some() => (self.empty, None),
             Kind::Text => (self.empty + self.nulls, None),
             _ => (self.empty + self.nulls + self.words, self.word.as_deref()),
         }

@@ -3,6 +3,7 @@
 //! Invariant: what is counted as done are the bytes on disk, so that progress is true for compressed files as well.
 
 use crate::ImportError;
+use crate::staged::StagedTable;
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
@@ -37,6 +38,8 @@ pub(crate) struct InputFile {
     head: OnceLock<Vec<u8>>,
     /// How its text is encoded, where that is not UTF-8 and its first bytes do not say it.
     encoding: OnceLock<Encoding>,
+    /// What is known of it, where it was made of a file that is no text.
+    pub staged: Option<Arc<StagedTable>>,
 }
 
 impl InputFile {
@@ -106,7 +109,7 @@ pub(crate) fn head(file: &InputFile) -> Result<Cow<'_, [u8]>, ImportError> {
     })
 }
 
-fn is_packed(file: &InputFile) -> Result<bool, ImportError> {
+pub(crate) fn is_packed(file: &InputFile) -> Result<bool, ImportError> {
     let mut source = files::open_reader(&file.path)?;
     let start = source.fill_buf().map_err(|error| file.unreadable(&error))?;
     Ok(start.starts_with(&GZIP_MAGIC) || start.starts_with(&ZSTD_MAGIC))

@@ -16,6 +16,8 @@ pub struct Understood {
     pub encoding: &'static str,
     /// Does its first line name the columns?
     pub has_header: bool,
+    /// Is it a file of text, or of one that says its types itself? That is named in place of the encoding.
+    pub is_text: bool,
     /// Rows it has, the header left out.
     pub rows: u64,
     /// Its columns, in order.
@@ -62,7 +64,10 @@ impl fmt::Display for Understood {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (file, what, rows) = (self.file.display(), &self.what, self.rows);
         let delimiter = delimiter_text(self.delimiter);
-        write!(f, "{file}: {what}, {rows} rows, separated by {delimiter}, {}", self.encoding)?;
+        match self.is_text {
+            true => write!(f, "{file}: {what}, {rows} rows, separated by {delimiter}, {}", self.encoding)?,
+            false => write!(f, "{file}: {what}, {rows} rows, {}", self.encoding)?,
+        }
         f.write_str(if self.has_header { "" } else { ", no header" })?;
         let width = self.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
         for column in &self.columns {

@@ -5,22 +5,14 @@ extern crate tanglewood_ingest as ingest;
 
 mod common;
 
-use common::{Files, edge_lines, import, index_lines, memory, options, refused, rejected, vertex_lines};
-use ingest::{ExistingPolicy, ImportError, ImportOptions, Layout, Mapping, edges_flag, nodes_flag};
-use std::path::Path;
+use common::{
+    Files, edge_lines, import, index_lines, mapped, memory, options, refused, rejected, vertex_lines,
+};
+use ingest::{ExistingPolicy, ImportError, ImportOptions, Layout, Mapping};
 use transact::Engine;
 
 const PEOPLE: &str = "id,name,age\n1,Ada,36\n2,\"Bob, the first\",NA\n";
 const FRIENDS: &str = "from,to,since\n1,2,1833\n2,2,1900\n1,2,1833\n";
-
-fn mapped(folder: &Path, nodes: &[&str], edges: &[&str]) -> ImportOptions {
-    let mut mapping = Mapping::default();
-    mapping.nodes.extend(nodes.iter().map(|flag| nodes_flag(flag).unwrap()));
-    mapping.edges.extend(edges.iter().map(|flag| edges_flag(flag).unwrap()));
-    mapping.nodes.iter_mut().for_each(|nodes| nodes.file = folder.join(&nodes.file));
-    mapping.edges.iter_mut().for_each(|edges| edges.file = folder.join(&edges.file));
-    ImportOptions { mapping, ..ImportOptions::default() }
-}
 
 fn people() -> (Files, ImportOptions) {
     let files = Files::new(&[("people.csv", PEOPLE), ("friends.csv", FRIENDS)]);

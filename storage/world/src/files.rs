@@ -33,6 +33,37 @@ pub fn open_reader(path: &Path) -> DiskResult<Box<dyn io::BufRead + Send>> {
     Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, file)))
 }
 
+/// A file of which any part may be read at any time, by many at once.
+#[derive(Debug)]
+pub struct RandomFile {
+    file: File,
+    size_bytes: u64,
+}
+
+impl RandomFile {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// It is not there, or may not be read.
+    pub fn open(path: &Path) -> DiskResult<RandomFile> {
+        let file = named(File::open(path), path, "open")?;
+        let size_bytes = named(file.metadata(), path, "look up")?.len();
+        Ok(RandomFile { file, size_bytes })
+    }
+    /// Bytes that it had when it was opened.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+    /// Reads up to `buffer.len()` bytes from this place on; how many, 0 at the end.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::read_at(&self.file, buffer, offset)
+    }
+}
+
 /// A regular file below a folder for buffered reading, whatever its name says: the kernel follows no link, `..` or mount of `/proc` out of the
 /// folder, in the same step in which it opens the file. Links that stay below the folder are followed. Errors name the file as it was named.
 pub fn open_below(folder: &Path, name: &Path) -> DiskResult<Box<dyn io::BufRead + Send>> {

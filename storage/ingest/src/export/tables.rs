@@ -8,6 +8,7 @@ use super::{ExportOptions, ExportReport, Graph, refusal, unwritten, write_schema
 use crate::blocks::RECORD_BYTES_MAX;
 use crate::source::HEAD_BYTES;
 use crate::{ImportError, typed};
+use model::temporal::Kind as Instant;
 use model::{EdgeTypeId, KeyId, LabelSetId, Value};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::collections::BTreeMap;
@@ -29,7 +30,8 @@ pub(crate) enum ColumnKind {
 }
 
 impl ColumnKind {
-    fn of(value: &Value) -> ColumnKind {
+    /// The kind of a value.
+    pub fn of(value: &Value) -> ColumnKind {
         ColumnKind::One(match value {
             Value::Bool(_) => "boolean",
             Value::Int(_) => "int",
@@ -44,7 +46,18 @@ impl ColumnKind {
             _ => return ColumnKind::Any,
         })
     }
-    fn name(self) -> &'static str {
+    /// The kind of an instant.
+    pub fn instant(kind: Instant) -> ColumnKind {
+        ColumnKind::One(match kind {
+            Instant::Date => "date",
+            Instant::LocalTime => "localtime",
+            Instant::Time => "time",
+            Instant::LocalDateTime => "localdatetime",
+            Instant::DateTime => "datetime",
+        })
+    }
+    /// As a header writes it.
+    pub fn name(self) -> &'static str {
         match self {
             ColumnKind::One(name) => name,
             ColumnKind::Any => "any",
@@ -93,6 +106,7 @@ fn text_of(value: &Value, kind: ColumnKind) -> Result<String, String> {
     Ok(match (kind, value) {
         (ColumnKind::Any, value) => typed::to_json(value)?.to_string(),
         (_, Value::Bool(truth)) => truth.to_string(),
+        (ColumnKind::One("float"), Value::Int(int)) => format!("{:?}", *int as f64),
         (_, Value::Int(int)) => int.to_string(),
         (_, Value::Float(float)) => format!("{float:?}"),
         (_, Value::String(text)) => text.to_string(),

@@ -1,7 +1,7 @@
 //! Folders of files, and graphs as text.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
-use ingest::{ImportError, ImportOptions, ImportReport, Layout};
+use ingest::{ImportError, ImportOptions, ImportReport, Layout, Mapping, edges_flag, nodes_flag};
 use model::{Direction, Value, VertexId, temporal};
 use std::path::{Path, PathBuf};
 use store::{EdgeScratch, LabelFilter, Snapshot};
@@ -36,6 +36,16 @@ pub fn memory() -> Engine {
 
 pub fn options(from: &Path) -> ImportOptions {
     ImportOptions { from: from.to_path_buf(), ..ImportOptions::default() }
+}
+
+/// Files of a folder by flags.
+pub fn mapped(folder: &Path, nodes: &[&str], edges: &[&str]) -> ImportOptions {
+    let mut mapping = Mapping::default();
+    mapping.nodes.extend(nodes.iter().map(|flag| nodes_flag(flag).unwrap()));
+    mapping.edges.extend(edges.iter().map(|flag| edges_flag(flag).unwrap()));
+    mapping.nodes.iter_mut().for_each(|nodes| nodes.file = folder.join(&nodes.file));
+    mapping.edges.iter_mut().for_each(|edges| edges.file = folder.join(&edges.file));
+    ImportOptions { mapping, ..ImportOptions::default() }
 }
 
 /// Imports files into an empty database.

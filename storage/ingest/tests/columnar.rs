@@ -1,0 +1,284 @@
+//! Parquet and Arrow as nodes and relationships: every type, other programs' files, damaged ones.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+
+extern crate tanglewood_ingest as ingest;
+
+mod common;
+
+use arrow_array::builder::*;
+use arrow_array::types::*;
+use arrow_array::*;
+use arrow_schema::{DataType, Field};
+use common::{Files, edge_lines, mapped, memory, rejected, vertex_lines};
+use ingest::{ImportOptions, Mapping};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+use std::sync::Arc;
+use world::chance::Chance;
+
+fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true)))
+        .unwrap()
+}
+
+fn parquet(batch: &RecordBatch, compression: Compression) -> Vec<u8> {
+    let properties = WriterProperties::builder().set_compression(compression).build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+    writer.write(batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn stream(batch: &RecordBatch) -> Vec<u8> {
+    let mut writer = arrow_ipc::writer::StreamWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    writer.write(batch).unwrap();
+    writer.finish().unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn file(batch: &RecordBatch) -> Vec<u8> {
+    let mut writer = arrow_ipc::writer::FileWriter::try_new(Vec::new(), &batch.schema()).unwrap();
+    writer.write(batch).unwrap();
+    writer.finish().unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn every_type() -> RecordBatch {
+    let mut list = ListBuilder::new(Int32Builder::new());
+    list.append_value([Some(1), Some(2)]);
+    list.append_value([Some(3), None]);
+    let mut bytes = BinaryBuilder::new();
+    bytes.append_value(b"\x00\xff");
+    bytes.append_null();
+    let dictionary: DictionaryArray<Int8Type> = vec![Some("red"), None].into_iter().collect();
+    let inner = StructArray::from(vec![(
+        Arc::new(Field::new("city", DataType::Utf8, true)),
+        Arc::new(StringArray::from(vec![Some("Lyon"), None])) as ArrayRef,
+    )]);
+    let mut map = MapBuilder::new(None, StringBuilder::new(), Int64Builder::new());
+    map.keys().append_value("a");
+    map.values().append_value(1);
+    map.append(true).unwrap();
+    map.append(false).unwrap();
+    batch(vec![
+        ("id", Arc::new(Int64Array::from(vec![1, 2]))),
+        ("bool", Arc::new(BooleanArray::from(vec![Some(true), None]))),
+        ("u8", Arc::new(UInt8Array::from(vec![Some(255), None]))),
+        ("f32", Arc::new(Float32Array::from(vec![Some(0.5), Some(f32::NAN)]))),
+        ("text", Arc::new(LargeStringArray::from(vec![Some("a,\"b\"\n"), Some("")]))),
+        ("bytes", Arc::new(bytes.finish())),
+        ("date", Arc::new(Date32Array::from(vec![Some(19782), None]))),
+        ("time", Arc::new(Time64NanosecondArray::from(vec![Some(1), None]))),
+        ("local", Arc::new(TimestampMicrosecondArray::from(vec![Some(-1), None]))),
+        (
+            "zoned",
+            Arc::new(
+                TimestampMillisecondArray::from(vec![Some(1_700_000_000_123), None])
+                    .with_timezone("Europe/Paris"),
+            ),
+        ),
+        ("offset", Arc::new(TimestampNanosecondArray::from(vec![Some(1), None]).with_timezone("+02:00"))),
+        ("utc", Arc::new(TimestampSecondArray::from(vec![Some(0), None]).with_timezone("UTC"))),
+        ("color", Arc::new(dictionary)),
+        ("list", Arc::new(list.finish())),
+        ("address", Arc::new(inner)),
+        ("map", Arc::new(map.finish())),
+        ("nothing", Arc::new(NullArray::new(2))),
+    ])
+}
+
+const EVERY: [&str; 2] = [
+    r#":P {address.city: "Lyon", bool: true, bytes: Bytes([0, 255]), color: "red", date: 2024-02-29, f32: 0.5, id: 1, list: [1, 2], local: 1969-12-31T23:59:59.999999, map: "{\"a\":1}", offset: 1970-01-01T02:00:00.000000001+02:00, text: "a,\"b\"\n", time: 00:00:00.000000001, u8: 255, utc: 1970-01-01T00:00Z, zoned: 2023-11-14T23:13:20.123+01:00[Europe/Paris]}"#,
+    r#":P {f32: NaN, id: 2, list: "[3,null]", text: ""}"#,
+];
+
+#[test]
+fn every_type_is_mapped_in_each_format() {
+    let rows = every_type();
+    let zstd = Compression::ZSTD(ZstdLevel::try_new(3).unwrap());
+    for (name, bytes) in [
+        ("p.parquet", parquet(&rows, Compression::UNCOMPRESSED)),
+        ("p.parquet", parquet(&rows, Compression::SNAPPY)),
+        ("p.parquet", parquet(&rows, zstd)),
+        ("p.parquet", parquet(&rows, Compression::GZIP(Default::default()))),
+        ("p.parquet", parquet(&rows, Compression::LZ4_RAW)),
+        ("p.arrow", file(&rows)),
+        ("p.arrows", stream(&rows)),
+    ] {
+        let files = Files::new(&[]);
+        files.add(name, &bytes);
+        let engine = memory();
+        let report =
+            ingest::import(&engine, &mapped(files.folder(), &[&format!("P={name}:id")], &[])).unwrap();
+        assert_eq!(rejected(&report), [""; 0]);
+        assert_eq!(vertex_lines(&engine), EVERY, "{name}");
+    }
+}
+
+#[test]
+fn relationships_find_ids_that_became_floats_and_texts_stay_texts() {
+    let files = Files::new(&[]);
+    let nodes = batch(vec![("id", Arc::new(Int64Array::from(vec![1, 2])))]);
+    let ends = Float64Array::from(vec![Some(1.0), Some(2.0), None]);
+    let edges = batch(vec![
+        ("from", Arc::new(ends.clone())),
+        ("to", Arc::new(ends)),
+        ("w", Arc::new(Float64Array::from(vec![1.0, 2.0, 3.0]))),
+    ]);
+    files.add("n.parquet", &parquet(&nodes, Compression::SNAPPY));
+    files.add("e.arrow", &file(&edges));
+    let engine = memory();
+    let report =
+        ingest::import(&engine, &mapped(files.folder(), &["N=n.parquet:id"], &["E=e.arrow:from:N,to:N"]))
+            .unwrap();
+    assert_eq!(edge_lines(&engine), ["1 -[:E {w: 1.0}]-> 1", "2 -[:E {w: 2.0}]-> 2"]);
+    assert_eq!(rejected(&report), ["e.arrow:3: column `from`: the id is missing"]);
+    let texts = batch(vec![("id", Arc::new(StringArray::from(vec!["1", "2"])))]);
+    files.add("t.parquet", &parquet(&texts, Compression::SNAPPY));
+    let engine = memory();
+    ingest::import(&engine, &mapped(files.folder(), &["N=t.parquet:id"], &["E=e.arrow:from:N,to:N"]))
+        .unwrap();
+    assert_eq!(vertex_lines(&engine), [r#":N {id: "1"}"#, r#":N {id: "2"}"#]);
+    assert_eq!(edge_lines(&engine).len(), 2);
+}
+
+#[test]
+fn long_numbers_become_texts_and_decimals_ask_for_a_type() {
+    let files = Files::new(&[]);
+    let decimal = Decimal128Array::from(vec![12345, -5]).with_precision_and_scale(10, 2).unwrap();
+    let rows = batch(vec![
+        ("id", Arc::new(UInt64Array::from(vec![u64::MAX, 7]))),
+        ("small", Arc::new(UInt64Array::from(vec![1, 2]))),
+        ("price", Arc::new(decimal)),
+    ]);
+    files.add("p.parquet", &parquet(&rows, Compression::SNAPPY));
+    let error = ingest::import(&memory(), &mapped(files.folder(), &["P=p.parquet:id"], &[])).unwrap_err();
+    assert!(
+        error.to_string().contains("p.parquet: column `price`: decimals have no type of their own"),
+        "{error}"
+    );
+    for (kind, shown) in [("string", [r#""123.45""#, r#""-0.05""#]), ("float", ["123.45", "-0.05"])] {
+        let text = format!(
+            "[[nodes]]\nfile = 'p.parquet'\nlabel = 'P'\nid = 'id'\ncolumns = {{ price = {{ type = '{kind}' }} }}\n"
+        );
+        files.add("m.toml", text.as_bytes());
+        let engine = memory();
+        let mapping = Mapping::read(&files.path("m.toml"), None).unwrap();
+        ingest::import(&engine, &ImportOptions { mapping, ..ImportOptions::default() }).unwrap();
+        let expected = [
+            format!(r#":P {{id: "18446744073709551615", price: {}, small: 1}}"#, shown[0]),
+            format!(r#":P {{id: "7", price: {}, small: 2}}"#, shown[1]),
+        ];
+        assert_eq!(vertex_lines(&engine), expected);
+    }
+}
+
+#[test]
+fn empty_files_wide_ones_and_others_are_told() {
+    let files = Files::new(&[
+        ("not.parquet", "id\n1\n"),
+        ("old.feather", "FEA1...."),
+        ("cut.arrow", "ARROW1\0\0...."),
+    ]);
+    let import =
+        |name: &str| ingest::import(&memory(), &mapped(files.folder(), &[&format!("P={name}:id")], &[]));
+    assert!(import("not.parquet").unwrap_err().to_string().contains("does not begin as Parquet does"));
+    assert!(import("old.feather").unwrap_err().to_string().contains("Feather of the first version"));
+    let error = import("cut.arrow").unwrap_err().to_string();
+    assert!(error.contains("cut.arrow cannot be read: it is damaged"), "{error}");
+    let none = batch(vec![("id", Arc::new(Int64Array::from(Vec::<i64>::new())))]);
+    files.add("none.parquet", &parquet(&none, Compression::SNAPPY));
+    files.add("none.arrow", &file(&none));
+    assert_eq!((import("none.parquet").unwrap().vertices, import("none.arrow").unwrap().vertices), (0, 0));
+    let names: Vec<String> = (0..10_000).map(|at| format!("c{at}")).collect();
+    let mut columns: Vec<(&str, ArrayRef)> =
+        names.iter().map(|name| (name.as_str(), Arc::new(Int8Array::from(vec![1])) as ArrayRef)).collect();
+    columns.push(("id", Arc::new(Int64Array::from(vec![1]))));
+    files.add("wide.arrow", &stream(&batch(columns)));
+    assert_eq!(import("wide.arrow").unwrap().vertices, 1);
+}
+
+/// Files as other programs write them, if Python and they are here.
+#[test]
+fn files_of_pandas_polars_and_duckdb_are_read() {
+    let files = Files::new(&[]);
+    let script = r#"
+import sys, datetime, decimal
+folder = sys.argv[1]
+made = []
+rows = {"id": [1, 2], "name": ["Ada", None], "when": [datetime.datetime(2024, 2, 29, 1, 2, 3, 456789), None]}
+try:
+    import pandas as pd
+    frame = pd.DataFrame(rows)
+    frame["kind"] = frame["name"].astype("category")
+    frame.to_parquet(folder + "/pandas.parquet"); made.append("pandas.parquet")
+    frame.to_feather(folder + "/pandas.feather"); made.append("pandas.feather")
+except ImportError: pass
+try:
+    import polars as pl
+    frame = pl.DataFrame(rows).with_columns(pl.col("name").cast(pl.Categorical).alias("kind"))
+    frame.write_parquet(folder + "/polars.parquet"); made.append("polars.parquet")
+    frame.write_ipc(folder + "/polars.arrow", compression="zstd"); made.append("polars.arrow")
+    frame.write_ipc_stream(folder + "/polars.arrows"); made.append("polars.arrows")
+except ImportError: pass
+try:
+    import duckdb
+    duckdb.sql("COPY (SELECT 1 AS id, 'Ada' AS name, TIMESTAMP '2024-02-29 01:02:03.456789' AS when, 'Ada'::ENUM('Ada') AS kind UNION ALL SELECT 2, NULL, NULL, NULL) TO '" + folder + "/duckdb.parquet'")
+    made.append("duckdb.parquet")
+except ImportError: pass
+print("\n".join(made))
+"#;
+    let output = std::process::Command::new("python3").args(["-c", script]).arg(files.folder()).output();
+    let Some(output) = output.ok().filter(|output| output.status.success()) else {
+        println!("passed over: Python with pandas, polars or duckdb is not here");
+        return;
+    };
+    for name in String::from_utf8(output.stdout).unwrap().lines() {
+        println!("{name}");
+        let engine = memory();
+        let report =
+            ingest::import(&engine, &mapped(files.folder(), &[&format!("P={name}:id")], &[])).unwrap();
+        assert_eq!(rejected(&report), [""; 0], "{name}");
+        let lines =
+            [r#":P {id: 1, kind: "Ada", name: "Ada", when: 2024-02-29T01:02:03.456789}"#, ":P {id: 2}"];
+        assert_eq!(vertex_lines(&engine), lines, "{name}");
+    }
+}
+
+/// Whatever the bytes are, there is an answer, and nothing is imported where it is an error.
+#[test]
+fn random_damage_is_told() {
+    damage(60);
+}
+
+#[test]
+#[ignore = "long"]
+fn random_damage_is_told_for_long() {
+    damage(20_000);
+}
+
+fn damage(rounds: usize) {
+    let rows = every_type();
+    let whole = [parquet(&rows, Compression::SNAPPY), file(&rows), stream(&rows)];
+    let seed = Chance::system_seed();
+    println!("seed {seed}");
+    let mut chance = Chance::seeded(seed);
+    let folder = Files::new(&[]);
+    for round in 0..rounds {
+        let mut bytes = whole[round % whole.len()].clone();
+        for _ in 0..=chance.below(4) {
+            let at = chance.below(bytes.len() as u64) as usize;
+            match chance.below(8) {
+                0 => bytes.truncate(at.max(1)),
+                1 => bytes[at] = 0xff,
+                _ => bytes[at] ^= 1 << chance.below(8),
+            }
+        }
+        folder.add("p", &bytes);
+        let engine = memory();
+        let outcome = ingest::import(&engine, &mapped(folder.folder(), &["P=p:id"], &[]));
+        if let Err(error) = outcome {
+            assert_eq!(engine.snapshot().place(), 0, "{error}");
+        }
+    }
+}
