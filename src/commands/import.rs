@@ -16,15 +16,14 @@ use std::sync::Arc;
 
 /// Read files of other systems into a database; creates it if it does not exist
 ///
-/// Reads a folder, a file or an archive into a database, all of it or nothing; creates the database if there is none. Files are CSV, JSON,
-/// Parquet, Arrow or lists of relationships, and may be compressed by gzip or zstd. Malformed lines are left out, counted, and the first ten shown.
+/// Reads a folder, a file or an archive into a database, all of it or nothing; creates the database if there is none. Files may be
+/// compressed by gzip or zstd. Malformed lines are left out, counted, and the first ten shown.
 #[derive(Args)]
 #[command(after_help = "Layouts:
   ldbc     folders of LDBC SNB, such as social_network/dynamic/person_0_0.csv
   headers  CSV whose first line names columns: id:ID(Person),name,:LABEL and :START_ID,:END_ID,:TYPE
   edges    two ids a line, numbers or texts, # comments; vertices get the property `id`, indexed
   csv      CSV whose first line names columns and nothing more; what rows are, their columns tell, or --nodes and --edges
-           JSON, Parquet and Arrow are read as csv is
   graphson TinkerPop's files, one vertex a line with its outgoing edges
 
 Examples:

@@ -60,7 +60,7 @@ pub(crate) fn edge_lists(files: &[InputFile], options: &ImportOptions) -> Result
     let mut lists = EdgeLists::default();
     for (at, file) in files.iter().enumerate() {
         let head = source::head(file)?;
-        match edge_file(at, &head, options.delimiter) {
+        match edge_file(at, &head, options.delimiter).filter(|_| file.staged.is_none()) {
             Some(found) => lists.files.push(found),
             None => lists.skipped.push(file.shown.clone()),
         }

@@ -186,7 +186,8 @@ pub(crate) fn tables(
     let mut separate: Vec<(&str, usize, Vec<u8>)> = Vec::new();
     let mut own: Vec<Option<Vec<u8>>> = Vec::new();
     for (at, file) in files.iter().enumerate() {
-        let header = first_record(file)?.filter(|line| is_header(line, options.delimiter));
+        let is_text = file.staged.is_none();
+        let header = first_record(file)?.filter(|line| is_text && is_header(line, options.delimiter));
         match (header, header_of(file.stem())) {
             (Some(header), Some(name)) => {
                 separate.push((name, at, header));

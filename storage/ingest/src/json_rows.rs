@@ -21,10 +21,18 @@ use std::sync::Arc;
 /// Whole numbers up to here are floats exactly.
 const EXACT_MAX: u64 = 1 << 53;
 
+/// What every line of typed GraphSON holds, and no other.
+const GRAPHSON_MARK: &[u8] = b"\"@type\":\"g:";
+
 /// Does the file begin as a list of objects or an object does?
 pub(crate) fn is_json(file: &InputFile) -> Result<bool, ImportError> {
     let head = source::head(file)?;
     let head = head.strip_prefix(b"\xef\xbb\xbf".as_slice()).unwrap_or(&head);
+    let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    if memchr::memmem::find(line, GRAPHSON_MARK).is_some() && line.starts_with(b"{") {
+        let what = "it is GraphSON; import it with --layout graphson".to_string();
+        return Err(ImportError::Read { path: file.shown.clone(), what });
+    }
     let mut bytes = head.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
     let is_named = [".json", ".jsonl", ".ndjson", ".geojson"]
         .iter()

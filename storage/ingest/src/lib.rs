@@ -1,13 +1,14 @@
 //! # ingest: other people's files into a bulk build, and a graph out into files
 //!
-//! One call, [`import`], reads LDBC SNB folders, CSV with Neo4j-style headers or without, JSON, Parquet, Arrow, or bare edge lists; plain, gzip or zstd, single, in
-//! folders, or in a tar archive. It parses in parallel, builds chunks without going through transactions, and becomes
+//! One call, [`import`], reads LDBC SNB folders, CSV with Neo4j-style headers or without, JSON, Parquet, Arrow, or bare edge lists; plain, gzip
+//! or zstd, single, in folders, or in a tar archive. It parses in parallel, builds chunks without going through transactions, and becomes
 //! durable and visible at once: until then the database is as it was, whatever happens.
 //!
 //! Reading order: [`ImportOptions`] and [`ImportReport`]; `find` and `source` (which bytes), `blocks` and `split` (which records and
 //! fields), `cell` and `ids` (which values), `work` and `belt` (threads, progress, rejected lines); `layout` with `ldbc`, `headers` (what files
-//! mean, as `table`s) and `edge_list`; `mapping`, `sniff`, `plain` and `guess` (ordinary CSV); `stage`, `json_rows` with `json`, `columnar`, `staging` and `staged` (files that become tables first); `rows`
-//! and `load` (tables to a graph), `existing` and `rules` (what the database holds already); `typed` and `export` (a graph to files).
+//! mean, as `table`s) and `edge_list`; `mapping`, `sniff`, `plain` and `guess` (ordinary CSV); `stage` and `staging` (files that become
+//! tables first: `staged`, `json_rows` with `json`, `columnar`); `rows` and `load` (tables to a graph), `existing` and `rules` (what the
+//! database holds already); `typed` and `export` (a graph to files).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 

@@ -83,6 +83,21 @@ fn a_folder_is_told_by_its_columns() {
     assert_eq!(edge_lines(&engine).len(), 2);
 }
 
+/// Rows of JSON beside typed headers were taken for nodes without anything.
+#[test]
+fn other_layouts_leave_json_alone_and_graphson_is_named() {
+    let (engine, report) =
+        import(&[("p.csv", "id:ID\n1\n"), ("note.json", "{\"id\":7}"), ("q.json", "[{\"a\":1}]")]);
+    assert_eq!((vertex_lines(&engine), report.skipped.len()), (vec![":p {id: 1}".to_string()], 2));
+    let files =
+        Files::new(&[("g.json", "{\"id\":{\"@type\":\"g:Int64\",\"@value\":1},\"label\":\"person\"}")]);
+    let error = ingest::import(&memory(), &options(files.folder())).unwrap_err();
+    assert!(
+        error.to_string().contains("g.json cannot be read: it is GraphSON; import it with --layout graphson"),
+        "{error}"
+    );
+}
+
 #[test]
 fn what_is_there_is_left_or_set() {
     let files = Files::new(&[("p.json", "[{\"id\":1,\"x\":1}]")]);
