@@ -1,5 +1,5 @@
 //! Parquet and Arrow as nodes and relationships: every type, other programs' files, damaged ones.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_ingest as ingest;
 

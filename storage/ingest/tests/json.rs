@@ -1,5 +1,5 @@
 //! Ordinary JSON as nodes and relationships: a list, an object a line, an object around a list.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_ingest as ingest;
 
