@@ -1,13 +1,14 @@
 //! What the database itself tells: SHOW QUERIES, SHOW TENANTS, KILL QUERY.
 
 use crate::clients::Listed;
-use crate::{Allowance, Credential, Database, Error, Params, RunningQuery, settings, users};
+use crate::{Allowance, Credential, Database, Error, Params, RunningQuery, roles, settings, users};
 use model::temporal::{Duration, LocalDateTime};
 use model::{Batch, Value};
 use plan::Statement;
 use plan::procedures::{
-    BACKED_UP, LISTED_CURRENT_USER, LISTED_QUERIES, LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS,
-    LISTED_TENANTS, LISTED_TRANSACTIONS, LISTED_USERS,
+    BACKED_UP, LISTED_CURRENT_USER, LISTED_PRIVILEGES, LISTED_QUERIES, LISTED_ROLE_PRIVILEGES, LISTED_ROLES,
+    LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS, LISTED_TRANSACTIONS,
+    LISTED_USER_PRIVILEGES, LISTED_USERS,
 };
 use plan::statement::Mode as StatementMode;
 use std::collections::BTreeMap;
@@ -21,6 +22,8 @@ type Table = (Vec<Arc<str>>, Batch);
 pub(crate) struct Asker<'a> {
     /// Who logged on, where a door asked.
     pub own: Option<&'a Credential>,
+    /// Are the privileges of others shown?
+    pub lists_others: bool,
     /// The statement that asks.
     pub text: &'a str,
     /// The transaction that it runs in: the open one, or its own.
@@ -46,6 +49,17 @@ pub(crate) fn list(
             LISTED_USERS => users::listed(&database.users(), None),
             LISTED_CURRENT_USER => {
                 asker.own.map_or_else(Vec::new, |own| users::listed(&database.users(), Some(own.name())))
+            }
+            LISTED_ROLES => roles::listed_roles(database.snapshot().catalog().entries()),
+            LISTED_PRIVILEGES => roles::listed_privileges(database.snapshot().catalog().entries()),
+            LISTED_ROLE_PRIVILEGES => roles::listed_role_privileges(database.snapshot().catalog().entries()),
+            LISTED_USER_PRIVILEGES => {
+                let own = asker.own.map(Credential::name);
+                roles::listed_user_privileges(
+                    database.snapshot().catalog().entries(),
+                    own,
+                    asker.lists_others,
+                )
             }
             LISTED_SETTINGS => settings::rows(database),
             LISTED_TENANTS => tenants(database),

@@ -6,6 +6,7 @@ use crate::clients::Transactions;
 use crate::error::in_text;
 use crate::housekeeping::Housekeeping;
 use crate::notes::Notes;
+use crate::roles::{Lens, Lenses};
 use crate::settings::DoorSettings;
 use crate::standing::StandingQueries;
 use crate::{Error, History, Moment, Options, Point, Session, SetAside, entries};
@@ -39,6 +40,7 @@ struct Inner {
     engine: Engine,
     runtime: Arc<Runtime>,
     plans: PlanCache,
+    lenses: Lenses,
     degrees: Arc<Degrees>,
     traversals: traverse::answer::planned::Plans,
     options: Options,
@@ -165,6 +167,7 @@ impl Database {
             engine,
             runtime: Arc::new(runtime),
             plans: PlanCache::default(),
+            lenses: Lenses::default(),
             degrees: Arc::default(),
             traversals: Default::default(),
             options,
@@ -371,23 +374,41 @@ impl Database {
 
     /// What the planner may know of this snapshot.
     pub(crate) fn planning(&self, snapshot: &Snapshot) -> SnapshotPlanning {
+        // What was sampled for all tells of what is hidden from some.
+        if snapshot.is_restricted() {
+            return SnapshotPlanning::new(snapshot.clone());
+        }
         SnapshotPlanning::with_degrees(snapshot.clone(), self.inner.degrees.clone())
     }
 
     /// The plan for a text, if it is in the cache.
-    pub(crate) fn known_plan(&self, text: &str, snapshot: &Snapshot) -> Option<Arc<Planned>> {
-        self.inner.plans.get(text, snapshot)
+    pub(crate) fn known_plan(
+        &self,
+        text: &str,
+        snapshot: &Snapshot,
+        lens: Option<&Lens>,
+    ) -> Option<Arc<Planned>> {
+        lens.map_or(&self.inner.plans, |lens| &lens.plans).get(text, snapshot)
     }
     /// A plan for a text that has none in the cache.
-    pub(crate) fn make_plan(&self, text: &str, snapshot: &Snapshot) -> Result<Arc<Planned>, Error> {
+    pub(crate) fn make_plan(
+        &self,
+        text: &str,
+        snapshot: &Snapshot,
+        lens: Option<&Lens>,
+    ) -> Result<Arc<Planned>, Error> {
         let planned = Arc::new(planned(text, snapshot, &self.planning(snapshot))?);
         // A password stays nowhere.
         if !matches!(planned.plan.statement.kind, plan::StatementKind::Users(_)) {
-            self.inner.plans.put(text, planned.clone());
+            lens.map_or(&self.inner.plans, |lens| &lens.plans).put(text, planned.clone());
         }
         Ok(planned)
     }
 
+    /// What those are shown who may not do everything.
+    pub(crate) fn lenses(&self) -> &Lenses {
+        &self.inner.lenses
+    }
     /// Plans of traversals.
     pub(crate) fn traversals(&self) -> &traverse::answer::planned::Plans {
         &self.inner.traversals

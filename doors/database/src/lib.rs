@@ -31,6 +31,7 @@ mod params;
 mod profile;
 mod progress;
 mod result;
+mod roles;
 mod session;
 mod settings;
 mod standing;

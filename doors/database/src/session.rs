@@ -26,6 +26,7 @@ mod writing;
 use crate::accounts::Speaker;
 use crate::clients::{Client, METADATA_BYTES_MAX};
 use crate::database::Database;
+use crate::roles::{Allowed, Lens};
 use crate::{Credential, Error, Interrupter, Params, QueryResult, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,6 +57,8 @@ pub struct Session {
     speaker: Speaker,
     /// Who logged on, where a door asked.
     credential: Option<Credential>,
+    /// What it may do.
+    allowed: Allowed,
     interrupter: Interrupter,
     meanwhile: Option<Meanwhile>,
     client: Client,
@@ -82,6 +85,7 @@ impl Session {
             limits: Limits::default(),
             speaker: Speaker::default(),
             credential: None,
+            allowed: Allowed::default(),
             interrupter,
             meanwhile: None,
             client: Client::default(),
@@ -113,6 +117,24 @@ impl Session {
     pub fn log_on(&mut self, credential: Credential) {
         self.set_user(credential.name());
         self.credential = Some(credential);
+        self.allowed = Allowed::default();
+    }
+    /// What whoever asks is shown, where that is not everything.
+    pub(crate) fn lens(&self) -> Option<&Lens> {
+        self.allowed.lens().map(|lens| &**lens)
+    }
+    /// Looks up what whoever logged on may do now. An open transaction that began with other rights can only be rolled back.
+    pub(crate) fn settle_rights(&mut self) -> Result<(), Error> {
+        let Some(credential) = &self.credential else { return Ok(()) };
+        let snapshot = self.database.snapshot();
+        self.allowed.settle(credential.name(), snapshot.catalog().entries(), self.database.lenses());
+        if self.transaction.as_ref().is_some_and(|open| !open.is_of(self.allowed.lens())) {
+            self.break_transaction();
+            let message = "what the user may do was changed since the transaction began";
+            return Err(Error::new("Neo.ClientError.Security.AuthorizationExpired", message)
+                .hint("roll the transaction back and begin again"));
+        }
+        Ok(())
     }
     /// Is whoever logged on still welcome? Asked before each statement and each commit.
     pub(crate) fn check_credential(&self) -> Result<(), Error> {
@@ -121,6 +143,7 @@ impl Session {
     /// May a statement run: is whoever asks still welcome, and the transaction whole, if there is one? Who asks from now on is charged.
     pub(crate) fn may_ask(&mut self) -> Result<(), Error> {
         self.check_credential()?;
+        self.settle_rights()?;
         if self.transaction.as_ref().is_some_and(|open| open.broken) {
             let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
             return Err(

@@ -14,12 +14,13 @@ mod password;
 
 pub(crate) use commands::{carry_out, listed};
 
+use crate::entries as catalogue_entries;
 use crate::{Database, Error, SetAside};
 use entry::User;
 use std::fmt;
 use std::sync::Arc;
+use store::EntryKind;
 use store::EntryTable;
-use store::{Change, EntryKind};
 
 /// Users of one database.
 pub const USERS_MAX: usize = 10_000;
@@ -268,8 +269,12 @@ impl Users {
             let none = EntryTable::default();
             match make(entries.table(EntryKind::USER).map_or(&none, |table| table)) {
                 Ok(entry) => {
-                    let content = entry.map(Into::into);
-                    Ok(vec![Change::SetEntry { kind: EntryKind::USER, name: name.into(), content }])
+                    let mut changes = vec![catalogue_entries::set(EntryKind::USER, name, entry.as_deref())];
+                    // Whoever comes later by the same name has no roles of this one.
+                    if entry.is_none() && entries.get(EntryKind::USER_ROLES, name).is_some() {
+                        changes.push(catalogue_entries::set(EntryKind::USER_ROLES, name, None));
+                    }
+                    Ok(changes)
                 }
                 Err(error) => {
                     refused = Some(error);

@@ -49,6 +49,9 @@ impl SnapshotPlanning {
 }
 
 impl Planning for SnapshotPlanning {
+    fn counts_edges(&self) -> bool {
+        self.snapshot.statistics().counts_edges()
+    }
     fn vertices(&self, label: Option<&str>) -> f64 {
         let statistics = self.snapshot.statistics();
         match label {
@@ -82,7 +85,9 @@ impl Planning for SnapshotPlanning {
         index.keys.iter().map(name).collect()
     }
     fn labels(&self) -> Vec<String> {
-        self.snapshot.catalog().names().labels().iter().map(|name| name.to_string()).collect()
+        let all = self.snapshot.catalog().names().labels().iter();
+        // A hidden label has no name.
+        all.filter(|name| self.label(name).is_some()).map(|name| name.to_string()).collect()
     }
     fn labels_with_index(&self, key: &str) -> Vec<String> {
         let catalog = self.snapshot.catalog();

@@ -74,7 +74,10 @@ pub fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
         | "show tablets"
         | "show tenants"
         | "show transactions"
+        | "show privileges"
+        | "show roles"
         | "show users" => listing::given,
+        "show role privileges" | "show user privileges" => listing::given_of,
         _ => return None,
     };
     Some((procedure, run))
@@ -94,17 +97,43 @@ fn labels(snapshot: &Snapshot, _: &[Value]) -> Rows {
 }
 
 fn relationship_types(snapshot: &Snapshot, _: &[Value]) -> Rows {
-    let used = snapshot.statistics().edge_types();
+    let used = edge_types(snapshot)?;
     names(used.into_iter().filter_map(|id| snapshot.catalog().edge_type_name(id)))
 }
 
+/// Edge types of which there are edges.
+pub(crate) fn edge_types(snapshot: &Snapshot) -> Result<Vec<model::EdgeTypeId>, ProcedureError> {
+    let mut used = snapshot.statistics().edge_types();
+    if !snapshot.statistics().counts_edges() {
+        let mut found = Vec::new();
+        for edge_type in used {
+            if snapshot.count_edges(&[edge_type], 1)? > 0 {
+                found.push(edge_type);
+            }
+        }
+        used = found;
+    }
+    Ok(used)
+}
+
 fn property_keys(snapshot: &Snapshot, _: &[Value]) -> Rows {
-    names(snapshot.catalog().names().keys().iter().filter(|key| !is_hidden(key)))
+    names(
+        snapshot
+            .catalog()
+            .names()
+            .keys()
+            .iter()
+            .filter(|key| !is_hidden(key) && snapshot.catalog().key(key).is_some()),
+    )
 }
 
 fn statistics(snapshot: &Snapshot, _: &[Value]) -> Rows {
     let statistics = snapshot.statistics();
-    let row = [statistics.vertices() as i64, statistics.edges() as i64, snapshot.place() as i64];
+    let edges = match statistics.counts_edges() {
+        true => statistics.edges(),
+        false => snapshot.count_edges(&statistics.edge_types(), u64::MAX)?,
+    };
+    let row = [statistics.vertices() as i64, edges as i64, snapshot.place() as i64];
     Ok(vec![row.into_iter().map(Value::Int).collect()])
 }
 

@@ -322,6 +322,14 @@ pub(super) fn procedures(_: &Snapshot, _: &[Value]) -> Rows {
     Ok(Procedure::named().map(row).collect())
 }
 
+/// The rows of the second argument whose last cell is the first argument, without that cell.
+pub(super) fn given_of(snapshot: &Snapshot, arguments: &[Value]) -> Rows {
+    let [of, rows, ..] = arguments else { return Ok(Vec::new()) };
+    let mut rows = given(snapshot, std::slice::from_ref(rows))?;
+    rows.retain_mut(|row| row.pop().is_some_and(|last| last.as_str() == of.as_str()));
+    Ok(rows)
+}
+
 /// The rows of the argument, a list of lists.
 pub(super) fn given(_: &Snapshot, arguments: &[Value]) -> Rows {
     let Some(Value::List(rows)) = arguments.first() else { return Ok(Vec::new()) };

@@ -108,7 +108,7 @@ pub(super) fn visualization(snapshot: &Snapshot, _: &[Value]) -> Rows {
     let used: Vec<LabelId> = used.collect();
     let nodes = used.iter().map(|label| Value::Vertex(VertexId::of_schema(*label))).collect();
     let mut relationships = Vec::new();
-    for edge_type in statistics.edge_types() {
+    for edge_type in crate::edge_types(snapshot)? {
         let ends = |direction| {
             let near = move |label: &&LabelId| statistics.edges_near(edge_type, direction, Some(**label)) > 0;
             used.iter().filter(near)

@@ -62,6 +62,8 @@ pub enum StatementBody {
     Tenant(plan::accounts::AccountCommand),
     /// `CREATE USER`, `ALTER USER`, `DROP USER`.
     User(plan::users::UserCommand),
+    /// A command about roles and privileges.
+    Role(plan::roles::RoleCommand),
     /// `CREATE STANDING QUERY`, `DROP STANDING QUERY`, `SUBSCRIBE`.
     Standing(plan::standing::StandingCommand),
     /// `SHOW …`.

@@ -142,6 +142,7 @@ impl<'t> Lowerer<'t> {
                 self.parameters.extend(command.parameters().cloned());
                 Ok(StatementKind::Users(command.clone()))
             }
+            ast::StatementBody::Role(command) => Ok(StatementKind::Roles(command.clone())),
             ast::StatementBody::Standing(command) => Ok(self.standing(command)),
             ast::StatementBody::Show(show) => self.show(show),
             ast::StatementBody::Terminate(targets) => self.terminate(targets).map(StatementKind::Kill),

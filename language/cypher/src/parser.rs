@@ -14,6 +14,7 @@ mod hint;
 mod pattern;
 mod primary;
 mod projection;
+mod role;
 mod schema;
 mod scope_hint;
 mod standing;

@@ -35,6 +35,7 @@ pub fn print(statement: &Statement) -> String {
         StatementBody::Schema(command) => printer.schema_command(command),
         StatementBody::Tenant(command) => printer.put(&command.to_string()),
         StatementBody::User(command) => printer.user_command(command),
+        StatementBody::Role(command) => printer.put(&command.to_string()),
         StatementBody::Standing(command) => printer.put(&command.to_string()),
         StatementBody::Show(show) => printer.show(show),
         StatementBody::Terminate(targets) => {

@@ -68,6 +68,9 @@ fn named_here(plan: &Plan) -> Vec<Name> {
 }
 
 impl Planning for Named<'_> {
+    fn counts_edges(&self) -> bool {
+        self.planning.counts_edges()
+    }
     fn vertices(&self, label: Option<&str>) -> f64 {
         self.planning.vertices(label)
     }

@@ -31,6 +31,7 @@ pub mod physical;
 pub mod procedures;
 pub mod quoted;
 mod rewrite;
+pub mod roles;
 pub mod scope;
 pub mod standing;
 pub mod statement;

@@ -138,7 +138,7 @@ fn rewrite(
     look()?;
     once(plan, planning, names);
     // It asks which labels the ends of an edge must carry, and what is run once.
-    count_stored(plan, names);
+    count_stored(plan, names, planning.counts_edges());
     // Joins have their inputs by now, and what is still scanned for each row is known.
     join_keys(plan, planning, names);
     check(plan)

@@ -28,6 +28,14 @@ pub const LISTED_TRANSACTIONS: &str = " show transactions";
 pub const LISTED_USERS: &str = " show users";
 /// Likewise.
 pub const LISTED_CURRENT_USER: &str = " show current user";
+/// Likewise.
+pub const LISTED_ROLES: &str = " show roles";
+/// Likewise.
+pub const LISTED_PRIVILEGES: &str = " show privileges";
+/// Likewise; each row ends with the role that it is found by.
+pub const LISTED_ROLE_PRIVILEGES: &str = " show role privileges";
+/// Likewise; each row ends with the user that it is found by, or with no name for whoever asks.
+pub const LISTED_USER_PRIVILEGES: &str = " show user privileges";
 /// Likewise, for `dbms.listConfig` too.
 pub const LISTED_SETTINGS: &str = " show settings";
 /// Likewise.
@@ -97,13 +105,17 @@ procedures! {
     "show databases"("only": "STRING") -> (name "STRING", type "STRING", aliases NAMES, access "STRING", address "STRING", role "STRING", writer "BOOLEAN", requestedStatus "STRING", currentStatus "STRING", statusMessage "STRING", default "BOOLEAN", home "BOOLEAN", constituents NAMES) "What SHOW DATABASES lists: the one that is open";
     "show functions"() -> (name "STRING", category "STRING", description "STRING", signature "STRING", isBuiltIn "BOOLEAN", aggregating "BOOLEAN", isDeprecated "BOOLEAN") shows 3 "What SHOW FUNCTIONS lists";
     "show indexes"("only": "STRING") -> (id "INTEGER", name "STRING", state "STRING", populationPercent "FLOAT", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, indexProvider "STRING", owningConstraint "STRING", lastRead "ZONED DATETIME", readCount "INTEGER", trackedSince "ZONED DATETIME", options "MAP", failureMessage "STRING", createStatement "STRING", uniqueness "STRING", entries "INTEGER", distinctValues "INTEGER") shows 12 "What SHOW INDEXES lists";
+    "show privileges"("privileges": "LIST<LIST<ANY>>") -> (access "STRING", action "STRING", resource "STRING", graph "STRING", segment "STRING", role "STRING", immutable "BOOLEAN", user "STRING", command "STRING") shows 7 "What SHOW PRIVILEGES lists";
     "show procedures"() -> (name "STRING", description "STRING", mode "STRING", worksOnSystem "BOOLEAN", signature "STRING") shows 4 "What SHOW PROCEDURES lists";
     "show queries"("queries": "LIST<LIST<ANY>>") -> (queryId "STRING", query "STRING", tenant "STRING", user "STRING", state "STRING", elapsedMillis "INTEGER", cpuMillis "INTEGER", rows "INTEGER", bytes "INTEGER", progress "LIST<MAP>") shows 9 "What SHOW QUERIES lists";
+    "show role privileges"("only": "STRING", "privileges": "LIST<LIST<ANY>>") -> (access "STRING", action "STRING", resource "STRING", graph "STRING", segment "STRING", role "STRING", immutable "BOOLEAN", user "STRING", command "STRING") shows 7 "What SHOW ROLE name PRIVILEGES lists";
+    "show roles"("roles": "LIST<LIST<ANY>>") -> (role "STRING", immutable "BOOLEAN", users NAMES, failure "STRING") shows 2 "What SHOW ROLES lists";
     "show settings"("only": "STRING", "settings": "LIST<LIST<ANY>>") -> (name "STRING", value "STRING", isDynamic "BOOLEAN", defaultValue "STRING", description "STRING", startupValue "STRING", isExplicitlySet "BOOLEAN", validValues "STRING", isDeprecated "BOOLEAN") shows 5 "What SHOW SETTINGS lists";
     "show standing queries"("queries": "LIST<LIST<ANY>>") -> (name "STRING", query "STRING", state "STRING", rows "INTEGER", subscribers "INTEGER", tenant "STRING", used "DURATION", bytes "INTEGER", commit "INTEGER", retain "STRING", failure "STRING") "What SHOW STANDING QUERIES lists";
     "show tablets"("tablets": "LIST<LIST<ANY>>") -> (tablet "INTEGER", executor "INTEGER", busyMillis "INTEGER", moves "INTEGER") "What SHOW TABLETS lists";
     "show tenants"("tenants": "LIST<LIST<ANY>>") -> (name "STRING", user "STRING", share "INTEGER", memory "INTEGER", concurrent "INTEGER", timeMillis "INTEGER", rules NAMES, running "INTEGER", failure "STRING") "What SHOW TENANTS lists";
     "show transactions"("transactions": "LIST<LIST<ANY>>") -> (database "STRING", transactionId "STRING", currentQueryId "STRING", connectionId "STRING", clientAddress "STRING", username "STRING", currentQuery "STRING", startTime "STRING", status "STRING", elapsedTime "DURATION", outerTransactionId "STRING", metaData "MAP", currentQueryStatus "STRING", currentQueryElapsedTime "DURATION", currentQueryCpuTime "DURATION", estimatedUsedHeapMemory "INTEGER") shows 10 "What SHOW TRANSACTIONS lists";
+    "show user privileges"("only": "STRING", "privileges": "LIST<LIST<ANY>>") -> (access "STRING", action "STRING", resource "STRING", graph "STRING", segment "STRING", role "STRING", immutable "BOOLEAN", user "STRING", command "STRING") shows 8 "What SHOW USER name PRIVILEGES lists; of whoever logged on, where none is named";
     "show users"("users": "LIST<LIST<ANY>>") -> (user "STRING", roles NAMES, passwordChangeRequired "BOOLEAN", suspended "BOOLEAN", home "STRING", failure "STRING") shows 5 "What SHOW USERS lists";
 }
 

@@ -116,6 +116,8 @@ pub enum StatementKind {
     Standing(crate::standing::StandingCommand),
     /// A command about users and passwords.
     Users(crate::users::UserCommand),
+    /// A command about roles and privileges.
+    Roles(crate::roles::RoleCommand),
     /// A command about tenants.
     Account(crate::accounts::AccountCommand),
 }

@@ -44,6 +44,10 @@ pub trait Planning {
         let _ = (edge_type, key, lower, upper);
         None
     }
+    /// Are edges counted exactly? Not for a reader from whom some of their ends are hidden.
+    fn counts_edges(&self) -> bool {
+        true
+    }
     /// Distinct values of an index's keys.
     fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64>;
     /// Vertices with this label whose value of `key` lies between the bounds, where an index on the key alone can tell; none where not.

@@ -4,5 +4,6 @@ pub(crate) mod catalog;
 pub(crate) mod definitions;
 pub(crate) mod entries;
 pub(crate) mod filter;
+pub(crate) mod mask;
 pub(crate) mod names;
 pub(crate) mod statistics;

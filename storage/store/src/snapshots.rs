@@ -8,4 +8,5 @@ pub(crate) mod layer;
 pub(crate) mod memory;
 pub(crate) mod property;
 pub(crate) mod root;
+pub(crate) mod sight;
 pub(crate) mod snapshot;

@@ -2,6 +2,7 @@
 
 use crate::history::{Moment, Point};
 use crate::limits::{CHANGES_MAX, RECORD_BYTES_MAX};
+use crate::party::Forbidden;
 use durable::DurableError;
 use std::fmt;
 use store::StoreError;
@@ -33,6 +34,8 @@ pub enum TransactError {
     },
     /// The transaction only reads.
     ReadOnly,
+    /// Whoever the transaction belongs to may not do this.
+    Forbidden(String),
     /// An index or constraint exists already.
     SchemaExists {
         /// In which way.
@@ -101,6 +104,12 @@ impl SchemaClash {
     }
 }
 
+impl From<Forbidden> for TransactError {
+    fn from(Forbidden(act): Forbidden) -> TransactError {
+        TransactError::Forbidden(act)
+    }
+}
+
 impl TransactError {
     /// A stable code in the manner of Neo4j's.
     pub fn code(&self) -> &'static str {
@@ -110,6 +119,7 @@ impl TransactError {
             TransactError::NotFound { .. } => "Neo.ClientError.Statement.EntityNotFound",
             TransactError::StillConnected { .. } => "Neo.ClientError.Schema.ConstraintValidationFailed",
             TransactError::ReadOnly => "Neo.ClientError.Statement.AccessMode",
+            TransactError::Forbidden(_) => "Neo.ClientError.Security.Forbidden",
             TransactError::SchemaExists { clash, .. } => clash.code(),
             TransactError::Schema { .. } => "Neo.ClientError.Schema.SchemaRuleException",
             TransactError::TooLarge => "Neo.ClientError.Transaction.TransactionTooLarge",
@@ -151,6 +161,7 @@ impl TransactError {
                 Some("IF NOT EXISTS takes what is there".into())
             }
             TransactError::ReadOnly => Some("begin the transaction for writing".into()),
+            TransactError::Forbidden(_) => Some("SHOW CURRENT USER PRIVILEGES lists what is allowed".into()),
             TransactError::TooLarge => Some("split it into smaller transactions".into()),
             TransactError::Durable(error) => error.hint().map(str::to_string),
             TransactError::Store(
@@ -188,6 +199,7 @@ impl fmt::Display for TransactError {
             TransactError::StillConnected { .. } => {
                 write!(f, "cannot delete a node that still has relationships")
             }
+            TransactError::Forbidden(act) => write!(f, "it is not allowed to {act}"),
             TransactError::ReadOnly => {
                 write!(f, "the transaction was begun for reading, and the statement writes")
             }

@@ -10,6 +10,7 @@ use crate::engine::Shared;
 use crate::error::explain;
 use crate::footprint::labels;
 use crate::limits::CHANGES_MAX;
+use crate::party::{Act, Party, label_names};
 use crate::reads::Inner as Reads;
 use crate::reserve::RESERVE_AFTER_REFUSALS;
 use crate::{ReadSet, TransactError, constraints};
@@ -17,7 +18,7 @@ use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, Verte
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use store::{Change, EdgeScratch, Snapshot};
+use store::{Change, EdgeScratch, NameTable, Snapshot};
 use world::clock::monotonic_ns;
 
 /// May a transaction write?
@@ -53,6 +54,8 @@ pub struct Transaction {
     was_held: AtomicBool,
     /// It committed in a turn in which others were held back: what was reserved.
     contended: Mutex<Option<Reads>>,
+    /// Whose it is, where that is somebody who may not do everything.
+    party: Option<Party>,
 }
 
 /// Numbers of vertices or edges.
@@ -95,15 +98,19 @@ impl Transaction {
             refused: Mutex::default(),
             was_held: AtomicBool::new(false),
             contended: Mutex::default(),
+            party: None,
         }
+    }
+    /// The same transaction, of somebody who may not do everything: it shows and writes what is allowed.
+    #[must_use]
+    pub fn of(mut self, party: Option<Party>) -> Transaction {
+        self.party = party;
+        self
     }
     /// The graph as this transaction sees it: its snapshot and its own writes up to the last [`Transaction::refresh`].
     pub fn snapshot(&self) -> Snapshot {
-        self.view.read().clone()
-    }
-    /// The snapshot it began with.
-    pub fn base(&self) -> &Snapshot {
-        &self.base
+        let view = self.view.read().clone();
+        self.party.iter().fold(view, |view, party| party.shown(view))
     }
     /// Where operators record what they read; in a transaction that only reads nothing is made of it.
     pub fn reads(&self) -> &ReadSet {
@@ -140,14 +147,17 @@ impl Transaction {
     }
     /// Number of a label, made where it is new.
     pub fn label(&self, name: &str) -> Result<LabelId, TransactError> {
+        self.demand_name(|names| names.label(name).is_some(), Act::NewLabel(name))?;
         Ok(self.shared.store.names().intern_label(name)?)
     }
     /// Number of an edge type, made where it is new.
     pub fn edge_type(&self, name: &str) -> Result<EdgeTypeId, TransactError> {
+        self.demand_name(|names| names.edge_type(name).is_some(), Act::NewEdgeType(name))?;
         Ok(self.shared.store.names().intern_edge_type(name)?)
     }
     /// Number of a property key, made where it is new.
     pub fn key(&self, name: &str) -> Result<KeyId, TransactError> {
+        self.demand_name(|names| names.key(name).is_some(), Act::NewKey(name))?;
         Ok(self.shared.store.names().intern_key(name)?)
     }
 
@@ -158,6 +168,11 @@ impl Transaction {
         properties: Vec<(KeyId, Value)>,
     ) -> Result<VertexId, TransactError> {
         self.writable()?;
+        let keys = || properties.iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| *key);
+        self.demand_of_vertex(labels, &|labels, names| {
+            let sets = keys().map(|key| Act::SetProperty(labels, named(names.key_name(key))));
+            std::iter::once(Act::CreateVertex(labels)).chain(sets).collect()
+        })?;
         let labels = self.shared.store.names().intern_label_set(labels)?;
         let id = self.shared.store.allocator().vertex(labels)?;
         let mut writes = self.writes.lock();
@@ -178,6 +193,11 @@ impl Transaction {
         self.writable()?;
         self.demand_vertex(source)?;
         self.demand_vertex(target)?;
+        let keys = || properties.iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| *key);
+        self.demand_of_edge(edge_type, &|kind, names| {
+            let sets = keys().map(|key| Act::SetEdgeProperty(kind, named(names.key_name(key))));
+            std::iter::once(Act::CreateEdge(kind)).chain(sets).collect()
+        })?;
         let id = self.shared.store.allocator().edge(source, edge_type)?;
         let edge = EdgeRef { id, source, target };
         let mut writes = self.writes.lock();
@@ -192,6 +212,12 @@ impl Transaction {
     pub fn set_property(&self, vertex: VertexId, key: KeyId, value: Value) -> Result<(), TransactError> {
         self.writable()?;
         self.demand_vertex(vertex)?;
+        if self.party.is_some() {
+            let labels = self.labels_now(vertex)?;
+            self.demand_of_vertex(&labels, &|labels, names| {
+                vec![Act::SetProperty(labels, named(names.key_name(key)))]
+            })?;
+        }
         let mut writes = self.writes.lock();
         writes.touched.insert(vertex);
         writes.push(Change::SetProperty { id: vertex, key, value })
@@ -201,6 +227,9 @@ impl Transaction {
     pub fn set_edge_property(&self, edge: EdgeRef, key: KeyId, value: Value) -> Result<(), TransactError> {
         self.writable()?;
         self.demand_edge(edge)?;
+        self.demand_of_edge(edge.id.edge_type(), &|kind, names| {
+            vec![Act::SetEdgeProperty(kind, named(names.key_name(key)))]
+        })?;
         self.writes.lock().push(Change::SetEdgeProperty { edge, key, value })
     }
 
@@ -224,6 +253,7 @@ impl Transaction {
         new.dedup();
         let added = new.iter().filter(|label| !old.contains(label)).count();
         let removed = old.iter().filter(|label| !new.contains(label)).count();
+        self.demand_labels(&old, &new)?;
         if added + removed > 0 {
             let labels = self.shared.store.names().intern_label_set(&new)?;
             let mut writes = self.writes.lock();
@@ -236,6 +266,7 @@ impl Transaction {
     /// Deletes an edge; false where it is deleted already by this transaction.
     pub fn delete_edge(&self, edge: EdgeRef) -> Result<bool, TransactError> {
         self.writable()?;
+        self.demand_of_edge(edge.id.edge_type(), &|kind, _| vec![Act::DeleteEdge(kind)])?;
         let mut writes = self.writes.lock();
         if !writes.gone_edges.insert(edge.id) {
             return Ok(false);
@@ -259,12 +290,13 @@ impl Transaction {
         if self.is_stale(vertex) {
             self.refresh()?;
         }
-        if self.is_gone(vertex)? {
+        if self.is_gone(vertex)? || self.is_hidden(vertex)? {
             return Ok((false, 0));
         }
         self.reads.existence(vertex);
         self.reads.adjacency(vertex, &[], Direction::Both);
         let edges = self.edges_of(vertex)?;
+        self.demand_deletion(vertex, &edges)?;
         if !edges.is_empty() && !detach {
             return Err(TransactError::StillConnected { vertex });
         }
@@ -279,7 +311,8 @@ impl Transaction {
 
     /// All edges of a vertex in the view, those deleted since excepted; a self-loop once.
     fn edges_of(&self, vertex: VertexId) -> Result<Vec<EdgeRef>, TransactError> {
-        let view = self.snapshot();
+        // Hidden ones too.
+        let view = self.view.read().clone();
         let (mut found, mut scratch) = (Vec::new(), EdgeScratch::default());
         for direction in [Direction::Out, Direction::In] {
             let adjacency = view.adjacency(&[], direction);
@@ -398,9 +431,82 @@ impl Transaction {
         Ok(!writes.born.contains(&vertex) && !self.view.read().exists(vertex)?)
     }
 
+    /// The labels of a vertex, its latest changes taken into account.
+    fn labels_now(&self, vertex: VertexId) -> Result<Vec<LabelId>, TransactError> {
+        if self.is_stale(vertex) {
+            self.refresh()?;
+        }
+        Ok(labels(&self.view.read(), vertex)?)
+    }
+    fn demand_name(
+        &self,
+        is_known: impl FnOnce(&NameTable) -> bool,
+        act: Act<'_>,
+    ) -> Result<(), TransactError> {
+        match &self.party {
+            Some(party) if !is_known(&self.shared.store.names().table()) => Ok(party.demand(&act)?),
+            _ => Ok(()),
+        }
+    }
+    /// Asks for what is done to a vertex with these labels.
+    fn demand_of_vertex(
+        &self,
+        labels: &[LabelId],
+        acts: &dyn for<'a> Fn(&'a [&'a str], &'a NameTable) -> Vec<Act<'a>>,
+    ) -> Result<(), TransactError> {
+        let Some(party) = &self.party else { return Ok(()) };
+        let names = self.shared.store.names().table();
+        let labels = label_names(&names, labels);
+        let labels: Vec<&str> = labels.iter().map(|label| &**label).collect();
+        Ok(acts(&labels, &names).iter().try_for_each(|act| party.demand(act))?)
+    }
+    /// Asks for what is done to an edge of this type.
+    fn demand_of_edge(
+        &self,
+        edge_type: EdgeTypeId,
+        acts: &dyn for<'a> Fn(&'a str, &'a NameTable) -> Vec<Act<'a>>,
+    ) -> Result<(), TransactError> {
+        let Some(party) = &self.party else { return Ok(()) };
+        let names = self.shared.store.names().table();
+        let acts = acts(named(names.edge_type_name(edge_type)), &names);
+        Ok(acts.iter().try_for_each(|act| party.demand(act))?)
+    }
+    fn demand_labels(&self, old: &[LabelId], new: &[LabelId]) -> Result<(), TransactError> {
+        let Some(party) = &self.party else { return Ok(()) };
+        let names = self.shared.store.names().table();
+        let added = new.iter().filter(|label| !old.contains(label));
+        let removed = old.iter().filter(|label| !new.contains(label));
+        let added = added.map(|label| Act::AddLabel(named(names.label_name(*label))));
+        let removed = removed.map(|label| Act::RemoveLabel(named(names.label_name(*label))));
+        Ok(added.chain(removed).try_for_each(|act| party.demand(&act))?)
+    }
+    /// Asks for the deletion of a vertex and of its edges; none of them may be hidden.
+    fn demand_deletion(&self, vertex: VertexId, edges: &[EdgeRef]) -> Result<(), TransactError> {
+        let Some(party) = &self.party else { return Ok(()) };
+        let labels = self.labels_now(vertex)?;
+        self.demand_of_vertex(&labels, &|labels, _| vec![Act::DeleteVertex(labels)])?;
+        let view = party.shown(self.view.read().clone());
+        for edge in edges {
+            if !view.edge_exists(*edge)? {
+                let what = "delete a node with relationships that are hidden";
+                return Err(TransactError::Forbidden(what.to_string()));
+            }
+        }
+        Ok(())
+    }
+
     fn demand_vertex(&self, vertex: VertexId) -> Result<(), TransactError> {
         self.reads.existence(vertex);
-        if self.is_gone(vertex)? { Err(TransactError::NotFound { what: "node" }) } else { Ok(()) }
+        if self.is_gone(vertex)? || self.is_hidden(vertex)? {
+            return Err(TransactError::NotFound { what: "node" });
+        }
+        Ok(())
+    }
+    /// Is it a vertex that was there before, and is not shown?
+    fn is_hidden(&self, vertex: VertexId) -> Result<bool, TransactError> {
+        let Some(party) = &self.party else { return Ok(false) };
+        let was_there = self.base.exists(vertex)?;
+        Ok(was_there && !party.shown(self.base.clone()).exists(vertex)?)
     }
 
     fn demand_edge(&self, edge: EdgeRef) -> Result<(), TransactError> {
@@ -432,4 +538,9 @@ impl Drop for Transaction {
 fn present(mut properties: Vec<(KeyId, Value)>) -> Vec<(KeyId, Value)> {
     properties.retain(|(_, value)| !value.is_null());
     properties
+}
+
+/// A name as it is known; one that is not has no privilege.
+fn named(name: Option<&Arc<str>>) -> &str {
+    name.map_or("", |name| name)
 }

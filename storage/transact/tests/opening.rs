@@ -122,5 +122,5 @@ fn a_transaction_says_what_it_is() {
     assert_eq!((engine.counts().commits, engine.counts().groups, engine.counts().conflicts), (1, 1, 0));
     let reading = engine.begin(Mode::Read);
     assert!(matches!(reading.create_vertex(&[], Vec::new()), Err(TransactError::ReadOnly)));
-    assert!(!reading.is_stale(vertex) && reading.base().place() == reading.snapshot().place());
+    assert!(!reading.is_stale(vertex) && reading.snapshot().place() == engine.snapshot().place());
 }

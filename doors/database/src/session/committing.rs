@@ -100,7 +100,9 @@ impl Session {
         failpoint::visit("commit of a session");
         let terminated = self.check_terminated();
         let open = self.take_open()?;
-        if let Err(error) = terminated.and_then(|()| self.check_credential()) {
+        if let Err(error) =
+            terminated.and_then(|()| self.check_credential()).and_then(|()| self.still_allows(&open))
+        {
             open.transaction.rollback();
             return Err(error);
         }

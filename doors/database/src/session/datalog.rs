@@ -86,7 +86,7 @@ impl Session {
         self.may_ask()?;
         let limits = self.limits.clone();
         self.within_net(|session| {
-            let (snapshot, started_ns) = (session.database.snapshot(), monotonic_ns());
+            let (snapshot, started_ns) = (session.committed(), monotonic_ns());
             let deadline_ns = session.deadline(&limits, started_ns);
             let program = session.watched(deadline_ns, || compile(text, text, 0, snapshot.catalog()))?;
             session.answer_rules(text, program, params, &limits, started_ns, snapshot)
@@ -113,12 +113,12 @@ impl Session {
         started_ns: u64,
     ) -> Result<QueryResult, Error> {
         failpoint::visit("question of Datalog");
-        let mut snapshot = self.database.snapshot();
+        let mut snapshot = self.committed();
         if !wrapped.as_of.is_empty() {
             // Read as in front of any other statement.
             let planned = self.plan(&format!("{} RETURN 1", wrapped.as_of), &snapshot, limits, started_ns)?;
             if let Some(version) = &planned.plan.statement.as_of {
-                snapshot = as_of::snapshot(&self.database, version, params, &snapshot)?;
+                snapshot = self.shown(as_of::snapshot(&self.database, version, params, &snapshot)?);
             }
         }
         let deadline_ns = self.deadline(limits, started_ns);
@@ -178,6 +178,9 @@ impl Session {
         let mut found = FileFacts::new();
         for (number, relation) in program.relations.iter().enumerate() {
             let Source::File(path) = &relation.source else { continue };
+            if let Some(lens) = self.lens() {
+                lens.demand_load()?;
+            }
             let tabs = [".tsv", ".facts"].iter().any(|end| path.ends_with(end));
             let separator = if tabs { "FIELDTERMINATOR '\\t' " } else { "" };
             let text = format!("LOAD CSV FROM $path AS row {separator}RETURN row");

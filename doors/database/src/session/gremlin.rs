@@ -16,7 +16,7 @@ use std::time::Duration;
 use store::Snapshot;
 use transact::{Mode, Transaction};
 use traverse::Compiled;
-use traverse::answer::planned::{PlannedTraversal, params};
+use traverse::answer::planned::{PlannedTraversal, Plans, params};
 use traverse::answer::running::{Found, Measures, Started};
 use traverse::answer::walked::{Bounds, Walked};
 use traverse::answer::{Answer, Objects, told};
@@ -32,6 +32,10 @@ struct Asked {
 }
 
 impl Session {
+    /// Plans of traversals, for the rights of whoever asks.
+    pub(super) fn traversals(&self) -> &Plans {
+        self.lens().map_or(self.database.traversals(), |lens| &lens.traversals)
+    }
     /// Runs a traversal.
     pub fn gremlin(
         &mut self,
@@ -52,14 +56,14 @@ impl Session {
     fn traverse(&mut self, traversal: &Traversal, options: &GremlinOptions) -> Result<GremlinAnswer, Error> {
         let view = self.view();
         if let Some(traversal) = told::without("explain", traversal) {
-            let text = told::explained(self.database.traversals(), &traversal, &view, options.machine_only)?;
+            let text = told::explained(self.traversals(), &traversal, &view, options.machine_only)?;
             return Ok(GremlinAnswer::new(Answer::of_text(text, view), None));
         }
         if let Some(traversal) = told::unprofiled(traversal) {
             return self.profile(&traversal, options);
         }
         if !options.machine_only
-            && let Some(planned) = self.database.traversals().plan(traversal, &view)?
+            && let Some(planned) = self.traversals().plan(traversal, &view)?
         {
             return self.run_lowered(traversal, &planned, view, options);
         }
@@ -104,7 +108,7 @@ impl Session {
         let (view, begin_ns) = (self.view(), monotonic_ns());
         let lowered = match options.machine_only {
             true => None,
-            false => self.database.traversals().plan(traversal, &view)?,
+            false => self.traversals().plan(traversal, &view)?,
         };
         let (text, parts) = match lowered {
             Some(planned) => {

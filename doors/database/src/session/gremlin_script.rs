@@ -58,7 +58,7 @@ impl Session {
             return Ok(Script::Requests(gremlin::parse(text, bindings)?));
         }
         let view = self.view();
-        match self.database.traversals().read(text, bindings, &view)? {
+        match self.traversals().read(text, bindings, &view)? {
             planned::Script::Planned(known, params) => {
                 self.may_ask()?;
                 let (planned, timeout_ms) = (&known.plan, known.timeout_ms);

@@ -45,14 +45,14 @@ impl Session {
         limits: &Limits,
         started_ns: u64,
     ) -> Result<Arc<Planned>, Error> {
-        if let Some(known) = self.database.known_plan(text, snapshot) {
+        if let Some(known) = self.database.known_plan(text, snapshot, self.lens()) {
             return Ok(known);
         }
         let deadline_ns = self.deadline(limits, started_ns);
         if text.len() > PLAN_HERE_TEXT_BYTES_MAX {
             return self.plan_on_executors(text, snapshot, limits, deadline_ns);
         }
-        self.watched(deadline_ns, || self.database.make_plan(text, snapshot))
+        self.watched(deadline_ns, || self.database.make_plan(text, snapshot, self.lens()))
     }
 
     /// Does work on this thread, where the interrupter and the deadline watch over it.

@@ -9,10 +9,11 @@ use crate::database::Running;
 use crate::interrupt::Ticket;
 use crate::result;
 use crate::standing::Creator;
-use crate::{Error, Limits, Params, QueryResult, Summary, as_of, catalogue, users};
+use crate::{Credential, Error, Limits, Params, QueryResult, Summary, as_of, catalogue, roles, users};
 use execute::profiling::Profiling;
 use execute::{Access, ExecuteOptions, Execution, ResultStream};
 use plan::StatementKind;
+use plan::roles::Action;
 use plan::statement::Mode as StatementMode;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,12 +39,17 @@ impl Session {
             let code = "Neo.ClientError.Statement.AccessMode";
             return Err(Error::new(code, "the statement writes, but the session was opened for reading"));
         }
+        if let Some(lens) = self.lens() {
+            let known = self.database.snapshot();
+            lens.authorize(&planned.plan.statement, known.catalog().names())?;
+        }
         let transaction =
             || self.transaction.as_ref().map_or_else(|| self.listed(), |open| open.listed.clone());
         let deadline_ns = self.deadline(limits, started_ns);
         let back_up = |folder: &Path| self.back_up(text, folder, (limits, deadline_ns));
         let (own, transaction) = (self.credential.as_ref(), &transaction);
-        let asker = catalogue::Asker { own, text, transaction, back_up: &back_up };
+        let asker =
+            catalogue::Asker { own, lists_others: self.lists_others(), text, transaction, back_up: &back_up };
         catalogue::list(&planned.plan.statement, &mut params, &self.database, &asker)?;
         if planned.plan.statement.mode == StatementMode::Explain && planned.plan.statement.as_of.is_none() {
             // The plan is the same whatever the parameters are.
@@ -52,7 +58,7 @@ impl Session {
         check_parameters(&planned.plan, &params)?;
         let (snapshot, planned) = match &planned.plan.statement.as_of {
             Some(version) => {
-                let past = as_of::snapshot(&self.database, version, &params, &snapshot)?;
+                let past = self.shown(as_of::snapshot(&self.database, version, &params, &snapshot)?);
                 let planned = self.plan(text, &past, limits, started_ns)?;
                 (past, planned)
             }
@@ -94,12 +100,26 @@ impl Session {
                 said = Some("users changed".to_string());
                 catalogue::nothing()
             }
+            StatementKind::Roles(command) => {
+                let (own, mut changed) = (self.credential.as_ref().map(Credential::name), false);
+                self.database.change_entries(|entries| {
+                    let changes = roles::changes(command, entries, own)?;
+                    changed = !changes.is_empty();
+                    Ok(changes)
+                })?;
+                said = Some(if changed { "roles changed" } else { "no role changed" }.to_string());
+                catalogue::nothing()
+            }
             StatementKind::Kill(id) => catalogue::kill(id, &self.database)?,
         };
         let summary = Summary { said, ..planned.summary(&snapshot) };
         Ok(QueryResult::of_batches(columns, vec![batch], snapshot, summary))
     }
 
+    /// Are the privileges of others shown to whoever asks?
+    fn lists_others(&self) -> bool {
+        self.lens().is_none_or(|lens| lens.rights.allows_whole(Action::RoleManagement))
+    }
     fn explained(&self, planned: &Planned, snapshot: &Snapshot) -> QueryResult {
         let (executors, summary) = (self.database.executors(), planned.summary(snapshot));
         crate::profile::explained(&planned.plan.statement, snapshot, executors, summary)
@@ -155,7 +175,18 @@ impl Session {
     pub(super) fn view(&self) -> Snapshot {
         match &self.transaction {
             Some(open) => open.transaction.snapshot(),
-            None => self.database.engine().snapshot(),
+            None => self.committed(),
+        }
+    }
+    /// The graph as of the last commit, as whoever asks sees it.
+    pub(super) fn committed(&self) -> Snapshot {
+        self.shown(self.database.engine().snapshot())
+    }
+    /// A snapshot as whoever asks sees it.
+    pub(super) fn shown(&self, snapshot: Snapshot) -> Snapshot {
+        match self.lens() {
+            Some(lens) => lens.shown(snapshot),
+            None => snapshot,
         }
     }
     pub(super) fn read(
@@ -279,6 +310,7 @@ impl Session {
 fn changes_catalogue(kind: &StatementKind) -> bool {
     match kind {
         StatementKind::Schema(_) | StatementKind::Account(_) | StatementKind::Users(_) => true,
+        StatementKind::Roles(_) => true,
         StatementKind::Standing(command) => command.writes(),
         StatementKind::Query { .. } | StatementKind::Kill(_) => false,
     }

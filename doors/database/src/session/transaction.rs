@@ -4,10 +4,11 @@ use super::Session;
 use super::deadline::{deadline_after, terminated};
 use crate::Error;
 use crate::clients::Listed;
+use crate::roles::Lens;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use transact::{Mode, Transaction};
+use transact::{Mode, Party, Transaction};
 use world::clock::monotonic_ns;
 use world::failpoint;
 
@@ -22,9 +23,15 @@ pub(super) struct Open {
     pub(super) listed: Arc<Listed>,
     /// The largest memory budget of its statements.
     pub(super) bytes_max: AtomicU64,
+    /// What it is allowed, where that is not everything.
+    lens: Option<Arc<Lens>>,
 }
 
 impl Open {
+    /// Was it begun with these rights?
+    pub(super) fn is_of(&self, lens: Option<&Arc<Lens>>) -> bool {
+        self.lens.as_ref().map(Arc::as_ptr) == lens.map(Arc::as_ptr)
+    }
     /// A statement of it has this budget.
     pub(super) fn allows(&self, bytes_max: u64) {
         self.bytes_max.fetch_max(bytes_max, Ordering::Relaxed);
@@ -51,6 +58,7 @@ impl Session {
     }
     fn open(&mut self, mode: Mode, timeout: Option<Duration>) -> Result<(), Error> {
         self.check_credential()?;
+        self.settle_rights()?;
         failpoint::visit("begin of a transaction");
         if self.in_transaction() {
             let code = "Neo.ClientError.Transaction.TransactionStartFailed";
@@ -61,14 +69,17 @@ impl Session {
         let refused =
             self.refused.take().filter(|(_, until_ns)| mode == Mode::Write && monotonic_ns() < *until_ns);
         let engine = self.database.engine();
-        let transaction = Arc::new(match refused {
+        let transaction = match refused {
             Some((before, _)) => engine.begin_fairly(self.gatekeeper, &before),
             None => engine.begin_at(self.gatekeeper, mode),
-        });
+        };
+        let transaction = Arc::new(transaction.of(self.party()));
         let deadline_ns = timeout.map(deadline_after);
         let listed = self.listed();
         let bytes_max = AtomicU64::new(self.bytes_max());
-        self.transaction = Some(Open { transaction, mode, broken: false, deadline_ns, listed, bytes_max });
+        let lens = self.allowed.lens().cloned();
+        self.transaction =
+            Some(Open { transaction, mode, broken: false, deadline_ns, listed, bytes_max, lens });
         Ok(())
     }
     /// Lists what begins now.
@@ -91,10 +102,24 @@ impl Session {
     /// Begins a transaction; if it does again what was refused, it is not refused for ever.
     pub(super) fn begin_after(&self, mode: Mode, refused: Option<Arc<Transaction>>) -> Transaction {
         let (engine, mode) = (self.database.engine(), self.permitted(mode));
-        match refused {
+        let transaction = match refused {
             Some(refused) => engine.begin_again(self.gatekeeper, &refused),
             None => engine.begin_at(self.gatekeeper, mode),
+        };
+        transaction.of(self.party())
+    }
+    /// Whose its transactions are, where that is somebody who may not do everything.
+    fn party(&self) -> Option<Party> {
+        self.lens().map(|lens| lens.party.clone())
+    }
+    /// Are the rights that the transaction began with still those of whoever asks?
+    pub(super) fn still_allows(&mut self, open: &Open) -> Result<(), Error> {
+        self.settle_rights()?;
+        if open.is_of(self.allowed.lens()) {
+            return Ok(());
         }
+        let message = "what the user may do was changed since the transaction began; it was rolled back";
+        Err(Error::new("Neo.ClientError.Security.AuthorizationExpired", message).hint("begin again"))
     }
     /// Marks the open transaction as failed: it can only be rolled back.
     pub fn break_transaction(&mut self) {

@@ -1,5 +1,6 @@
 //! A subscription as the rows of a statement.
 
+use crate::roles::Allowed;
 use crate::{Batch, Credential, Database, Error, Interrupter, Value};
 use ::standing::{Event, Row, Subscription, SubscriptionEnd, Upsert, Upserts};
 use parking_lot::Mutex;
@@ -26,6 +27,7 @@ pub(crate) struct Told {
     cancelled: Mutex<Option<String>>,
     interrupter: Option<Interrupter>,
     credential: Option<Credential>,
+    allowed: Allowed,
 }
 
 /// How far apart marks come, at least, of commits that change nothing.
@@ -60,6 +62,7 @@ impl Told {
             cancelled: Mutex::new(None),
             interrupter: None,
             credential: None,
+            allowed: Allowed::default(),
         })
     }
     /// Ends when this says so, or when whoever logged on is not welcome any more.
@@ -95,7 +98,7 @@ impl Told {
         if let Some(reason) = self.cancelled.lock().take().or(interrupted) {
             return Err(Error::new("Neo.TransientError.Transaction.Terminated", reason));
         }
-        self.credential.as_ref().map_or(Ok(()), Credential::check)?;
+        self.check_reader()?;
         if !std::mem::replace(&mut self.has_begun, true)
             && let Some(mark) = self.subscription.mark()
         {
@@ -111,6 +114,14 @@ impl Told {
             }
         };
         Ok(Some(self.batch(event.at(), told)))
+    }
+    /// Is whoever logged on still welcome, and may it still follow standing queries?
+    fn check_reader(&mut self) -> Result<(), Error> {
+        let Some(credential) = &self.credential else { return Ok(()) };
+        credential.check()?;
+        let now = self.database.snapshot();
+        self.allowed.settle(credential.name(), now.catalog().entries(), self.database.lenses());
+        self.allowed.lens().map_or(Ok(()), |lens| lens.demand_subscription())
     }
     /// The next event, if it comes in time. Of marks of progress that come soon after each other only the last is told.
     fn next_event(&mut self, timeout: Duration) -> Result<Option<Event>, Error> {

@@ -90,8 +90,11 @@ fn text<'a>(password: &'a Password, params: &'a Params) -> Result<&'a str, Error
 
 /// What SHOW USERS lists, or SHOW CURRENT USER of one. A user whose entry cannot be read is suspended: nobody can log on as it.
 pub(crate) fn listed(users: &Users, only: Option<&str>) -> Vec<Vec<Value>> {
+    let snapshot = users.database.snapshot();
+    let entries = snapshot.catalog().entries();
     let row = |user: super::UserInfo| {
-        let roles = Value::list(vec!["PUBLIC".into()]);
+        let roles = crate::roles::roles_of(entries, &user.name);
+        let roles = Value::list(roles.into_iter().map(Value::String).collect());
         let suspended = user.suspended || user.problem.is_some();
         let failure = user.problem.map_or(Value::Null, Value::from);
         vec![user.name.into(), roles, false.into(), suspended.into(), Value::Null, failure]

@@ -166,6 +166,10 @@ impl Walked {
         let known = &mut self.id_targets.borrow_mut()[usize::from(mark == OF_TYPE)];
         let targets = known.get_or_insert_with(|| {
             let own = view.catalog().key(OWN_ID)?;
+            // What is known of all names is not for a reader to whom some are not shown.
+            if view.is_restricted() {
+                return None;
+            }
             let targets = self.own_ids.targets(view.catalog(), mark)?.into_iter();
             Some(targets.map(|target| (target, view.index_for(target, &[own]))).collect())
         });

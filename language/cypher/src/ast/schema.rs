@@ -141,4 +141,12 @@ pub enum ShowTarget {
     Databases,
     /// `SHOW SETTINGS`.
     Settings,
+    /// `SHOW ROLES`.
+    Roles,
+    /// `SHOW PRIVILEGES`.
+    Privileges,
+    /// `SHOW ROLE name PRIVILEGES`.
+    RolePrivileges,
+    /// `SHOW USER [name] PRIVILEGES`; of whoever asks, where none is named.
+    UserPrivileges,
 }

@@ -84,6 +84,10 @@ impl Lowerer<'_> {
             ShowTarget::CurrentUser => "show current user",
             ShowTarget::Databases => "show databases",
             ShowTarget::Settings => "show settings",
+            ShowTarget::Roles => "show roles",
+            ShowTarget::Privileges => "show privileges",
+            ShowTarget::RolePrivileges => "show role privileges",
+            ShowTarget::UserPrivileges => "show user privileges",
         };
         let procedure = Procedure::by_name(procedure).expect("SHOW names entries of the table");
         let named = |(field, _): &(&str, &str)| (ast::Name { text: field.to_string(), span: whole }, None);

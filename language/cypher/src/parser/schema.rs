@@ -44,7 +44,9 @@ const SHOW_KINDS: [&str; 24] = [
     "CURRENT",
 ];
 
-const SHOW_TARGETS: [(&str, ShowTarget); 20] = [
+const SHOW_TARGETS: [(&str, ShowTarget); 22] = [
+    ("ROLES", ShowTarget::Roles),
+    ("PRIVILEGES", ShowTarget::Privileges),
     ("INDEX", ShowTarget::Indexes),
     ("INDEXES", ShowTarget::Indexes),
     ("CONSTRAINT", ShowTarget::Constraints),
@@ -285,13 +287,29 @@ impl Parser<'_> {
             kinds.extend(self.word(0).map(str::to_uppercase));
             self.bump();
         }
+        let mut privileges_of = None;
         let target = match SHOW_TARGETS.iter().find(|(word, _)| self.is_word(0, word)) {
+            Some((_, ShowTarget::Privileges)) if kinds.last().is_some_and(|word| word == "USER") => {
+                self.bump();
+                &ShowTarget::UserPrivileges
+            }
             Some((_, target)) => {
                 self.bump();
                 target
             }
             // Both are words of other listings too, such as USER DEFINED FUNCTIONS.
             None if kinds == ["CURRENT", "USER"] => &ShowTarget::CurrentUser,
+            None if kinds == ["USER"] && self.is_word(1, "PRIVILEGES") => {
+                privileges_of = Some(self.name("a user")?.text);
+                self.bump();
+                &ShowTarget::UserPrivileges
+            }
+            None if kinds.is_empty() && self.is_word(0, "ROLE") && self.is_word(2, "PRIVILEGES") => {
+                self.bump();
+                privileges_of = Some(self.name("a role")?.text);
+                self.bump();
+                &ShowTarget::RolePrivileges
+            }
             None => return Err(self.unexpected(SHOWN)),
         };
         if *target == ShowTarget::StandingQueries && !self.eat_word("QUERY") {
@@ -303,7 +321,7 @@ impl Parser<'_> {
         }
         let mut only = match target {
             ShowTarget::Indexes | ShowTarget::Constraints if !kinds.is_empty() => Some(kinds.join(" ")),
-            _ => None,
+            _ => privileges_of,
         };
         let goes_on = self.is_word_of(0, &["YIELD", "WHERE", "RETURN"]);
         if *target == ShowTarget::Databases && !goes_on && self.word(0).is_some() {

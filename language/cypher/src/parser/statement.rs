@@ -62,6 +62,8 @@ impl Parser<'_> {
             StatementBody::Tenant(self.tenant_command()?)
         } else if self.at_user_command() {
             StatementBody::User(self.user_command()?)
+        } else if self.at_role_command() {
+            StatementBody::Role(self.role_command()?)
         } else if self.at_standing_command() {
             StatementBody::Standing(self.standing_command()?)
         } else if self.at_schema_command() {
@@ -103,6 +105,7 @@ impl Parser<'_> {
     fn at_command(&self) -> bool {
         self.at_tenant_command()
             || self.at_user_command()
+            || self.at_role_command()
             || self.is_word_of(0, &["SHOW", "TERMINATE", "KILL"])
     }
 

@@ -140,7 +140,20 @@ impl Printer {
 
     pub(super) fn show(&mut self, show: &Show) {
         self.put("SHOW ");
-        let is_database = matches!(show.target, ShowTarget::Databases | ShowTarget::Settings);
+        if let Some(of) = match show.target {
+            ShowTarget::RolePrivileges => Some("ROLE "),
+            ShowTarget::UserPrivileges => Some("USER "),
+            _ => None,
+        } {
+            self.put(of);
+            if let Some(only) = &show.only {
+                self.variable(only);
+                self.put(" ");
+            }
+        }
+        let is_privileges = matches!(show.target, ShowTarget::RolePrivileges | ShowTarget::UserPrivileges);
+        let is_database =
+            is_privileges || matches!(show.target, ShowTarget::Databases | ShowTarget::Settings);
         if let Some(only) = show.only.as_ref().filter(|_| !is_database) {
             self.put(only);
             self.put(" ");
@@ -159,8 +172,10 @@ impl Printer {
             ShowTarget::CurrentUser => "CURRENT USER",
             ShowTarget::Databases => "DATABASES",
             ShowTarget::Settings => "SETTINGS",
+            ShowTarget::Roles => "ROLES",
+            ShowTarget::Privileges | ShowTarget::RolePrivileges | ShowTarget::UserPrivileges => "PRIVILEGES",
         });
-        if let Some(only) = show.only.as_ref().filter(|_| is_database) {
+        if let Some(only) = show.only.as_ref().filter(|_| is_database && !is_privileges) {
             self.put(" ");
             for (place, name) in only.split(',').enumerate() {
                 self.put(if place > 0 { ", " } else { "" });

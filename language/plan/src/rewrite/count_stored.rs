@@ -16,8 +16,10 @@ use crate::names::Names;
 use model::Direction;
 
 /// Replaces counts of all in the plan.
-pub(crate) fn count_stored(plan: &mut Plan, names: &mut Names<'_>) {
+/// Edges are counted only where the counts of edges are exact.
+pub(crate) fn count_stored(plan: &mut Plan, names: &mut Names<'_>, counts_edges: bool) {
     if let Some((counted, input)) = counted(plan)
+        && (counts_edges || matches!(counted, Counted::Vertices(_)))
         && let Plan::Aggregate(node) = plan
     {
         let count = names.fresh("count");
@@ -26,7 +28,7 @@ pub(crate) fn count_stored(plan: &mut Plan, names: &mut Names<'_>) {
         *plan = Plan::Project(Box::new(Project { input, items }));
         return;
     }
-    plan.children_mut().into_iter().for_each(|child| count_stored(child, names));
+    plan.children_mut().into_iter().for_each(|child| count_stored(child, names, counts_edges));
 }
 
 /// What the aggregates of this node count, if they all count the same; and the one row, of all or of the enclosing sub-query, that they begin with.

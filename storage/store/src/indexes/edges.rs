@@ -9,7 +9,7 @@
 //! costs in an index over vertices, however many edges its ends have.
 
 use crate::StoreError;
-use crate::indexes::range::{Found, IndexRange};
+use crate::indexes::range::{Found, IndexRange, VertexTest};
 use crate::indexes::run::Entry;
 use crate::indexes::tree::Index;
 use model::schema::{IndexDefinition, SchemaTarget};
@@ -42,14 +42,34 @@ pub(crate) fn not_unique(definition: &IndexDefinition, a: &Entry, b: &Entry) -> 
 /// The edges of a range of an index, in its order. A step fails where a leaf cannot be loaded.
 pub struct EdgeRange(IndexRange);
 
-impl Iterator for EdgeRange {
-    type Item = Result<EdgeRef, StoreError>;
-    fn next(&mut self) -> Option<Self::Item> {
+impl EdgeRange {
+    /// The same range, of which only edges with ends that pass the test are found.
+    pub(crate) fn shown_by(self, test: Option<VertexTest>) -> EdgeRange {
+        EdgeRange(self.0.shown_by(test))
+    }
+    fn step(&mut self) -> Option<Result<EdgeRef, StoreError>> {
         let edge = |found: Found<'_>| match found {
             Found::Stored(run, at) => edge_of(&run.entry(at)),
             Found::Added(entry) => edge_of(&entry),
         };
         self.0.step_with(edge).and_then(Option::transpose).transpose()
+    }
+}
+
+impl Iterator for EdgeRange {
+    type Item = Result<EdgeRef, StoreError>;
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let edge = match self.step()? {
+                Ok(edge) => edge,
+                Err(error) => return Some(Err(error)),
+            };
+            match self.0.shows(edge.source).and_then(|source| Ok(source && self.0.shows(edge.target)?)) {
+                Ok(true) => return Some(Ok(edge)),
+                Ok(false) => {}
+                Err(error) => return Some(Err(error)),
+            }
+        }
     }
 }
 

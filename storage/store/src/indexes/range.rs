@@ -101,6 +101,9 @@ fn within<'a>(entries: &'a OrdSet<Entry>, limits: &'a Limits) -> impl Iterator<I
         .take_while(|entry| limits.within_upper(PropertyRef::from(&entry.key.values()[0])))
 }
 
+/// Tells whether a vertex is shown to whoever reads.
+pub(crate) type VertexTest = Box<dyn Fn(VertexId) -> Result<bool, StoreError> + Send + Sync>;
+
 /// The vertices of an index range, in the order of the index, from either end. A step fails where a leaf cannot be loaded.
 pub struct IndexRange {
     index: Arc<Index>,
@@ -111,6 +114,8 @@ pub struct IndexRange {
     end: LeafPlace,
     front: Option<LeafRange>,
     back: Option<LeafRange>,
+    /// Which vertices are shown, where not all are.
+    shown: Option<VertexTest>,
 }
 
 impl IndexRange {
@@ -128,7 +133,18 @@ impl IndexRange {
                 (next, end.max(index.after(next)))
             }
         };
-        IndexRange { index, limits, next, end, front: None, back: None }
+        IndexRange { index, limits, next, end, front: None, back: None, shown: None }
+    }
+    /// The same range, of which only vertices that pass the test are found; an edge needs both ends to pass.
+    pub(crate) fn shown_by(self, test: Option<VertexTest>) -> IndexRange {
+        IndexRange { shown: test, ..self }
+    }
+    pub(crate) fn shows(&self, vertex: VertexId) -> Result<bool, StoreError> {
+        self.shown.as_ref().map_or(Ok(true), |shown| shown(vertex))
+    }
+    /// A vertex that was found, and whether it is shown.
+    fn verdict(&self, found: Option<VertexId>) -> Result<Option<(VertexId, bool)>, StoreError> {
+        found.map(|vertex| Ok((vertex, self.shows(vertex)?))).transpose()
     }
     fn open(&self, place: LeafPlace) -> Result<Option<LeafRange>, StoreError> {
         match (&self.limits, self.index.leaf(place)) {
@@ -173,13 +189,27 @@ impl IndexRange {
 impl Iterator for IndexRange {
     type Item = Result<VertexId, StoreError>;
     fn next(&mut self) -> Option<Self::Item> {
-        self.step().transpose()
+        loop {
+            match self.step().and_then(|found| self.verdict(found)) {
+                Ok(Some((vertex, true))) => return Some(Ok(vertex)),
+                Ok(Some((_, false))) => {}
+                Ok(None) => return None,
+                Err(error) => return Some(Err(error)),
+            }
+        }
     }
 }
 
 impl DoubleEndedIterator for IndexRange {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.step_back().transpose()
+        loop {
+            match self.step_back().and_then(|found| self.verdict(found)) {
+                Ok(Some((vertex, true))) => return Some(Ok(vertex)),
+                Ok(Some((_, false))) => {}
+                Ok(None) => return None,
+                Err(error) => return Some(Err(error)),
+            }
+        }
     }
 }
 

@@ -35,6 +35,10 @@ impl EntryKind {
     pub const STANDING: EntryKind = EntryKind(4);
     /// Facts about the catalogue itself.
     pub const CATALOGUE: EntryKind = EntryKind(5);
+    /// A role and its privileges, by name.
+    pub const ROLE: EntryKind = EntryKind(6);
+    /// The roles of a user, by the user's name.
+    pub const USER_ROLES: EntryKind = EntryKind(7);
 }
 
 /// The entries of one kind, by name.

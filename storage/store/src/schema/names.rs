@@ -139,6 +139,20 @@ impl<T: ?Sized + std::hash::Hash + Eq> Clone for Table<T> {
     }
 }
 
+impl Table<str> {
+    /// The same numbers; names that are not shown are empty, and nobody finds them.
+    fn masked(&self, shows: impl Fn(u32, &str) -> bool) -> Table<str> {
+        let mut masked = self.clone();
+        for (number, name) in self.items.iter().enumerate() {
+            if !shows(number as u32, name) {
+                masked.numbers.remove(name);
+                masked.items[number] = Arc::from("");
+            }
+        }
+        masked
+    }
+}
+
 impl<T: ?Sized + std::hash::Hash + Eq> Table<T> {
     fn number(&self, item: &T) -> Option<u32> {
         self.numbers.get(item).copied()
@@ -253,6 +267,31 @@ impl NameTable {
     /// All label sets, by number; set 0 is the empty set.
     pub fn label_sets(&self) -> &[Arc<[LabelId]>] {
         &self.label_sets.items
+    }
+    /// The same numbers, for a reader to whom some names are not shown: these have no number, and no label set contains them.
+    pub(crate) fn masked(
+        &self,
+        shows_label: impl Fn(&str) -> bool,
+        shows_edge_type: impl Fn(&str) -> bool,
+        shows_key: impl Fn(KeyId) -> bool,
+    ) -> NameTable {
+        let labels = self.labels.masked(|_, name| shows_label(name));
+        let is_shown = |label: &LabelId| {
+            labels.items.get(label.0 as usize).is_some_and(|name| labels.number(name) == Some(label.0.into()))
+        };
+        let mut label_sets = self.label_sets.clone();
+        for set in &mut label_sets.items {
+            if !set.iter().all(is_shown) {
+                *set = set.iter().copied().filter(is_shown).collect();
+            }
+        }
+        NameTable {
+            label_sets,
+            edge_types: self.edge_types.masked(|_, name| shows_edge_type(name)),
+            keys: self.keys.masked(|number, _| shows_key(KeyId(number))),
+            labels,
+            missed: self.missed.clone(),
+        }
     }
     fn define(&mut self, definition: &NameDefinition) -> Result<(), StoreError> {
         match definition {

@@ -3,6 +3,7 @@
 //! Counters are kept per label set, which partition the vertices; a question about a label sums over the sets that hold it.
 
 use crate::schema::filter::LabelFilter;
+use crate::schema::mask::Mask;
 use crate::schema::names::NameTable;
 use imbl::OrdMap;
 use model::schema::IndexId;
@@ -37,9 +38,31 @@ pub struct Statistics {
     pub(crate) counts: OrdMap<Counter, u64>,
     pub(crate) indexes: Vec<IndexStatistics>,
     pub(crate) names: Arc<NameTable>,
+    /// Edges are counted by one end, so edges to hidden vertices are counted too.
+    pub(crate) counts_hidden_edges: bool,
 }
 
 impl Statistics {
+    /// Are the counts of edges exact? To a reader from whom vertices are hidden, edges between a shown and a hidden vertex are counted too.
+    pub fn counts_edges(&self) -> bool {
+        !self.counts_hidden_edges
+    }
+    /// As a restricted reader sees them.
+    pub(crate) fn masked(&self, mask: &Mask, names: &Arc<NameTable>) -> Statistics {
+        let shows = |counter: &Counter| match counter {
+            Counter::Vertices(set) => mask.shows_set(*set),
+            Counter::Out(edge_type, set) | Counter::In(edge_type, set) => {
+                mask.shows_type(*edge_type) && mask.shows_set(*set)
+            }
+        };
+        let counts = self.counts.iter().filter(|(counter, _)| shows(counter));
+        Statistics {
+            counts: counts.map(|(counter, count)| (*counter, *count)).collect(),
+            indexes: self.indexes.iter().filter(|one| mask.shows_index(one.index)).copied().collect(),
+            names: names.clone(),
+            counts_hidden_edges: mask.hides_vertices,
+        }
+    }
     /// All vertices.
     pub fn vertices(&self) -> u64 {
         self.vertices_matching(&LabelFilter::Any)

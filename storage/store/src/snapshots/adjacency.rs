@@ -40,6 +40,8 @@ pub struct AdjacencyView {
     joined: Option<Arc<Joined>>,
     /// Are edges met from both ends? Then self-loops of incoming layers are left out.
     both: bool,
+    /// Are some vertices hidden, and edges to them?
+    hides: bool,
 }
 
 impl AdjacencyView {
@@ -47,6 +49,10 @@ impl AdjacencyView {
         let mut types = if types.is_empty() { snapshot.statistics().edge_types() } else { types.to_vec() };
         types.sort_unstable();
         types.dedup();
+        if let Some(sight) = &snapshot.sight {
+            types.retain(|edge_type| sight.mask.shows_type(*edge_type));
+        }
+        let hides = snapshot.hides_vertices();
         let mut layers: SmallVec<[Arc<Layer>; 2]> = SmallVec::new();
         if direction != Direction::In {
             layers.extend(types.iter().map(|edge_type| snapshot.layer(Lane::out(*edge_type))));
@@ -54,12 +60,16 @@ impl AdjacencyView {
         if direction != Direction::Out {
             layers.extend(types.iter().map(|edge_type| snapshot.layer(Lane::into(*edge_type))));
         }
-        let only = if let [layer] = layers.as_slice() { Some(layer.clone()) } else { None };
-        let joined = match types.as_slice() {
-            [edge_type] if direction == Direction::Both => Some(snapshot.joined(*edge_type)),
+        // Lists with hidden neighbours are not shown as they lie.
+        let only = match layers.as_slice() {
+            [layer] if !hides => Some(layer.clone()),
             _ => None,
         };
-        AdjacencyView { snapshot, layers, only, joined, both: direction == Direction::Both }
+        let joined = match types.as_slice() {
+            [edge_type] if direction == Direction::Both && !hides => Some(snapshot.joined(*edge_type)),
+            _ => None,
+        };
+        AdjacencyView { snapshot, layers, only, joined, both: direction == Direction::Both, hides }
     }
     /// The snapshot this view reads.
     pub fn snapshot(&self) -> &Snapshot {
@@ -76,6 +86,11 @@ impl AdjacencyView {
     }
     /// Number of edges at `vertex`.
     pub fn degree(&self, vertex: u32) -> Result<u32, StoreError> {
+        if self.hides {
+            let mut degree = 0;
+            self.for_each_shown(vertex, |_, _, _| degree += 1)?;
+            return Ok(degree);
+        }
         let mut degree = 0;
         for layer in &self.layers {
             degree += layer.degree(vertex, self.snapshot.chunks())?;
@@ -126,6 +141,10 @@ impl AdjacencyView {
     #[inline(never)]
     fn gather<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> Result<&'a [u32], StoreError> {
         scratch.clear();
+        if self.hides {
+            self.for_each_shown(vertex, |_, neighbour, _| scratch.push(neighbour))?;
+            return Ok(scratch);
+        }
         // The only part so far, in place; once there are more, or one that cannot be borrowed, all are in `scratch`.
         let mut first: &[u32] = &[];
         for layer in &self.layers {
@@ -174,6 +193,14 @@ impl AdjacencyView {
         ids: &'a mut Vec<u64>,
     ) -> Result<(&'a [u32], &'a [u64]), StoreError> {
         ids.clear();
+        if self.hides {
+            neighbours.clear();
+            self.for_each_shown(vertex, |_, neighbour, id| {
+                neighbours.push(neighbour);
+                ids.push(id.0);
+            })?;
+            return Ok((neighbours, ids));
+        }
         if let Some(layer) = &self.only
             && let Some(list) = layer.held(vertex, self.snapshot.chunks())?
         {
@@ -209,6 +236,9 @@ impl AdjacencyView {
     }
     /// Appends the edges between two vertices, as this view follows them; costs a binary search in each layer.
     pub fn find(&self, from: u32, to: u32, found: &mut Vec<EdgeId>) -> Result<(), StoreError> {
+        if self.hides && !(self.snapshot.shows_dense(from)? && self.snapshot.shows_dense(to)?) {
+            return Ok(());
+        }
         for layer in &self.layers {
             if !(self.skips_loops(layer) && from == to) {
                 layer.for_each_to(from, to, self.snapshot.chunks(), |edge| {
@@ -225,16 +255,44 @@ impl AdjacencyView {
         mut found: impl FnMut(model::EdgeRef),
     ) -> Result<(), StoreError> {
         let here = VertexId::from_dense(vertex);
+        let mut show = |lane: Lane, neighbour: u32, id: EdgeId| {
+            let there = VertexId::from_dense(neighbour);
+            let (source, target) = if lane.is_out() { (here, there) } else { (there, here) };
+            found(model::EdgeRef { id, source, target });
+        };
+        if self.hides {
+            return self.for_each_shown(vertex, show);
+        }
         for layer in &self.layers {
             self.for_parts(layer, vertex, |part| {
-                part.for_each(vertex, layer.lane, |neighbour, id| {
-                    let there = VertexId::from_dense(neighbour);
-                    let (source, target) = if layer.lane.is_out() { (here, there) } else { (there, here) };
-                    found(model::EdgeRef { id, source, target });
-                });
+                part.for_each(vertex, layer.lane, |neighbour, id| show(layer.lane, neighbour, id));
             })?;
         }
         Ok(())
+    }
+    /// Calls `found` with each edge of `vertex` of which both ends are shown: its lane, the neighbour and its id, in the order of
+    /// [`AdjacencyView::edges`].
+    fn for_each_shown(
+        &self,
+        vertex: u32,
+        mut found: impl FnMut(Lane, u32, EdgeId),
+    ) -> Result<(), StoreError> {
+        if !self.snapshot.shows_dense(vertex)? {
+            return Ok(());
+        }
+        let mut failed = None;
+        for layer in &self.layers {
+            self.for_parts(layer, vertex, |part| {
+                part.for_each(vertex, layer.lane, |neighbour, id| {
+                    match self.snapshot.shows_dense(neighbour) {
+                        Ok(true) => found(layer.lane, neighbour, id),
+                        Ok(false) => {}
+                        Err(error) => failed = Some(error),
+                    }
+                });
+            })?;
+        }
+        failed.map_or(Ok(()), Err)
     }
 }
 

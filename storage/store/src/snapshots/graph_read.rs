@@ -112,7 +112,7 @@ impl GraphRead for Snapshot {
         visit: &mut dyn FnMut(Option<LabelSetId>),
     ) -> Result<(), StoreError> {
         for vertex in vertices {
-            visit(self.locate(*vertex)?.and_then(|(chunk, slot)| chunk.labels(slot)));
+            visit(self.seen(*vertex)?.and_then(|(chunk, slot)| chunk.labels(slot)));
         }
         Ok(())
     }

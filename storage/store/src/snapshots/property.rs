@@ -90,6 +90,10 @@ impl<'a> PropertyReader<'a> {
             }
         }
         let Some(current) = &self.current else { return Ok(PropertyRef::Null) };
+        // A vertex that is hidden shows no property, so it need not be looked for.
+        if !self.snapshot.shows_property_at(&current.chunk, vertex.slot() as usize, self.key) {
+            return Ok(PropertyRef::Null);
+        }
         Ok(current.chunk.property_in(vertex.slot() as usize, self.key, current.column.as_deref()))
     }
 }
@@ -131,6 +135,9 @@ impl<'a> EdgePropertyReader<'a> {
             }
         }
         let Some(current) = &self.current else { return Ok(PropertyRef::Null) };
+        if !self.snapshot.shows_edge_property(edge, self.key) {
+            return Ok(PropertyRef::Null);
+        }
         Ok(current.chunk.edge_property_in(edge_type, edge.slot(), self.key, current.column.as_deref()))
     }
 }

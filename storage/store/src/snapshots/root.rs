@@ -13,6 +13,7 @@ use crate::schema::names::Names;
 use crate::schema::statistics::Statistics;
 use crate::snapshots::joined::Joined;
 use crate::snapshots::layer::Layer;
+use crate::snapshots::sight::Sight;
 use crate::versions::cell::ChunkRef;
 use crate::versions::directory::{Chunks, Directory};
 use model::schema::IndexId;
@@ -86,6 +87,8 @@ impl Root {
 #[derive(Clone)]
 pub struct Snapshot {
     pub(crate) root: Arc<Root>,
+    /// Whom it is shown to, where not everything is.
+    pub(crate) sight: Option<Arc<Sight>>,
 }
 
 impl std::fmt::Debug for Snapshot {
@@ -116,10 +119,11 @@ impl Snapshot {
     /// The same graph, which keeps `lease` alive as long as it or a snapshot made from it by changes is read: whoever gave the lease
     /// knows then that stored bytes may still be asked for.
     pub fn leased(&self, lease: Lease) -> Snapshot {
-        Snapshot::from_root(Root { lease: Some(lease), ..self.root.copy() })
+        let leased = Snapshot::from_root(Root { lease: Some(lease), ..self.root.copy() });
+        Snapshot { sight: self.sight.clone(), ..leased }
     }
     pub(crate) fn from_root(root: Root) -> Snapshot {
-        Snapshot { root: Arc::new(root) }
+        Snapshot { root: Arc::new(root), sight: None }
     }
     /// Place of the last commit this snapshot contains.
     pub fn place(&self) -> u64 {
@@ -127,7 +131,7 @@ impl Snapshot {
     }
     /// Names, indexes and constraints.
     pub fn catalog(&self) -> &Catalog {
-        &self.root.catalog
+        self.sight.as_ref().map_or(&self.root.catalog, |sight| &sight.catalog)
     }
     /// The interner behind the catalogue, shared by all snapshots of a store.
     pub fn names(&self) -> &Arc<Names> {
@@ -135,11 +139,12 @@ impl Snapshot {
     }
     /// Counts for the planner.
     pub fn statistics(&self) -> &Statistics {
-        &self.root.statistics
+        self.sight.as_ref().map_or(&self.root.statistics, |sight| sight.statistics(&self.root))
     }
     /// Do both name the same root? Then everything read from them is the same.
     pub fn is_same(&self, other: &Snapshot) -> bool {
         Arc::ptr_eq(&self.root, &other.root)
+            && self.sight.as_ref().map(Arc::as_ptr) == other.sight.as_ref().map(Arc::as_ptr)
     }
     /// Dense vertex numbers lie below this: the size of bitmaps and distance arrays.
     pub fn vertex_bound(&self) -> u32 {

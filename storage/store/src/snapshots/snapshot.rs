@@ -11,9 +11,10 @@ use crate::chunks::column::PropertyRef;
 use crate::chunks::edge_set::pack;
 use crate::chunks::table::Lane;
 use crate::indexes::edges::EdgeRange;
-use crate::indexes::range::IndexRange;
+use crate::indexes::range::{IndexRange, VertexTest};
 use crate::indexes::tree::Index;
 use crate::schema::filter::LabelFilter;
+use crate::versions::cell::ChunkRef;
 use model::schema::{IndexId, SchemaTarget};
 use model::{
     ChunkNo, ColumnBuilder, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, Slot, Value,
@@ -25,26 +26,26 @@ use std::sync::Arc;
 impl Snapshot {
     /// Is there such a vertex?
     pub fn exists(&self, vertex: VertexId) -> Result<bool, StoreError> {
-        Ok(self.locate(vertex)?.is_some_and(|(chunk, slot)| chunk.exists(slot)))
+        Ok(self.seen(vertex)?.is_some_and(|(chunk, slot)| chunk.exists(slot)))
     }
     /// Label set of a vertex; [`StoreError::NoVertex`] where there is none.
     pub fn labels(&self, vertex: VertexId) -> Result<LabelSetId, StoreError> {
-        let labels = self.locate(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
+        let labels = self.seen(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
         labels.ok_or(StoreError::NoVertex(vertex))
     }
-    /// Label sets that vertices of this chunk may have; known without reading the chunk.
+    /// Label sets that vertices of this chunk may have, hidden ones among them; known without reading the chunk.
     pub fn labels_in_chunk(&self, chunk: ChunkNo) -> &[LabelSetId] {
         self.root.directory.get(chunk).map_or(&[], |cell| &cell.meta.label_sets)
     }
     /// Does the vertex exist and carry this label?
     pub fn has_label(&self, vertex: VertexId, label: LabelId) -> Result<bool, StoreError> {
-        let labels = self.locate(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
-        Ok(labels.is_some_and(|set| self.root.catalog.labels_of(set).binary_search(&label).is_ok()))
+        let labels = self.seen(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
+        Ok(labels.is_some_and(|set| self.catalog().labels_of(set).binary_search(&label).is_ok()))
     }
     /// Does the vertex exist and pass the filter?
     pub fn passes(&self, vertex: VertexId, filter: &LabelFilter) -> Result<bool, StoreError> {
-        let labels = self.locate(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
-        Ok(labels.is_some_and(|set| filter.accepts(self.root.catalog.labels_of(set))))
+        let labels = self.seen(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
+        Ok(labels.is_some_and(|set| filter.accepts(self.catalog().labels_of(set))))
     }
     /// A property of a vertex; null if either is missing.
     pub fn property(&self, vertex: VertexId, key: KeyId) -> Result<Value, StoreError> {
@@ -57,14 +58,27 @@ impl Snapshot {
         key: KeyId,
         read: impl FnOnce(PropertyRef<'_>) -> R,
     ) -> Result<R, StoreError> {
-        Ok(match self.locate(vertex)? {
-            Some((chunk, slot)) => read(chunk.property(slot, key)),
-            None => read(PropertyRef::Null),
+        Ok(match self.seen(vertex)? {
+            Some((chunk, slot)) if self.shows_property_at(&chunk, slot, key) => {
+                read(chunk.property(slot, key))
+            }
+            _ => read(PropertyRef::Null),
         })
     }
     /// All properties of a vertex, in key order.
     pub fn properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>, StoreError> {
-        Ok(self.locate(vertex)?.map(|(chunk, slot)| chunk.properties(slot)).unwrap_or_default())
+        let Some((chunk, slot)) = self.seen(vertex)? else { return Ok(Vec::new()) };
+        let mut properties = chunk.properties(slot);
+        if self.is_restricted() {
+            let set = chunk.labels(slot);
+            properties.retain(|(key, _)| self.shows_property(set, *key));
+        }
+        Ok(properties)
+    }
+    /// Is this property shown of the vertex in this slot?
+    #[inline]
+    pub(crate) fn shows_property_at(&self, chunk: &ChunkRef<'_>, slot: usize, key: KeyId) -> bool {
+        !self.is_restricted() || self.shows_property(chunk.labels(slot), key)
     }
     /// Appends a property of each vertex to `column`, in order; null for vertices that are not there.
     pub fn property_column(
@@ -82,15 +96,22 @@ impl Snapshot {
     /// An edge with its ends, if it exists.
     pub fn edge(&self, edge: EdgeId) -> Result<Option<EdgeRef>, StoreError> {
         let ends = self.chunk(edge.chunk())?.and_then(|chunk| chunk.edge_ends(edge.edge_type(), edge.slot()));
-        Ok(ends.map(|(slot, target)| EdgeRef {
+        let found = ends.map(|(slot, target)| EdgeRef {
             id: edge,
             source: VertexId::new(edge.chunk(), slot as Slot),
             target: VertexId::from_dense(target),
-        }))
+        });
+        match found {
+            Some(edge) if !self.shows_edge(edge)? => Ok(None),
+            found => Ok(found),
+        }
     }
     /// Is this very edge there? Cheaper than [`Snapshot::edge`], since the ends are known.
     pub fn edge_exists(&self, edge: EdgeRef) -> Result<bool, StoreError> {
-        let Some((chunk, slot)) = self.locate(edge.source)? else { return Ok(false) };
+        let Some((chunk, slot)) = self.seen(edge.source)? else { return Ok(false) };
+        if self.is_restricted() && !self.shows_edge(edge)? {
+            return Ok(false);
+        }
         if edge.source.chunk() != edge.id.chunk() || edge.target.0 > u32::MAX as u64 {
             return Ok(false);
         }
@@ -109,14 +130,19 @@ impl Snapshot {
         read: impl FnOnce(PropertyRef<'_>) -> R,
     ) -> Result<R, StoreError> {
         Ok(match self.chunk(edge.chunk())? {
-            Some(chunk) => read(chunk.edge_property(edge.edge_type(), edge.slot(), key)),
-            None => read(PropertyRef::Null),
+            Some(chunk) if self.shows_edge_property(edge, key) => {
+                read(chunk.edge_property(edge.edge_type(), edge.slot(), key))
+            }
+            _ => read(PropertyRef::Null),
         })
     }
     /// All properties of an edge, in key order.
     pub fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>, StoreError> {
         let chunk = self.chunk(edge.chunk())?;
-        Ok(chunk.map(|chunk| chunk.edge_properties(edge.edge_type(), edge.slot())).unwrap_or_default())
+        let all = chunk.map(|chunk| chunk.edge_properties(edge.edge_type(), edge.slot()));
+        let mut all = all.unwrap_or_default();
+        all.retain(|(key, _)| self.shows_edge_property(edge, *key));
+        Ok(all)
     }
     /// Appends a property of each edge to `column`, in order.
     pub fn edge_property_column(
@@ -163,7 +189,8 @@ impl Snapshot {
     }
     /// May this chunk hold vertices that pass the filter? Known without reading it.
     pub(crate) fn may_hold(&self, chunk: ChunkNo, filter: &LabelFilter) -> bool {
-        let passes = |set: &LabelSetId| filter.accepts(self.root.catalog.labels_of(*set));
+        let passes =
+            |set: &LabelSetId| self.shows_set(*set) && filter.accepts(self.catalog().labels_of(*set));
         let cell = self.root.directory.get(chunk);
         cell.is_some_and(|cell| cell.meta.live > 0 && cell.meta.label_sets.iter().any(passes))
     }
@@ -175,7 +202,7 @@ impl Snapshot {
         found: &mut Vec<VertexId>,
     ) -> Result<(), StoreError> {
         let Some(content) = self.chunk(chunk)? else { return Ok(()) };
-        let accepts = |set: LabelSetId| filter.accepts(self.root.catalog.labels_of(set));
+        let accepts = |set: LabelSetId| self.shows_set(set) && filter.accepts(self.catalog().labels_of(set));
         let all_pass = content.meta().label_sets.iter().all(|set| accepts(*set));
         for (word, bits) in content.existing().iter().enumerate() {
             let mut left = *bits;
@@ -191,19 +218,30 @@ impl Snapshot {
     }
     /// The index over exactly these keys of this target.
     pub fn index_for(&self, target: SchemaTarget, keys: &[KeyId]) -> Option<IndexId> {
-        self.root.catalog.index_for(target, keys)
+        self.catalog().index_for(target, keys)
     }
     pub(crate) fn index(&self, index: IndexId) -> Result<&Arc<Index>, StoreError> {
-        let found = self.root.indexes.iter().find(|(other, _)| *other == index);
+        let is_shown = self.sight.as_ref().is_none_or(|sight| sight.mask.shows_index(index));
+        let found = self.root.indexes.iter().find(|(other, _)| *other == index && is_shown);
         found.map(|(_, index)| index).ok_or(StoreError::NoIndex(index))
     }
     /// Vertices whose indexed keys equal `values` (fewer values than keys: a prefix); exact. Null and NaN equal nothing.
     pub fn seek(&self, index: IndexId, values: &[Value]) -> Result<Vec<VertexId>, StoreError> {
-        self.index(index)?.seek(values)
+        self.shown_of(self.index(index)?.seek(values)?)
     }
     /// As [`Snapshot::seek`], of an index over edges.
     pub fn seek_edges(&self, index: IndexId, values: &[Value]) -> Result<Vec<EdgeRef>, StoreError> {
-        self.index(index)?.seek_edges(values)
+        let mut found = self.index(index)?.seek_edges(values)?;
+        if self.hides_vertices() {
+            let mut shown = Vec::with_capacity(found.len());
+            for edge in found {
+                if self.shows_edge(edge)? {
+                    shown.push(edge);
+                }
+            }
+            found = shown;
+        }
+        Ok(found)
     }
     /// As [`Snapshot::seek_range`], of an index over edges, from the front alone.
     pub fn seek_edge_range(
@@ -212,7 +250,7 @@ impl Snapshot {
         lower: Bound<&Value>,
         upper: Bound<&Value>,
     ) -> Result<EdgeRange, StoreError> {
-        self.index(index)?.edge_range(lower, upper)
+        Ok(self.index(index)?.edge_range(lower, upper)?.shown_by(self.vertex_test()))
     }
     /// Vertices whose first indexed key lies between the bounds, in index order, from either end; exact. Values that are not
     /// comparable with a bound are not found; without bounds all indexed vertices are.
@@ -222,7 +260,12 @@ impl Snapshot {
         lower: Bound<&Value>,
         upper: Bound<&Value>,
     ) -> Result<IndexRange, StoreError> {
-        self.index(index)?.range(lower, upper)
+        Ok(self.index(index)?.range(lower, upper)?.shown_by(self.vertex_test()))
+    }
+    /// Tells which vertices are shown, where some are hidden.
+    fn vertex_test(&self) -> Option<VertexTest> {
+        let snapshot = self.hides_vertices().then(|| self.clone())?;
+        Some(Box::new(move |vertex| snapshot.shows(vertex)))
     }
     /// About how many vertices that would find; reads nothing that is not in memory.
     pub fn estimate_range(&self, index: IndexId, lower: Bound<&Value>, upper: Bound<&Value>) -> Option<f64> {

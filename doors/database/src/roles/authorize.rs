@@ -1,0 +1,135 @@
+//! May a statement run at all? What it reads and writes of the graph is decided below, by its snapshot and its transaction.
+
+use super::{Lens, forbidden};
+use crate::Error;
+use plan::procedures::{
+    BACKED_UP, BACKUP, LIST_CONFIG, LISTED_PRIVILEGES, LISTED_QUERIES, LISTED_ROLE_PRIVILEGES, LISTED_ROLES,
+    LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS, LISTED_TRANSACTIONS, LISTED_USERS,
+    Procedure,
+};
+use plan::roles::Action;
+use plan::standing::StandingCommand;
+use plan::statement::{SchemaCommand, Target};
+use plan::users::UserCommand;
+use plan::{Plan, Statement, StatementKind};
+use store::NameTable;
+
+/// What a standing query answers is the same for all who follow it, so it cannot hide anything from one of them.
+const WHOLE_GRAPH: &str =
+    "use standing queries: they are answered of the whole graph, and a part of it is hidden from this user";
+
+impl Lens {
+    /// Fails where the statement is of a kind, or calls a procedure, that is not allowed. `names` are all that the graph knows.
+    pub(crate) fn authorize(&self, statement: &Statement, names: &NameTable) -> Result<(), Error> {
+        for parameter in statement.parameters.iter().filter(|name| name.starts_with(' ')) {
+            self.demand_listing(parameter)?;
+        }
+        if let Some(batches) = &statement.in_transactions {
+            self.authorize(&batches.input, names)?;
+            self.authorize(&batches.batch, names)?;
+        }
+        match &statement.kind {
+            StatementKind::Query { plan, .. } => self.demand_calls(plan),
+            StatementKind::Schema(command) => self.demand_schema(command, names),
+            StatementKind::Kill(_) => self.demand((Action::TransactionManagement, "end what others run")),
+            StatementKind::Standing(StandingCommand::Subscribe { .. }) => self.demand_subscription(),
+            StatementKind::Standing(_) if self.hides() => Err(forbidden(WHOLE_GRAPH)),
+            StatementKind::Standing(_) => {
+                self.demand((Action::StandingQueryManagement, "change standing queries"))
+            }
+            // Everybody may change its own password.
+            StatementKind::Users(UserCommand::AlterCurrent { .. }) => Ok(()),
+            StatementKind::Users(_) => self.demand((Action::UserManagement, "change users")),
+            StatementKind::Roles(_) => self.demand((Action::RoleManagement, "change roles")),
+            StatementKind::Account(_) => self.demand((Action::TenantManagement, "change tenants")),
+        }
+    }
+    fn demand_schema(&self, command: &SchemaCommand, names: &NameTable) -> Result<(), Error> {
+        let (indexes, constraints) = (
+            (Action::IndexManagement, "change indexes"),
+            (Action::ConstraintManagement, "change constraints"),
+        );
+        let (target, keys) = match command {
+            SchemaCommand::DropIndex { .. } => return self.demand(indexes),
+            SchemaCommand::DropConstraint { .. } => return self.demand(constraints),
+            SchemaCommand::CreateIndex { target, keys, .. } => {
+                self.demand(indexes)?;
+                (target, keys)
+            }
+            SchemaCommand::CreateConstraint { target, keys, .. } => {
+                self.demand(constraints)?;
+                (target, keys)
+            }
+        };
+        let is_known = match target {
+            Target::Vertices(label) => names.label(label).is_some(),
+            Target::Edges(edge_type) => names.edge_type(edge_type).is_some(),
+        };
+        if is_known && keys.iter().all(|key| names.key(key).is_some()) {
+            return Ok(());
+        }
+        self.demand((Action::NameManagement, "use names that the graph does not know"))
+    }
+    fn demand(&self, (action, what): (Action, &str)) -> Result<(), Error> {
+        if self.rights.allows_whole(action) { Ok(()) } else { Err(forbidden(what)) }
+    }
+    fn demand_listing(&self, parameter: &str) -> Result<(), Error> {
+        match parameter {
+            LISTED_USERS => self.demand((Action::UserManagement, "list users")),
+            LISTED_ROLES | LISTED_PRIVILEGES | LISTED_ROLE_PRIVILEGES => {
+                self.demand((Action::RoleManagement, "list roles and their privileges"))
+            }
+            LISTED_QUERIES | LISTED_TRANSACTIONS => {
+                self.demand((Action::TransactionManagement, "list what others run"))
+            }
+            LISTED_TENANTS | LISTED_TABLETS => self.demand((Action::TenantManagement, "list tenants")),
+            LISTED_SETTINGS => self.demand((Action::ShowSetting, "list settings")),
+            LISTED_STANDING if self.hides() => Err(forbidden(WHOLE_GRAPH)),
+            LISTED_STANDING => self.demand((Action::Subscribe, "list standing queries")),
+            name if name.starts_with(BACKED_UP) => Err(forbidden("make backups")),
+            _ => Ok(()),
+        }
+    }
+    fn demand_calls(&self, plan: &Plan) -> Result<(), Error> {
+        let mut refused = Ok(());
+        plan.any(&mut |plan| {
+            if let Some(name) = called(plan) {
+                refused = self.demand_call(name);
+            }
+            refused.is_err()
+        });
+        refused
+    }
+    fn demand_call(&self, name: &str) -> Result<(), Error> {
+        match name {
+            "load csv" => self.demand((Action::Load, "read files")),
+            BACKUP => Err(forbidden("make backups")),
+            LIST_CONFIG => self.demand((Action::ShowSetting, "list settings")),
+            // A listing has been asked about.
+            name if name.contains(' ') || self.rights.may_call(name) => Ok(()),
+            name => Err(forbidden(&format!("call the procedure `{name}`"))),
+        }
+    }
+    /// Fails unless standing queries may be followed.
+    pub(crate) fn demand_subscription(&self) -> Result<(), Error> {
+        if self.hides() {
+            return Err(forbidden(WHOLE_GRAPH));
+        }
+        self.demand((Action::Subscribe, "follow standing queries"))
+    }
+    /// Fails unless files may be read.
+    pub(crate) fn demand_load(&self) -> Result<(), Error> {
+        self.demand((Action::Load, "read files"))
+    }
+}
+
+/// The procedure that this node calls.
+fn called(plan: &Plan) -> Option<&str> {
+    match plan {
+        // By its name in the table, however it was written.
+        Plan::CallProcedure(call) => {
+            Some(Procedure::by_name(&call.name).map_or(&*call.name, |known| known.name))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,117 @@
+//! What one user may do: the privileges of all its roles together.
+//!
+//! Something is allowed where a privilege grants it and none denies it. A vertex is shown where one of its labels may be traversed and none
+//! is denied; a vertex without labels needs a privilege on all. A property is shown, set or read likewise, by any label of its vertex. To
+//! create a vertex, all its labels must be allowed.
+
+use plan::roles::{Action, Effect, Privilege, Scope, WHOLE_ACTIONS};
+use std::collections::BTreeSet;
+use store::Visibility;
+use transact::{Act, Permission};
+
+/// The privileges of a user, in order: equal ones allow the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Rights {
+    pub privileges: BTreeSet<(Effect, Privilege)>,
+}
+
+/// Everything that can be granted.
+pub(super) fn everything() -> Vec<Privilege> {
+    let mut all: Vec<Privilege> = Vec::new();
+    let about = [Action::Traverse, Action::Read, Action::Create, Action::Delete, Action::SetProperty];
+    for action in about {
+        all.extend([Scope::Nodes, Scope::Relationships].map(|scope| Privilege::all(action, scope)));
+    }
+    all.extend([Action::SetLabel, Action::RemoveLabel].map(|action| Privilege::all(action, Scope::Graph)));
+    all.extend(WHOLE_ACTIONS.iter().map(|(_, action, scope)| Privilege::all(*action, *scope)));
+    all.push(Privilege::all(Action::Execute, Scope::Server));
+    all
+}
+
+impl Rights {
+    /// Is everything allowed?
+    pub fn is_everything(&self) -> bool {
+        self.allows_all(&everything()) && !self.denies_any(|_| true)
+    }
+    /// Is nothing hidden?
+    pub fn sees_everything(&self) -> bool {
+        let reading = |privilege: &Privilege| matches!(privilege.action, Action::Traverse | Action::Read);
+        let all: Vec<Privilege> = everything().into_iter().filter(reading).collect();
+        self.allows_all(&all) && !self.denies_any(reading)
+    }
+    fn allows_all(&self, wanted: &[Privilege]) -> bool {
+        wanted.iter().all(|privilege| self.privileges.contains(&(Effect::Grant, privilege.clone())))
+    }
+    fn denies_any(&self, of: impl Fn(&Privilege) -> bool) -> bool {
+        self.privileges.iter().any(|(effect, privilege)| *effect == Effect::Deny && of(privilege))
+    }
+    fn has(&self, effect: Effect, action: Action, scope: Scope, name: &str, property: &str) -> bool {
+        let is_of = |(own, privilege): &(Effect, Privilege)| {
+            *own == effect && privilege.covers(action, scope, name, property)
+        };
+        self.privileges.iter().any(is_of)
+    }
+    /// Is it allowed on this name?
+    pub fn allows(&self, action: Action, scope: Scope, name: &str, property: &str) -> bool {
+        self.has(Effect::Grant, action, scope, name, property)
+            && !self.has(Effect::Deny, action, scope, name, property)
+    }
+    /// Is it allowed on a vertex with these labels: granted for one of them, and denied for none?
+    fn allows_on(&self, action: Action, labels: &[&str], property: &str) -> bool {
+        // What is about all labels has no name, which no label equals.
+        let has = |effect| {
+            self.has(effect, action, Scope::Nodes, "", property)
+                || labels.iter().any(|label| self.has(effect, action, Scope::Nodes, label, property))
+        };
+        has(Effect::Grant) && !has(Effect::Deny)
+    }
+    /// Is this action allowed on the database or the server as a whole?
+    pub fn allows_whole(&self, action: Action) -> bool {
+        let scope = WHOLE_ACTIONS.iter().find(|(_, known, _)| *known == action).map(|(.., scope)| *scope);
+        scope.is_some_and(|scope| self.allows(action, scope, "", ""))
+    }
+    /// May this procedure be called?
+    pub fn may_call(&self, procedure: &str) -> bool {
+        self.allows(Action::Execute, Scope::Server, procedure, "")
+    }
+}
+
+impl Visibility for Rights {
+    fn shows_vertex(&self, labels: &[&str]) -> bool {
+        self.allows_on(Action::Traverse, labels, "")
+    }
+    fn shows_label(&self, label: &str) -> bool {
+        self.allows(Action::Traverse, Scope::Nodes, label, "")
+    }
+    fn shows_edge_type(&self, edge_type: &str) -> bool {
+        self.allows(Action::Traverse, Scope::Relationships, edge_type, "")
+    }
+    fn shows_property(&self, labels: &[&str], key: &str) -> bool {
+        self.allows_on(Action::Read, labels, key)
+    }
+    fn shows_edge_property(&self, edge_type: &str, key: &str) -> bool {
+        self.allows(Action::Read, Scope::Relationships, edge_type, key)
+    }
+}
+
+impl Permission for Rights {
+    fn allows(&self, act: &Act<'_>) -> bool {
+        let on_edge = |action, kind: &str, key: &str| self.allows(action, Scope::Relationships, kind, key);
+        match *act {
+            Act::CreateVertex([]) => self.allows(Action::Create, Scope::Nodes, "", ""),
+            Act::CreateVertex(labels) => {
+                labels.iter().all(|label| self.allows(Action::Create, Scope::Nodes, label, ""))
+            }
+            Act::CreateEdge(kind) => on_edge(Action::Create, kind, ""),
+            Act::DeleteVertex(labels) => self.allows_on(Action::Delete, labels, ""),
+            Act::DeleteEdge(kind) => on_edge(Action::Delete, kind, ""),
+            Act::SetProperty(labels, key) => self.allows_on(Action::SetProperty, labels, key),
+            Act::SetEdgeProperty(kind, key) => on_edge(Action::SetProperty, kind, key),
+            Act::AddLabel(label) => self.allows(Action::SetLabel, Scope::Graph, label, ""),
+            Act::RemoveLabel(label) => self.allows(Action::RemoveLabel, Scope::Graph, label, ""),
+            Act::NewLabel(_) | Act::NewEdgeType(_) | Act::NewKey(_) => {
+                self.allows_whole(Action::NameManagement)
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Who may do what: roles and privileges, as users of every language meet them.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+#[path = "roles/matrix.rs"]
+mod matrix;
+#[path = "roles/random.rs"]
+mod random;
+
+use tanglewood_database::{Database, Error, MEMORY, Options, Params, Session};
+
+const PASSWORD: &str = "long enough";
+
+fn database() -> Database {
+    Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap()
+}
+
+/// Runs statements of somebody who may do everything.
+fn run(database: &Database, statements: &[&str]) {
+    let mut session = database.session();
+    for statement in statements {
+        let outcome = session.query(statement, Params::new()).and_then(|result| result.finish());
+        outcome.unwrap_or_else(|error| panic!("{statement}\n{error:?}"));
+    }
+}
+
+/// A session of a new user with the role `restricted`, which these statements make.
+fn restricted(database: &Database, statements: &[&str]) -> Session {
+    let user = format!("CREATE USER guest IF NOT EXISTS SET PASSWORD '{PASSWORD}'");
+    run(database, &[&user, "CREATE ROLE restricted IF NOT EXISTS", "GRANT ROLE restricted TO guest"]);
+    run(database, statements);
+    session_of(database, "guest")
+}
+
+fn session_of(database: &Database, user: &str) -> Session {
+    let credential = database.users().log_on(user, PASSWORD).unwrap().unwrap();
+    let mut session = database.session();
+    session.log_on(credential);
+    session
+}
+
+fn rows(session: &mut Session, text: &str) -> Result<Vec<String>, Error> {
+    let rows = session.query(text, Params::new())?.rows()?;
+    let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
+    rows.sort();
+    Ok(rows)
+}
+
+fn code(outcome: Result<Vec<String>, Error>) -> String {
+    outcome.map_or_else(|error| error.code.to_string(), |rows| format!("{rows:?}"))
+}
+
+const FORBIDDEN: &str = "Neo.ClientError.Security.Forbidden";
+
+#[test]
+fn a_user_without_roles_may_do_everything_until_one_is_granted() {
+    let database = database();
+    run(&database, &[&format!("CREATE USER guest SET PASSWORD '{PASSWORD}'"), "CREATE (:A {id: 1})"]);
+    let mut guest = session_of(&database, "guest");
+    assert_eq!(code(rows(&mut guest, "CREATE (:B)")), "[]");
+    run(&database, &["GRANT ROLE reader TO guest"]);
+    // The session that is open notices.
+    assert_eq!(code(rows(&mut guest, "CREATE (:B)")), FORBIDDEN);
+    assert_eq!(rows(&mut guest, "MATCH (n) RETURN count(n)").unwrap(), ["[Int(2)]"]);
+    run(&database, &["REVOKE ROLE reader FROM guest"]);
+    assert_eq!(rows(&mut guest, "MATCH (n) RETURN count(n)").unwrap(), ["[Int(0)]"]);
+    // Who comes by the same name later has no roles of the one before.
+    run(&database, &["DROP USER guest", &format!("CREATE USER guest SET PASSWORD '{PASSWORD}'")]);
+    assert_eq!(rows(&mut session_of(&database, "guest"), "MATCH (n) RETURN count(n)").unwrap(), ["[Int(2)]"]);
+}
+
+#[test]
+fn roles_are_made_renamed_copied_dropped_and_listed() {
+    let database = database();
+    let mut admin = database.session();
+    run(
+        &database,
+        &["CREATE ROLE a", "GRANT READ {p, q} ON GRAPH * NODES A, B TO a", "CREATE ROLE b AS COPY OF a"],
+    );
+    let own = |session: &mut Session, role: &str| {
+        rows(session, &format!("SHOW ROLE {role} PRIVILEGES YIELD command RETURN command")).unwrap()
+    };
+    assert_eq!(own(&mut admin, "b").len(), 4);
+    run(
+        &database,
+        &["REVOKE READ {q} ON GRAPH * NODES A, B FROM b", "DENY TRAVERSE ON GRAPH * NODES `S``x` TO b"],
+    );
+    run(
+        &database,
+        &["RENAME ROLE b TO c", "DROP ROLE a", "DROP ROLE a IF EXISTS", "CREATE ROLE c IF NOT EXISTS"],
+    );
+    assert_eq!(own(&mut admin, "c").len(), 3);
+    assert!(own(&mut admin, "c")[0].contains("DENY TRAVERSE ON GRAPH * NODES `S``x` TO `c`"));
+    let names = "SHOW ROLES YIELD role, immutable RETURN role, immutable";
+    let listed = rows(&mut admin, names).unwrap();
+    assert_eq!(listed.len(), 6, "{listed:?}");
+    for wrong in ["GRANT TRAVERSE ON GRAPH * TO reader", "DROP ROLE admin", "CREATE ROLE c", "DROP ROLE x"] {
+        assert_eq!(code(rows(&mut admin, wrong)), "Neo.ClientError.Statement.ArgumentError", "{wrong}");
+    }
+    // What is not enforced cannot be granted.
+    for wrong in [
+        "GRANT IMPERSONATE (x) ON DBMS TO c",
+        "GRANT ALTER USER ON DBMS TO c",
+        "GRANT TRAVERSE ON GRAPH other TO c",
+    ] {
+        assert_eq!(code(rows(&mut admin, wrong)), "Neo.ClientError.Statement.SyntaxError", "{wrong}");
+    }
+}
+
+#[test]
+fn roles_are_there_after_the_database_was_opened_again() {
+    let folder = world::files::TemporaryFolder::new("roles").unwrap();
+    let open =
+        || Database::open(folder.path(), Options { executors: Some(1), ..Options::default() }).unwrap();
+    {
+        let database = open();
+        run(&database, &["CREATE (:A {id: 1}), (:S {id: 2})"]);
+        restricted(&database, &["GRANT MATCH {*} ON GRAPH * NODES A TO restricted"]);
+    }
+    let database = open();
+    let mut guest = session_of(&database, "guest");
+    assert_eq!(rows(&mut guest, "MATCH (n) RETURN n.id").unwrap(), ["[Int(1)]"]);
+    database.checkpoint().unwrap();
+    drop((guest, database));
+    let mut guest = session_of(&open(), "guest");
+    assert_eq!(rows(&mut guest, "MATCH (n) RETURN n.id").unwrap(), ["[Int(1)]"]);
+}
+
+#[test]
+fn a_transaction_ends_when_rights_change_and_the_past_is_hidden_too() {
+    let database = database();
+    run(&database, &["CREATE (:A {id: 1})-[:T]->(:S {id: 2})"]);
+    let mut guest = restricted(&database, &["GRANT MATCH {*} ON GRAPH * NODES A, S TO restricted"]);
+    guest.begin(tanglewood_database::Mode::Write).unwrap();
+    assert_eq!(rows(&mut guest, "MATCH (n) RETURN count(n)").unwrap(), ["[Int(2)]"]);
+    run(&database, &["DENY TRAVERSE ON GRAPH * NODES S TO restricted"]);
+    let expired = "Neo.ClientError.Security.AuthorizationExpired";
+    assert_eq!(code(rows(&mut guest, "MATCH (n) RETURN count(n)")), expired);
+    guest.rollback().unwrap();
+    assert_eq!(rows(&mut guest, "MATCH (n) RETURN count(n)").unwrap(), ["[Int(1)]"]);
+    guest.begin(tanglewood_database::Mode::Write).unwrap();
+    run(&database, &["GRANT CREATE ON GRAPH * TO restricted"]);
+    assert_eq!(guest.commit().unwrap_err().code, expired);
+}
+
+#[test]
+fn a_hidden_vertex_is_not_deleted_with_a_neighbour_and_its_edges_are_kept() {
+    let database = database();
+    run(&database, &["CREATE (:A {id: 1})-[:T]->(:S {id: 2})", "CREATE (:A {id: 3})"]);
+    let statements =
+        ["GRANT MATCH {*} ON GRAPH * NODES A TO restricted", "GRANT WRITE ON GRAPH * TO restricted"];
+    let mut guest = restricted(&database, &statements);
+    assert_eq!(code(rows(&mut guest, "MATCH (n:A {id: 1}) DETACH DELETE n")), FORBIDDEN);
+    assert_eq!(code(rows(&mut guest, "MATCH (n:A {id: 3}) DETACH DELETE n")), "[]");
+    assert_eq!(rows(&mut database.session(), "MATCH ()-[r]->() RETURN count(r)").unwrap(), ["[Int(1)]"]);
+}
+
+#[test]
+fn everybody_may_change_its_own_password_and_nobody_elses() {
+    let database = database();
+    run(&database, &[&format!("CREATE USER other SET PASSWORD '{PASSWORD}'")]);
+    let mut guest = restricted(&database, &[]);
+    assert_eq!(code(rows(&mut guest, "ALTER USER other SET PASSWORD 'another one'")), FORBIDDEN);
+    assert_eq!(code(rows(&mut guest, "DROP USER other")), FORBIDDEN);
+    assert_eq!(code(rows(&mut guest, "GRANT ROLE admin TO guest")), FORBIDDEN);
+    assert_eq!(code(rows(&mut guest, "SHOW USERS")), FORBIDDEN);
+    let own = format!("ALTER CURRENT USER SET PASSWORD FROM '{PASSWORD}' TO 'another one'");
+    assert_eq!(code(rows(&mut guest, &own)), "[]");
+    assert_eq!(rows(&mut guest, "SHOW CURRENT USER YIELD user").unwrap(), ["[String(\"guest\")]"]);
+    assert!(rows(&mut guest, "SHOW USER PRIVILEGES").unwrap().is_empty());
+    assert!(rows(&mut guest, "SHOW USER other PRIVILEGES").unwrap().is_empty());
+}

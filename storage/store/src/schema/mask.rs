@@ -1,0 +1,179 @@
+//! What a restricted reader sees of the names and rules of a graph.
+//!
+//! Idea: whether a vertex is shown depends on its label set alone, whether an edge is shown on its type and its two ends, whether a property
+//! is shown on its key and the label set or type that carries it. So a mask is one answer for each label set and each type, made once for a
+//! table of names. A label that is hidden has no number, and no label set contains it; an index that would tell of hidden values is left out.
+//! Invariant: what the mask does not know is hidden. Cost: one question for each label set and type when names change; keys when first asked.
+
+use crate::schema::catalog::Catalog;
+use crate::schema::names::NameTable;
+use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, IndexId, SchemaTarget};
+use model::{EdgeTypeId, KeyId, LabelSetId};
+use std::sync::{Arc, OnceLock};
+
+/// Who decides what a restricted reader sees, by names. The answers never change.
+pub trait Visibility: Send + Sync {
+    /// Is a vertex with exactly these labels shown?
+    fn shows_vertex(&self, labels: &[&str]) -> bool;
+    /// Is this label shown on vertices that are?
+    fn shows_label(&self, label: &str) -> bool;
+    /// Are edges of this type shown, between vertices that are?
+    fn shows_edge_type(&self, edge_type: &str) -> bool;
+    /// Is this property shown of vertices with exactly these labels?
+    fn shows_property(&self, labels: &[&str], key: &str) -> bool;
+    /// Is this property shown of edges of this type?
+    fn shows_edge_property(&self, edge_type: &str, key: &str) -> bool;
+}
+
+/// Which keys are hidden, by number.
+struct Hidden(Box<[bool]>);
+
+impl Hidden {
+    fn has(&self, key: KeyId) -> bool {
+        self.0.get(key.0 as usize).copied().unwrap_or(true)
+    }
+}
+
+/// What carries properties: a label set or a type.
+struct Carrier {
+    shown: bool,
+    keys: OnceLock<Hidden>,
+}
+
+impl Carrier {
+    fn new(shown: bool) -> Carrier {
+        Carrier { shown, keys: OnceLock::new() }
+    }
+}
+
+/// The answers for one catalogue.
+pub(crate) struct Mask {
+    visibility: Arc<dyn Visibility>,
+    /// Of which it was made.
+    source: Catalog,
+    sets: Vec<Carrier>,
+    types: Vec<Carrier>,
+    names: Arc<NameTable>,
+    indexes: Arc<Vec<IndexDefinition>>,
+    constraints: Arc<Vec<ConstraintDefinition>>,
+    /// Is there a label set whose vertices are hidden?
+    pub(crate) hides_vertices: bool,
+}
+
+fn labels_of(names: &NameTable, set: LabelSetId) -> Vec<&str> {
+    let labels = names.labels_of(set).map_or(&[][..], |labels| labels);
+    labels.iter().filter_map(|label| names.label_name(*label)).map(|name| &**name).collect()
+}
+
+impl Mask {
+    pub(crate) fn new(source: &Catalog, visibility: &Arc<dyn Visibility>) -> Mask {
+        let names = &source.names;
+        let set = |at: usize| visibility.shows_vertex(&labels_of(names, LabelSetId(at as u32)));
+        let sets: Vec<Carrier> = (0..names.label_sets().len()).map(|at| Carrier::new(set(at))).collect();
+        let shows_type = |name: &Arc<str>| visibility.shows_edge_type(name);
+        let types = names.edge_types().iter().map(|name| Carrier::new(shows_type(name))).collect();
+        let hides_vertices = sets.iter().any(|set| !set.shown);
+        let mut mask = Mask {
+            visibility: visibility.clone(),
+            source: source.clone(),
+            sets,
+            types,
+            names: names.clone(),
+            indexes: Arc::default(),
+            constraints: Arc::default(),
+            hides_vertices,
+        };
+        mask.indexes = Arc::new(source.indexes.iter().filter(|index| mask.tells(index)).cloned().collect());
+        mask.constraints = Arc::new(
+            source.constraints.iter().filter(|constraint| mask.demands(constraint)).cloned().collect(),
+        );
+        let is_key = |at: usize| mask.shows_key(KeyId(at as u32));
+        let shown_keys: Vec<bool> = (0..names.keys().len()).map(is_key).collect();
+        mask.names = Arc::new(names.masked(
+            |label| visibility.shows_label(label),
+            |edge_type| visibility.shows_edge_type(edge_type),
+            |key| shown_keys.get(key.0 as usize).copied().unwrap_or(false),
+        ));
+        mask
+    }
+    /// Was it made of this catalogue?
+    pub(crate) fn is_of(&self, catalog: &Catalog) -> bool {
+        Arc::ptr_eq(&self.source.names, &catalog.names)
+            && Arc::ptr_eq(&self.source.indexes, &catalog.indexes)
+            && Arc::ptr_eq(&self.source.constraints, &catalog.constraints)
+    }
+    /// The catalogue as it is shown, with the entries of this one.
+    pub(crate) fn catalog(&self, of: &Catalog) -> Catalog {
+        Catalog {
+            names: self.names.clone(),
+            indexes: self.indexes.clone(),
+            constraints: self.constraints.clone(),
+            entries: of.entries.clone(),
+        }
+    }
+    pub(crate) fn shows_set(&self, set: LabelSetId) -> bool {
+        self.sets.get(set.0 as usize).is_some_and(|set| set.shown)
+    }
+    pub(crate) fn shows_type(&self, edge_type: EdgeTypeId) -> bool {
+        self.types.get(edge_type.0 as usize).is_some_and(|edge_type| edge_type.shown)
+    }
+    pub(crate) fn shows_property(&self, set: LabelSetId, key: KeyId) -> bool {
+        let Some(carrier) = self.sets.get(set.0 as usize).filter(|carrier| carrier.shown) else {
+            return false;
+        };
+        let keys = carrier.keys.get_or_init(|| {
+            let labels = labels_of(&self.source.names, set);
+            self.hidden(|key| self.visibility.shows_property(&labels, key))
+        });
+        !keys.has(key)
+    }
+    pub(crate) fn shows_edge_property(&self, edge_type: EdgeTypeId, key: KeyId) -> bool {
+        let carrier = self.types.get(edge_type.0 as usize).filter(|carrier| carrier.shown);
+        let (Some(carrier), Some(name)) = (carrier, self.source.names.edge_type_name(edge_type)) else {
+            return false;
+        };
+        let keys =
+            carrier.keys.get_or_init(|| self.hidden(|key| self.visibility.shows_edge_property(name, key)));
+        !keys.has(key)
+    }
+    pub(crate) fn shows_index(&self, index: IndexId) -> bool {
+        self.indexes.iter().any(|shown| shown.id == index)
+    }
+    fn hidden(&self, shows: impl Fn(&str) -> bool) -> Hidden {
+        Hidden(self.source.names.keys().iter().map(|key| !shows(key)).collect())
+    }
+    /// Is there a label set or a type of which this key is shown?
+    fn shows_key(&self, key: KeyId) -> bool {
+        (0..self.sets.len()).any(|set| self.shows_property(LabelSetId(set as u32), key))
+            || (0..self.types.len()).any(|at| self.shows_edge_property(EdgeTypeId(at as u16), key))
+    }
+    /// Are these keys shown of every vertex with the label, or every edge of the type, that is shown itself?
+    fn shows_all(&self, target: SchemaTarget, keys: &[KeyId]) -> bool {
+        match target {
+            SchemaTarget::Edges(edge_type) => {
+                keys.iter().all(|key| self.shows_edge_property(edge_type, *key))
+            }
+            SchemaTarget::Vertices(label) => {
+                let is_shown = |set: &LabelSetId| self.shows_set(*set);
+                let sets = (0..self.sets.len()).map(|at| LabelSetId(at as u32)).filter(is_shown);
+                let carries = |set: &LabelSetId| {
+                    self.source.names.labels_of(*set).is_some_and(|labels| labels.contains(&label))
+                };
+                let name = self.source.names.label_name(label);
+                name.is_some_and(|name| self.visibility.shows_label(name))
+                    && sets.filter(carries).all(|set| keys.iter().all(|key| self.shows_property(set, *key)))
+            }
+        }
+    }
+    fn tells(&self, index: &IndexDefinition) -> bool {
+        self.shows_all(index.target, &index.keys)
+    }
+    fn demands(&self, constraint: &ConstraintDefinition) -> bool {
+        let index = match constraint.rule {
+            ConstraintRule::Unique(index) | ConstraintRule::NodeKey(index) => Some(index),
+            _ => None,
+        };
+        self.shows_all(constraint.target, &constraint.keys)
+            && index.is_none_or(|index| self.shows_index(index))
+    }
+}

@@ -1,0 +1,96 @@
+//! Who a transaction belongs to, where that is not somebody who may do everything: what it is shown, and what it may write.
+//!
+//! Idea: every write of every language passes one of the methods of a transaction, so these ask. Invariant: an act is asked about before it
+//! changes anything. Cost: a transaction of somebody who may do everything asks nobody.
+
+use std::fmt;
+use std::sync::Arc;
+use store::{NameTable, Restriction, Snapshot};
+
+/// Something that a transaction is about to do. Labels are all of the vertex, as the store has them.
+#[derive(Clone, Copy, Debug)]
+pub enum Act<'a> {
+    /// Create a vertex with these labels.
+    CreateVertex(&'a [&'a str]),
+    /// Create an edge of this type.
+    CreateEdge(&'a str),
+    /// Delete a vertex with these labels.
+    DeleteVertex(&'a [&'a str]),
+    /// Delete an edge of this type.
+    DeleteEdge(&'a str),
+    /// Set or remove this property of a vertex with these labels.
+    SetProperty(&'a [&'a str], &'a str),
+    /// Set or remove this property of an edge of this type.
+    SetEdgeProperty(&'a str, &'a str),
+    /// Add this label to a vertex.
+    AddLabel(&'a str),
+    /// Take this label from a vertex.
+    RemoveLabel(&'a str),
+    /// Use a label that the graph does not know yet.
+    NewLabel(&'a str),
+    /// Use an edge type that the graph does not know yet.
+    NewEdgeType(&'a str),
+    /// Use a property key that the graph does not know yet.
+    NewKey(&'a str),
+}
+
+impl fmt::Display for Act<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let labelled =
+            |labels: &[&str]| labels.iter().fold(String::new(), |text, label| format!("{text}:`{label}`"));
+        match self {
+            Act::CreateVertex(labels) => write!(f, "create a node ({})", labelled(labels)),
+            Act::CreateEdge(kind) => write!(f, "create a relationship of type `{kind}`"),
+            Act::DeleteVertex(labels) => write!(f, "delete a node ({})", labelled(labels)),
+            Act::DeleteEdge(kind) => write!(f, "delete a relationship of type `{kind}`"),
+            Act::SetProperty(labels, key) => write!(f, "set `{key}` of a node ({})", labelled(labels)),
+            Act::SetEdgeProperty(kind, key) => write!(f, "set `{key}` of a relationship of type `{kind}`"),
+            Act::AddLabel(label) => write!(f, "set the label `{label}`"),
+            Act::RemoveLabel(label) => write!(f, "remove the label `{label}`"),
+            Act::NewLabel(label) => write!(f, "make the new label `{label}`"),
+            Act::NewEdgeType(kind) => write!(f, "make the new relationship type `{kind}`"),
+            Act::NewKey(key) => write!(f, "make the new property key `{key}`"),
+        }
+    }
+}
+
+/// Who decides what may be written.
+pub trait Permission: Send + Sync {
+    /// May it be done?
+    fn allows(&self, act: &Act<'_>) -> bool;
+}
+
+/// What somebody wanted to do and may not, such as `delete a node`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forbidden(pub String);
+
+/// Somebody who may not do everything.
+#[derive(Clone)]
+pub struct Party {
+    /// What is hidden, if anything is.
+    pub restriction: Option<Arc<Restriction>>,
+    /// What may be written.
+    pub permission: Arc<dyn Permission>,
+}
+
+impl Party {
+    /// A snapshot as it is shown.
+    pub fn shown(&self, snapshot: Snapshot) -> Snapshot {
+        match &self.restriction {
+            Some(restriction) => snapshot.restricted(restriction),
+            None => snapshot,
+        }
+    }
+    /// Fails where the act is not allowed.
+    ///
+    /// # Errors
+    /// What is not allowed.
+    pub fn demand(&self, act: &Act<'_>) -> Result<(), Forbidden> {
+        if self.permission.allows(act) { Ok(()) } else { Err(Forbidden(act.to_string())) }
+    }
+}
+
+/// Names of the labels of a set, or of any list of labels.
+pub(crate) fn label_names(names: &NameTable, labels: &[model::LabelId]) -> Vec<Arc<str>> {
+    labels.iter().filter_map(|label| names.label_name(*label).cloned()).collect()
+}
