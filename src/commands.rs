@@ -11,6 +11,7 @@ mod units;
 mod backup;
 mod bench;
 mod check;
+mod cluster;
 mod completions;
 mod demo;
 mod export;
@@ -18,6 +19,7 @@ mod history;
 mod import;
 mod kronos;
 mod manual;
+mod node;
 mod query;
 mod remote;
 mod restore;
@@ -61,6 +63,8 @@ enum Command {
     Backup(backup::Backup),
     Restore(restore::Restore),
     History(history::History),
+    Cluster(cluster::Cluster),
+    Node(node::Node),
     Kronos(kronos::Kronos),
     Bench(bench::Bench),
     Completions(completions::Completions),
@@ -83,6 +87,8 @@ pub fn main() -> ExitCode {
         Command::Backup(command) => command.run(),
         Command::Restore(command) => command.run(),
         Command::History(command) => command.run(),
+        Command::Cluster(command) => command.run(),
+        Command::Node(command) => command.run(),
         Command::Kronos(command) => command.run(),
         Command::Bench(command) => command.run(),
         Command::Completions(command) => command.run(),

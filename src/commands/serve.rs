@@ -245,7 +245,7 @@ fn gate(auth: Option<Auth>, path: &Path, database: &Database) -> Result<Arc<Gate
     }
 }
 
-fn failed(error: ServeError) -> Exit {
+pub(super) fn failed(error: ServeError) -> Exit {
     let code = match &error {
         ServeError::Address(_) => "Tanglewood.ClientError.Serve.Address",
         ServeError::NotLoopback(_) => "Tanglewood.ClientError.Serve.NotLoopback",

@@ -8,6 +8,10 @@ pub trait Content: Send {
     fn reset(&mut self);
     /// Executes this shard's part of a record at the next place. Places rise by one.
     fn apply(&mut self, place: u64, part: &[u8]);
+    /// No query asks for a place below this one any more.
+    fn forget(&mut self, below: u64) {
+        let _ = below;
+    }
     /// Answers a query as of this place.
     fn query(&mut self, place: u64, query: &[u8]) -> Bytes;
 }

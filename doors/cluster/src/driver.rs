@@ -165,6 +165,9 @@ impl Running {
             for output in machine.step(now_ns / 1_000, inputs) {
                 self.carry_out(&mut machine, output);
             }
+            if let Machine::Shard(shard, content) = &mut machine {
+                content.forget(shard.oldest_place());
+            }
         }
     }
 

@@ -13,16 +13,18 @@
 //! Limits today: a shard's content takes its own part of a record only, so chunks do not move; the oracle is one process that must not be lost, since
 //! it keeps its decisions in memory.
 //!
-//! Reading order: [`Addresses`], [`Driver`], `inputs`, [`GateHandle`], [`Content`].
+//! Reading order: [`Addresses`], [`Driver`], `inputs`, [`GateHandle`], [`Content`]; [`graph`] is the content that users meet.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod addresses;
 mod content;
 mod driver;
+pub mod graph;
 mod handle;
 mod inputs;
 mod machine;
+pub mod node;
 
 pub use addresses::Addresses;
 pub use content::Content;

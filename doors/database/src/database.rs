@@ -142,6 +142,26 @@ impl Database {
         let retention = Some(crate::standing::retention());
         let open = OpenOptions { create, gatekeepers, store, retention, ..OpenOptions::default() };
         let (engine, recovery) = transact::open(folder.as_deref().map(|path| (disk.clone(), path)), &open)?;
+        Database::over((engine, recovery), disk, folder, options)
+    }
+    /// The database as a gate of a cluster serves it: the graph lies with the shards.
+    ///
+    /// # Errors
+    /// The system gives no threads.
+    pub fn of_gate(gate: transact::GateParts, options: Options) -> Result<Database, Error> {
+        model::walk::ended_by(execute::watch::is_over);
+        pace::counted_by(|units, bytes| {
+            execute::watch::spend_and_keep(units, bytes).map_err(|_| pace::Stopped)
+        });
+        let engine = transact::open_gate(gate, &OpenOptions::default());
+        Database::over((engine, RecoveryReport::default()), Arc::new(RealDisk), None, options)
+    }
+    fn over(
+        (engine, recovery): (Engine, RecoveryReport),
+        disk: Arc<dyn Disk>,
+        folder: Option<PathBuf>,
+        options: Options,
+    ) -> Result<Database, Error> {
         if let Some(history) = options.history {
             engine.set_history(history)?;
         }

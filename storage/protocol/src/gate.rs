@@ -13,7 +13,7 @@
 
 use crate::channel::Outgoing;
 use crate::limits::{
-    CHUNKS_LEASED, GROUP_MAX, LATE_TRIES_MAX, READ_KEYS_MAX, READS_MAX, Timing, WAITING_MAX,
+    CHUNKS_AT_HAND, CHUNKS_LEASED, GROUP_MAX, LATE_TRIES_MAX, READ_KEYS_MAX, READS_MAX, Timing, WAITING_MAX,
 };
 use crate::member::Member;
 use crate::message::{Body, Commit, End, Input, Members, Message, Node, Output, Refusal};
@@ -61,6 +61,8 @@ pub struct Gate {
     routes_old: bool,
     chunks: VecDeque<(u32, u16)>,
     leasing: Option<u64>,
+    /// Leases so far: shards are asked for in turn.
+    leases: u64,
     counts: GateCounts,
 }
 
@@ -145,6 +147,7 @@ impl Gate {
             routes_old: true,
             chunks: VecDeque::new(),
             leasing: None,
+            leases: 0,
             counts: GateCounts::default(),
         }
     }
@@ -220,9 +223,11 @@ impl Gate {
 
     fn lease(&mut self) {
         let Some(seat) = self.seat.as_ref().filter(|seat| seat.open) else { return };
-        if self.chunks.is_empty() && self.leasing.is_none() {
-            let shard =
-                ((u64::from(self.number) + seat.members.epoch) % u64::from(seat.members.shards)) as u16;
+        let shards = seat.members.shards;
+        if self.chunks.len() < usize::from(shards) * CHUNKS_AT_HAND && self.leasing.is_none() {
+            let turn = u64::from(self.number) + seat.members.epoch + self.leases;
+            let shard = (turn % u64::from(shards)) as u16;
+            self.leases += 1;
             self.leasing = Some(self.member.call(Call::Lease { shard, count: CHUNKS_LEASED }));
         }
     }

@@ -28,10 +28,12 @@ pub const PLACES_MAX: usize = 1_024;
 pub const LOG_PAGE: usize = 1_024;
 /// Times that a transaction is stamped anew before its client is told to try again.
 pub const LATE_TRIES_MAX: u32 = 16;
-/// Keys that one transaction reads, as rows of truth.
-pub const READ_KEYS_MAX: usize = 1_024;
+/// Keys that one transaction reads: 8 bytes each in what its group logs, two vectors each in the memory of every gate.
+pub const READ_KEYS_MAX: usize = 1 << 16;
 /// Chunk numbers that a gate leases at once.
-pub const CHUNKS_LEASED: u32 = 64;
+pub const CHUNKS_LEASED: u32 = 4;
+/// Chunk numbers of each shard that a gate wants at hand.
+pub const CHUNKS_AT_HAND: usize = 4;
 
 /// Times of a cluster, in microseconds of each process's own clock. They decide how soon things happen, never whether they are right.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -122,6 +122,11 @@ struct Asking {
 }
 
 impl Shard {
+    /// No read asks for a place below this one any more.
+    pub fn oldest_place(&self) -> u64 {
+        let oldest = self.part.as_ref().and_then(|part| part.recent.front());
+        oldest.map_or(self.place, |(place, _)| place - 1)
+    }
     /// A process that has just started, without content.
     pub fn new(number: u16, incarnation: u64, timing: Timing, rules: Rules) -> Shard {
         Shard {

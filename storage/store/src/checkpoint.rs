@@ -247,7 +247,7 @@ fn index_statistics((id, index): &(IndexId, Arc<Index>)) -> IndexStatistics {
     IndexStatistics { index: *id, entries: index.entry_count(), distinct: index.distinct_estimate() }
 }
 
-fn write_counts(statistics: &Statistics, writer: &mut Writer) {
+pub(crate) fn write_counts(statistics: &Statistics, writer: &mut Writer) {
     writer.size(statistics.counts.len());
     for (counter, count) in statistics.counts.iter() {
         let (tag, edge_type, set) = match counter {
@@ -262,7 +262,7 @@ fn write_counts(statistics: &Statistics, writer: &mut Writer) {
     }
 }
 
-fn read_counts(reader: &mut Reader<'_>) -> Result<Statistics, StoreError> {
+pub(crate) fn read_counts(reader: &mut Reader<'_>) -> Result<Statistics, StoreError> {
     let mut statistics = Statistics::default();
     for _ in 0..reader.count()? {
         let (tag, edge_type, set) =
@@ -278,7 +278,7 @@ fn read_counts(reader: &mut Reader<'_>) -> Result<Statistics, StoreError> {
     Ok(statistics)
 }
 
-fn write_meta(meta: &ChunkMeta, writer: &mut Writer) {
+pub(crate) fn write_meta(meta: &ChunkMeta, writer: &mut Writer) {
     writer.uint(meta.birth.0 as u64);
     writer.uint(meta.slot_bound as u64);
     writer.uint(meta.live as u64);
@@ -291,7 +291,7 @@ fn write_meta(meta: &ChunkMeta, writer: &mut Writer) {
     }
 }
 
-fn read_meta(reader: &mut Reader<'_>, catalog: &Catalog) -> Result<ChunkMeta, StoreError> {
+pub(crate) fn read_meta(reader: &mut Reader<'_>, catalog: &Catalog) -> Result<ChunkMeta, StoreError> {
     let mut meta = ChunkMeta::new(LabelSetId(reader.uint32()?));
     meta.label_sets.clear();
     meta.slot_bound = reader.uint32()?;

@@ -17,7 +17,7 @@
 //! | `commits` | how the next snapshot is made: [`Change`], the draft, [`Allocator`] |
 //! | `bulk` | import |
 //!
-//! Beside them: `checkpoint` (to bytes and back), `store` (the current snapshot), `bytes` and `error`.
+//! Beside them: `checkpoint` (to bytes and back), `shares` (a graph whose parts lie with shards), `store` (the current snapshot), `bytes` and `error`.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -30,6 +30,7 @@ mod error;
 mod indexes;
 mod paging;
 mod schema;
+mod shares;
 mod snapshots;
 mod store;
 mod versions;
@@ -39,7 +40,7 @@ pub use bulk::built::Built;
 pub use bulk::parallel::Parallel;
 pub use checkpoint::Written;
 pub use chunks::column::PropertyRef;
-pub use commits::allocator::Allocator;
+pub use commits::allocator::{Allocator, ChunkLeases};
 pub use commits::change::Change;
 pub use error::StoreError;
 pub use indexes::edges::EdgeRange;
@@ -55,6 +56,7 @@ pub use schema::mask::Visibility;
 pub use schema::names::{KEY_COUNT_MAX, LABEL_COUNT_MAX, LABEL_SET_COUNT_MAX, NAME_BYTES_MAX};
 pub use schema::names::{NameCounts, NameDefinition, NameTable, Names};
 pub use schema::statistics::{IndexStatistics, Statistics};
+pub use shares::{Share, ShareKey, ShareRequest};
 pub use snapshots::adjacency::{AdjacencyView, EdgeScratch};
 pub use snapshots::graph_read::{AdjacencyRead, GraphRead};
 pub use snapshots::memory::MemoryReport;

@@ -29,6 +29,10 @@ impl Store {
             current: ArcSwap::from_pointee(snapshot),
         }
     }
+    /// The store of one of several writers, over a snapshot that is made of shares.
+    pub fn of_writer(snapshot: Snapshot, allocator: Allocator) -> Store {
+        Store { names: snapshot.names().clone(), allocator, current: ArcSwap::from_pointee(snapshot) }
+    }
     /// The last published snapshot.
     pub fn current(&self) -> Snapshot {
         Snapshot::clone(&self.current.load())

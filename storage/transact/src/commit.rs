@@ -86,6 +86,9 @@ impl Shared {
         committer: &mut Committer,
         input: &mut Input,
     ) -> Result<(Arc<Waiting>, bool), Refusal> {
+        if self.remote.is_some() {
+            return Err(TransactError::NotInCluster { what: "changes of the catalogue" }.into());
+        }
         self.make_ready(committer)?;
         let mut base = input.base;
         committer.judge(&input.reads, base)?;

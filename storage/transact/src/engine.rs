@@ -14,6 +14,7 @@ use crate::history::Point;
 use crate::kept::{Files, KeptLimits};
 use crate::past::Past;
 use crate::reads::Inner as Reads;
+use crate::remote::Remote;
 use crate::reserve::{EXEMPT, RESERVE_AFTER_REFUSALS, Turns};
 use crate::{Mode, OpenOptions, TransactError, Transaction};
 use durable::BackingStore;
@@ -54,6 +55,8 @@ pub(crate) struct Shared {
     pub turns: Turns,
     pub files: Files,
     pub store_options: StoreOptions,
+    /// The shards, where this is the engine of a cluster's gate.
+    pub remote: Option<Arc<dyn Remote>>,
     pub limits: KeptLimits,
     /// Place of the last checkpoint plus one; 0 for none.
     checkpointed: AtomicU64,
@@ -78,7 +81,7 @@ impl Engine {
         store: Store,
         backing: Arc<dyn BackingStore>,
         past: Past,
-        options: &OpenOptions,
+        (options, remote): (&OpenOptions, Option<Arc<dyn Remote>>),
     ) -> Engine {
         let gatekeepers = Gatekeepers::new(options.gatekeepers);
         // A bulk load that was cut short may have taken a place of the log.
@@ -102,6 +105,7 @@ impl Engine {
             turns: Turns::default(),
             files: Files::default(),
             store_options: options.store,
+            remote: remote.clone(),
             limits: KeptLimits::of(options),
             checkpointed: AtomicU64::new(0),
             commits: AtomicU64::new(0),
@@ -114,12 +118,27 @@ impl Engine {
     pub fn snapshot(&self) -> Snapshot {
         self.shared.store.current()
     }
+    /// Is this the engine of a cluster's gate?
+    pub fn is_gate(&self) -> bool {
+        self.shared.remote.is_some()
+    }
+    /// The graph as of the last commit, wherever it lies.
+    ///
+    /// # Errors
+    /// The shards of a cluster do not answer.
+    pub fn latest(&self) -> Result<Snapshot, TransactError> {
+        self.shared.remote.as_ref().map_or_else(|| Ok(self.snapshot()), |remote| Ok(remote.begin()?))
+    }
     /// Begins a transaction on the latest snapshot, whose commit the first gatekeeper stamps.
     pub fn begin(&self, mode: Mode) -> Transaction {
         self.begin_at(0, mode)
     }
     /// Begins a transaction on the latest snapshot, whose commit this gatekeeper stamps; numbers beyond the last begin anew.
     pub fn begin_at(&self, gatekeeper: usize, mode: Mode) -> Transaction {
+        if let Some(remote) = &self.shared.remote {
+            let base = remote.begin().map_err(TransactError::from);
+            return Transaction::begun(self.shared.clone(), mode, base, gatekeeper);
+        }
         if mode == Mode::Read {
             return Transaction::new(self.shared.clone(), mode, self.snapshot(), gatekeeper);
         }
@@ -155,7 +174,7 @@ impl Engine {
         refusals: u32,
         reads: Option<Reads>,
     ) -> Transaction {
-        let turn = reads.map(|reads| {
+        let turn = reads.filter(|_| !self.is_gate()).map(|reads| {
             let everything = Reads { everything: true, ..Reads::default() };
             let was_in_vain = refusals > 0 && before.turn.is_some();
             let reserved = if was_in_vain { everything } else { reads };
@@ -240,6 +259,9 @@ impl Shared {
 
     /// A writing transaction ended.
     pub fn retire(&self, base: u64) {
+        if self.remote.is_some() {
+            return;
+        }
         let mut active = self.active.lock();
         if let Some(count) = active.get_mut(&base) {
             *count -= 1;

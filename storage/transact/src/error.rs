@@ -3,6 +3,7 @@
 use crate::history::{Moment, Point};
 use crate::limits::{CHANGES_MAX, RECORD_BYTES_MAX};
 use crate::party::Forbidden;
+use crate::remote::RemoteError;
 use durable::DurableError;
 use std::fmt;
 use store::StoreError;
@@ -58,6 +59,18 @@ pub enum TransactError {
     Unknown {
         /// What the disk said.
         cause: DurableError,
+    },
+    /// No part of the cluster answered in time. Nothing happened.
+    Unavailable {
+        /// What is the matter.
+        what: String,
+    },
+    /// A commit was proposed to the cluster, and no answer came: it may have happened, or happen yet.
+    Unanswered,
+    /// It is not possible in a cluster yet.
+    NotInCluster {
+        /// What is not.
+        what: &'static str,
     },
     /// The graph of that moment is not kept, or not any more.
     NotKept {
@@ -145,6 +158,9 @@ impl TransactError {
             }
             TransactError::Durable(_) => "Neo.DatabaseError.Transaction.TransactionLogError",
             TransactError::Unknown { .. } => "Tanglewood.DatabaseError.Transaction.OutcomeUnknown",
+            TransactError::Unavailable { .. } => "Neo.TransientError.General.DatabaseUnavailable",
+            TransactError::Unanswered => "Tanglewood.DatabaseError.Transaction.OutcomeUnknown",
+            TransactError::NotInCluster { .. } => "Tanglewood.ClientError.Cluster.NotSupported",
             TransactError::NotKept { .. } => "Tanglewood.ClientError.History.NotKept",
             TransactError::NotReached { .. } => "Tanglewood.ClientError.History.NotReached",
             TransactError::NoHistoryInMemory => "Tanglewood.ClientError.History.InMemory",
@@ -173,6 +189,13 @@ impl TransactError {
             ) => Some(error.hint().into()),
             TransactError::Unknown { .. } => {
                 Some("open the database again and look whether it happened, before doing it again".into())
+            }
+            TransactError::Unavailable { .. } => {
+                Some("try again; `tanglewood cluster status` tells who lives".into())
+            }
+            TransactError::Unanswered => Some("look whether it happened before doing it again".into()),
+            TransactError::NotInCluster { .. } => {
+                Some("the guide's page about clusters says what works".into())
             }
             TransactError::NotKept { oldest: None, .. } => {
                 Some("keep history from now on: `tanglewood history DB 7d`, or --history 7d".into())
@@ -213,6 +236,11 @@ impl fmt::Display for TransactError {
             TransactError::Unknown { cause } => {
                 write!(f, "whether it happened is not known, since the disk failed: {cause}")
             }
+            TransactError::Unavailable { what } => write!(f, "the cluster does not answer: {what}"),
+            TransactError::Unanswered => {
+                write!(f, "whether it happened is not known, since the cluster did not answer in time")
+            }
+            TransactError::NotInCluster { what } => write!(f, "not possible in a cluster yet: {what}"),
             TransactError::NotKept { asked, oldest: Some(oldest) } => {
                 write!(f, "the graph at {asked} is not kept; the oldest that is kept is that at {oldest}")
             }
@@ -232,6 +260,19 @@ impl std::error::Error for TransactError {}
 impl From<StoreError> for TransactError {
     fn from(error: StoreError) -> TransactError {
         TransactError::Store(error)
+    }
+}
+
+impl From<RemoteError> for TransactError {
+    fn from(error: RemoteError) -> TransactError {
+        match error {
+            RemoteError::Conflict(what) => TransactError::Conflict { what },
+            RemoteError::Unavailable(what) => TransactError::Unavailable { what },
+            RemoteError::Unanswered => TransactError::Unanswered,
+            RemoteError::TooLarge => TransactError::TooLarge,
+            RemoteError::NotInCluster(what) => TransactError::NotInCluster { what },
+            RemoteError::Store(error) => TransactError::Store(error),
+        }
     }
 }
 

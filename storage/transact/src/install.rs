@@ -98,6 +98,9 @@ impl Engine {
     /// Begins a bulk load.
     pub fn begin_load(&self) -> Result<Load<'_>, TransactError> {
         let shared = &self.shared;
+        if shared.remote.is_some() {
+            return Err(TransactError::NotInCluster { what: "bulk imports" });
+        }
         let one_at_a_time = shared.checkpointing.lock();
         let ahead = match shared.backing.is_durable() {
             true => Some(Mutex::new(Ahead {

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Reading order: [`Transaction`], [`ReadSet`], the conflict memory and footprints, [`Engine`], `commit` (validation) and `flight` (group commit), [`open`] (recovery and
-//! checkpoints), `past` and `kept` (what the graph was, and what of it is given up), `since` (commits read again), `inspect` (checks and backups), [`Feed`].
+//! checkpoints), `past` and `kept` (what the graph was, and what of it is given up), `since` (commits read again), `inspect` (checks and backups), [`Feed`], `remote` (a gate of a cluster).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -37,6 +37,7 @@ mod past;
 mod reads;
 mod record;
 mod refine;
+mod remote;
 mod replay;
 mod reserve;
 mod schema;
@@ -53,12 +54,13 @@ pub use history::{History, Moment, Point};
 pub use inspect::{backup, check, restore, without_trace};
 pub use install::Load;
 pub use limits::{ANCHOR_LOG_BYTES, CHANGES_MAX, RETAINED_LOG_BYTES_MAX};
-pub use open::{RecoveryReport, open, open_backing};
+pub use open::{RecoveryReport, open, open_backing, open_gate};
 pub use options::{OpenOptions, Retention};
 pub use order::BankCounts;
 pub use party::{Act, Forbidden, Party, Permission};
 pub use past::{PAST_SNAPSHOTS_MAX, RECENT_GROUPS_MAX};
 pub use reads::{READ_KEYS_MAX, READ_RANGES_MAX, ReadSet};
+pub use remote::{GateParts, Proposal, Remote, RemoteError};
 pub use reserve::{RESERVE_AFTER_REFUSALS, TURN_MAX, TURN_MIN};
 pub use schema::{ConstraintRequest, Groundwork, IndexRequest, Rule};
 pub use since::{Since, Stretch};

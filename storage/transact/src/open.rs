@@ -6,6 +6,7 @@ use crate::checkpoint::{Blobs, Stand, mark};
 use crate::history::{History, Point};
 use crate::kept::{Horizon, KeptLimits, files_of};
 use crate::past::Past;
+use crate::remote::GateParts;
 use crate::replay::{Replayed, graph_with_load, replay};
 use crate::{Engine, OpenOptions, TransactError};
 use durable::{Anchor, BackingStore, DurableError, LocalFolder, OpenMode, Volatile};
@@ -60,7 +61,7 @@ pub fn open_backing(
     if report.checkpoint.is_none() && backing.is_durable() {
         store.attach(Arc::new(Blobs(backing.clone())));
     }
-    let engine = Engine::new(store, backing, past, options);
+    let engine = Engine::new(store, backing, past, (options, None));
     let shared = &engine.shared;
     shared.load_unfinished.store(load_unfinished, Ordering::Release);
     let mut committer = shared.committer.lock();
@@ -71,6 +72,14 @@ pub fn open_backing(
         shared.set_checkpointed_place(place);
     }
     Ok((engine, report))
+}
+
+/// The engine of a cluster's gate: transactions begin and commit at the shards.
+pub fn open_gate(gate: GateParts, options: &OpenOptions) -> Engine {
+    let backing: Arc<dyn BackingStore> = Arc::new(Volatile::new());
+    let past = Past::new(backing.history(), Point::default(), 0, 0);
+    let store = Store::of_writer(gate.empty, gate.allocator);
+    Engine::new(store, backing, past, (options, Some(gate.remote)))
 }
 
 /// What opening goes on from.

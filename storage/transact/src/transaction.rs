@@ -12,6 +12,7 @@ use crate::footprint::labels;
 use crate::limits::CHANGES_MAX;
 use crate::party::{Act, Party, label_names};
 use crate::reads::Inner as Reads;
+use crate::remote::proposal;
 use crate::reserve::RESERVE_AFTER_REFUSALS;
 use crate::{ReadSet, TransactError, constraints};
 use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
@@ -56,6 +57,8 @@ pub struct Transaction {
     contended: Mutex<Option<Reads>>,
     /// Whose it is, where that is somebody who may not do everything.
     party: Option<Party>,
+    /// Why it has not begun: nothing that is read in it means anything.
+    not_begun: Option<TransactError>,
 }
 
 /// Numbers of vertices or edges.
@@ -99,6 +102,7 @@ impl Transaction {
             was_held: AtomicBool::new(false),
             contended: Mutex::default(),
             party: None,
+            not_begun: None,
         }
     }
     /// The same transaction, of somebody who may not do everything: it shows and writes what is allowed.
@@ -106,6 +110,25 @@ impl Transaction {
     pub fn of(mut self, party: Option<Party>) -> Transaction {
         self.party = party;
         self
+    }
+    /// Over a snapshot that was asked for elsewhere. Where that failed, nothing may come of the transaction: see [`Transaction::has_begun`].
+    pub(crate) fn begun(
+        shared: Arc<Shared>,
+        mode: Mode,
+        base: Result<Snapshot, TransactError>,
+        gatekeeper: usize,
+    ) -> Transaction {
+        let (base, not_begun) = match base {
+            Ok(base) => (base, None),
+            Err(error) => (shared.store.current(), Some(error)),
+        };
+        let mut transaction = Transaction::new(shared, mode, base, gatekeeper);
+        transaction.not_begun = not_begun;
+        transaction
+    }
+    /// An error where the snapshot that it was to begin with could not be had: then nothing may be read in it.
+    pub fn has_begun(&self) -> Result<(), TransactError> {
+        self.not_begun.clone().map_or(Ok(()), Err)
     }
     /// The graph as this transaction sees it: its snapshot and its own writes up to the last [`Transaction::refresh`].
     pub fn snapshot(&self) -> Snapshot {
@@ -148,17 +171,17 @@ impl Transaction {
     /// Number of a label, made where it is new.
     pub fn label(&self, name: &str) -> Result<LabelId, TransactError> {
         self.demand_name(|names| names.label(name).is_some(), Act::NewLabel(name))?;
-        Ok(self.shared.store.names().intern_label(name)?)
+        Ok(self.base.names().intern_label(name)?)
     }
     /// Number of an edge type, made where it is new.
     pub fn edge_type(&self, name: &str) -> Result<EdgeTypeId, TransactError> {
         self.demand_name(|names| names.edge_type(name).is_some(), Act::NewEdgeType(name))?;
-        Ok(self.shared.store.names().intern_edge_type(name)?)
+        Ok(self.base.names().intern_edge_type(name)?)
     }
     /// Number of a property key, made where it is new.
     pub fn key(&self, name: &str) -> Result<KeyId, TransactError> {
         self.demand_name(|names| names.key(name).is_some(), Act::NewKey(name))?;
-        Ok(self.shared.store.names().intern_key(name)?)
+        Ok(self.base.names().intern_key(name)?)
     }
 
     /// Creates a vertex. Null properties are left out.
@@ -173,7 +196,7 @@ impl Transaction {
             let sets = keys().map(|key| Act::SetProperty(labels, named(names.key_name(key))));
             std::iter::once(Act::CreateVertex(labels)).chain(sets).collect()
         })?;
-        let labels = self.shared.store.names().intern_label_set(labels)?;
+        let labels = self.base.names().intern_label_set(labels)?;
         let id = self.shared.store.allocator().vertex(labels)?;
         let mut writes = self.writes.lock();
         writes.born.insert(id);
@@ -198,7 +221,14 @@ impl Transaction {
             let sets = keys().map(|key| Act::SetEdgeProperty(kind, named(names.key_name(key))));
             std::iter::once(Act::CreateEdge(kind)).chain(sets).collect()
         })?;
-        let id = self.shared.store.allocator().edge(source, edge_type)?;
+        let allocator = self.shared.store.allocator();
+        let id = match self.shared.remote {
+            Some(_) => {
+                let bound = self.base.edge_slot_bound(source.chunk(), edge_type);
+                allocator.edge_above(source, edge_type, bound)?
+            }
+            None => allocator.edge(source, edge_type)?,
+        };
         let edge = EdgeRef { id, source, target };
         let mut writes = self.writes.lock();
         writes.touched.extend([source, target]);
@@ -255,7 +285,7 @@ impl Transaction {
         let removed = old.iter().filter(|label| !new.contains(label)).count();
         self.demand_labels(&old, &new)?;
         if added + removed > 0 {
-            let labels = self.shared.store.names().intern_label_set(&new)?;
+            let labels = self.base.names().intern_label_set(&new)?;
             let mut writes = self.writes.lock();
             writes.touched.insert(vertex);
             writes.push(Change::SetLabels { id: vertex, labels })?;
@@ -358,10 +388,21 @@ impl Transaction {
     /// It is refused, or the log fails. Where the work of this thread is over ([`model::walk::check`]) before the commit is on its way into the log,
     /// it does not happen.
     pub fn commit(&self) -> Result<u64, TransactError> {
+        let shown = match self.shared.remote {
+            // The view decides what is proposed.
+            Some(_) => self.has_begun().and_then(|()| self.refresh()),
+            None => Ok(()),
+        };
         let changes = std::mem::take(&mut self.writes.lock().changes);
-        let outcome = match changes.is_empty() {
-            true => Ok(self.base.place()),
-            false => {
+        let outcome = match (shown, &self.shared.remote) {
+            (Err(error), _) => Err(error),
+            (Ok(()), _) if changes.is_empty() => Ok(self.base.place()),
+            (Ok(()), Some(remote)) => {
+                let proposed = proposal(changes, self.reads.take(), &self.base, &self.snapshot());
+                let committed = proposed.and_then(|proposal| remote.commit(&self.base, proposal));
+                committed.map(|()| self.base.place()).map_err(TransactError::from)
+            }
+            (Ok(()), None) => {
                 let (base, at) = (Basis::of(&self.base), (self.gatekeeper, self.turn));
                 let (outcome, refused) = self.shared.commit(changes, self.reads.take(), base, at);
                 if let Some((reads, was_held)) = refused {
@@ -420,6 +461,7 @@ impl Transaction {
     }
 
     fn writable(&self) -> Result<(), TransactError> {
+        self.has_begun()?;
         if self.mode == Mode::Read { Err(TransactError::ReadOnly) } else { Ok(()) }
     }
 

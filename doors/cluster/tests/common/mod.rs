@@ -102,6 +102,16 @@ impl Small {
     }
     /// There is an end of the network for each process: gates first, then shards, oracle, scribe, keeper.
     pub fn start_with(gates: u16, shards: u16, ends: Vec<Box<dyn Net>>, truth: Ways) -> Small {
+        Small::start_holding(gates, shards, ends, truth, &|_| Box::new(Numbers::default()))
+    }
+    /// As that, with shards that hold something else.
+    pub fn start_holding(
+        gates: u16,
+        shards: u16,
+        ends: Vec<Box<dyn Net>>,
+        truth: Ways,
+        content: &dyn Fn(u16) -> Box<dyn Content>,
+    ) -> Small {
         let names: Vec<String> = ends.iter().map(|end| end.address().to_string()).collect();
         let (g, s) = (usize::from(gates), usize::from(shards));
         let addresses = Addresses {
@@ -127,7 +137,7 @@ impl Small {
         });
         (0..shards).for_each(|number| {
             small.shards.push(None);
-            small.start_shard(number, end(), truth());
+            small.start_shard_of(number, end(), truth(), content(number));
         });
         small.others.push(Driver::oracle(end(), addresses.clone()).unwrap());
         let publish = move |place, _| published.lock().push(place);
@@ -140,7 +150,15 @@ impl Small {
         self.gates[usize::from(number)] = Some(gate);
     }
     pub fn start_shard(&mut self, number: u16, end: Box<dyn Net>, truth: Box<dyn Truth + Send>) {
-        let content = Box::new(Numbers::default());
+        self.start_shard_of(number, end, truth, Box::new(Numbers::default()));
+    }
+    pub fn start_shard_of(
+        &mut self,
+        number: u16,
+        end: Box<dyn Net>,
+        truth: Box<dyn Truth + Send>,
+        content: Box<dyn Content>,
+    ) {
         let shard = Driver::shard(number, end, self.addresses.clone(), TIMING, truth, content).unwrap();
         self.shards[usize::from(number)] = Some(shard);
     }

@@ -86,7 +86,7 @@ impl Session {
         self.may_ask()?;
         let limits = self.limits.clone();
         self.within_net(|session| {
-            let (snapshot, started_ns) = (session.committed(), monotonic_ns());
+            let (snapshot, started_ns) = (session.committed()?, monotonic_ns());
             let deadline_ns = session.deadline(&limits, started_ns);
             let program = session.watched(deadline_ns, || compile(text, text, 0, snapshot.catalog()))?;
             session.answer_rules(text, program, params, &limits, started_ns, snapshot)
@@ -113,7 +113,7 @@ impl Session {
         started_ns: u64,
     ) -> Result<QueryResult, Error> {
         failpoint::visit("question of Datalog");
-        let mut snapshot = self.committed();
+        let mut snapshot = self.committed()?;
         if !wrapped.as_of.is_empty() {
             // Read as in front of any other statement.
             let planned = self.plan(&format!("{} RETURN 1", wrapped.as_of), &snapshot, limits, started_ns)?;

@@ -54,7 +54,7 @@ impl Session {
     }
 
     fn traverse(&mut self, traversal: &Traversal, options: &GremlinOptions) -> Result<GremlinAnswer, Error> {
-        let view = self.view();
+        let view = self.view()?;
         if let Some(traversal) = told::without("explain", traversal) {
             let text = told::explained(self.traversals(), &traversal, &view, options.machine_only)?;
             return Ok(GremlinAnswer::new(Answer::of_text(text, view), None));
@@ -85,7 +85,7 @@ impl Session {
         let asked = Asked { compiled, label, deadline_ns, measures };
         match &self.transaction {
             None if asked.compiled.writes => self.traverse_and_commit(&asked),
-            None => self.start_traversal(&asked, self.view(), None),
+            None => self.start_traversal(&asked, self.view()?, None),
             Some(open) => {
                 let (mode, transaction) = (open.mode, open.transaction.clone());
                 if asked.compiled.writes && mode == Mode::Read {
@@ -105,7 +105,7 @@ impl Session {
 
     /// Runs a traversal to its end and tells what each part of its plan did, or, of the machine, how long it took.
     fn profile(&mut self, traversal: &Traversal, options: &GremlinOptions) -> Result<GremlinAnswer, Error> {
-        let (view, begin_ns) = (self.view(), monotonic_ns());
+        let (view, begin_ns) = (self.view()?, monotonic_ns());
         let lowered = match options.machine_only {
             true => None,
             false => self.traversals().plan(traversal, &view)?,
@@ -154,7 +154,10 @@ impl Session {
     fn traverse_and_commit(&self, asked: &Asked) -> Result<GremlinAnswer, Error> {
         self.until_it_commits(|refused| {
             let transaction = Arc::new(self.begin_after(Mode::Write, refused));
-            let started = self.start_traversal(asked, transaction.snapshot(), Some(transaction.clone()));
+            let begun = transaction.has_begun().map_err(Error::from);
+            let started = begun.and_then(|()| {
+                self.start_traversal(asked, transaction.snapshot(), Some(transaction.clone()))
+            });
             let outcome = started.and_then(|answer| {
                 let objects = to_end(answer)?;
                 check_written(&transaction, self.bytes_max())?;

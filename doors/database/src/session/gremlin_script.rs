@@ -57,7 +57,7 @@ impl Session {
         if options.machine_only {
             return Ok(Script::Requests(gremlin::parse(text, bindings)?));
         }
-        let view = self.view();
+        let view = self.view()?;
         match self.traversals().read(text, bindings, &view)? {
             planned::Script::Planned(known, params) => {
                 self.may_ask()?;

@@ -75,7 +75,7 @@ impl Session {
         size: usize,
         (whole, done): (&mut Whole, &mut Done),
     ) -> Result<(), Error> {
-        let snapshot = self.view();
+        let snapshot = self.view()?;
         let input = part(&batches.input, &snapshot);
         let batch = part(&batches.batch, &snapshot);
         let (mut stream, _ticket) =
@@ -144,7 +144,7 @@ impl Session {
         batches: &InTransactions,
         done: Done,
     ) -> Result<QueryResult, Error> {
-        let snapshot = self.view();
+        let snapshot = self.view()?;
         let own = Prepared::new(
             Statement { in_transactions: None, ..request.plan.statement.clone() },
             request.plan.own_plan_writes(),
@@ -172,7 +172,7 @@ impl Session {
         let elapsed = std::time::Duration::from_nanos(monotonic_ns().saturating_sub(request.started_ns));
         let summary =
             Summary { counters, place, first_after: elapsed, elapsed, ..request.summary(&snapshot) };
-        Ok(QueryResult::of_batches(columns, kept, self.view(), summary))
+        Ok(QueryResult::of_batches(columns, kept, self.view()?, summary))
     }
 }
 

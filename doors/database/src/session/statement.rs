@@ -32,9 +32,13 @@ impl Session {
         reading: bool,
     ) -> Result<QueryResult, Error> {
         failpoint::visit("statement");
-        let snapshot = self.view();
+        let snapshot = self.view()?;
         let planned = self.plan(text, &snapshot, limits, started_ns)?;
         failpoint::visit("statement is planned");
+        if self.database.engine().is_gate() && changes_catalogue(&planned.plan.statement.kind) {
+            let what = "indexes, constraints, users, tenants and standing queries";
+            return Err(transact::TransactError::NotInCluster { what }.into());
+        }
         if reading && (planned.plan.writes || changes_catalogue(&planned.plan.statement.kind)) {
             let code = "Neo.ClientError.Statement.AccessMode";
             return Err(Error::new(code, "the statement writes, but the session was opened for reading"));
@@ -172,15 +176,15 @@ impl Session {
     }
 
     /// What this session sees now.
-    pub(super) fn view(&self) -> Snapshot {
-        match &self.transaction {
+    pub(super) fn view(&self) -> Result<Snapshot, Error> {
+        Ok(match &self.transaction {
             Some(open) => open.transaction.snapshot(),
-            None => self.committed(),
-        }
+            None => self.committed()?,
+        })
     }
     /// The graph as of the last commit, as whoever asks sees it.
-    pub(super) fn committed(&self) -> Snapshot {
-        self.shown(self.database.engine().snapshot())
+    pub(super) fn committed(&self) -> Result<Snapshot, Error> {
+        Ok(self.shown(self.database.engine().latest()?))
     }
     /// A snapshot as whoever asks sees it.
     pub(super) fn shown(&self, snapshot: Snapshot) -> Snapshot {

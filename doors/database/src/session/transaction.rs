@@ -74,6 +74,7 @@ impl Session {
             None => engine.begin_at(self.gatekeeper, mode),
         };
         let transaction = Arc::new(transaction.of(self.party()));
+        transaction.has_begun()?;
         let deadline_ns = timeout.map(deadline_after);
         let listed = self.listed();
         let bytes_max = AtomicU64::new(self.bytes_max());

@@ -63,7 +63,7 @@ impl Session {
     ) -> Result<Whole, Error> {
         let payer = self.speaker.payer(self.database.accounts());
         let running = Running { text, payer, timeout: remaining(deadline_ns)?, bytes_max, part_of };
-        let (options, access) = (self.database.execute_options(&running), Access::Read(self.view()));
+        let (options, access) = (self.database.execute_options(&running), Access::Read(self.view()?));
         let mut stream = Execution::start_whole(self.database.runtime(), access, options)?;
         let ticket = if part_of.is_none() { self.ticket_of(&stream, listed) } else { None };
         self.next_of(&mut stream)?;

@@ -46,7 +46,11 @@ impl Session {
             let tries_here = refused.is_none();
             let mut transaction = Arc::new(self.begin_after(Mode::Write, refused));
             transaction.commit_next();
-            let here = if tries_here { self.write_here(request, &transaction) } else { Ok(None) };
+            let begun = transaction.has_begun().map_err(Error::from);
+            let here = begun.and_then(|()| match tries_here {
+                true => self.write_here(request, &transaction),
+                false => Ok(None),
+            });
             let outcome = here.and_then(|written| match written {
                 Some(written) => Ok(written),
                 None => {
@@ -55,6 +59,7 @@ impl Session {
                         transaction.rollback();
                         transaction = Arc::new(self.begin_after(Mode::Write, None));
                         transaction.commit_next();
+                        transaction.has_begun()?;
                     }
                     self.write(request, transaction.clone())
                 }

@@ -11,11 +11,15 @@ use hashbrown::HashMap;
 use model::id::{CHUNK_COUNT_MAX, EDGE_SLOT_COUNT_MAX};
 use model::{CHUNK_SLOTS, ChunkNo, EdgeId, EdgeTypeId, LabelSetId, Slot, VertexId};
 use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// Locks over which edge counters are spread, so that writers of different chunks rarely meet.
 const EDGE_SHARDS: usize = 16;
 /// Ids kept from aborted transactions for each label set or edge counter; more are forgotten.
 const RETURNED_MAX: usize = 1024;
+
+/// Vertices in a row that go to one lane, where several are filled in turn.
+const LANE_RUN: u64 = 4;
 
 #[derive(Default)]
 struct OpenChunk {
@@ -27,13 +31,31 @@ struct OpenChunk {
 #[derive(Default)]
 struct Vertices {
     next_chunk: ChunkNo,
-    open: HashMap<LabelSetId, OpenChunk, FixedState>,
+    /// By label set and lane; one lane where there is one writer.
+    open: HashMap<(LabelSetId, u32), OpenChunk, FixedState>,
+    /// Vertices handed out so far.
+    count: u64,
 }
 
 #[derive(Default)]
 struct EdgeCounter {
     next: u32,
     returned: Vec<u32>,
+}
+
+/// Hands out chunk numbers that nobody else gets: where several processes write to one graph.
+pub trait ChunkLeases: Send + Sync {
+    /// A chunk number for this lane; chunks of different lanes should lie with different shards. [`StoreError::Full`] where none comes in time.
+    fn take(&self, lane: u32) -> Result<ChunkNo, StoreError>;
+}
+
+/// One of several writers of a graph: it leases chunks, and of the edge slots of a chunk it takes every `writers`th.
+struct Writer {
+    leases: Arc<dyn ChunkLeases>,
+    number: u32,
+    writers: u32,
+    /// Open chunks of one label set, which new vertices fill in turn.
+    lanes: u32,
 }
 
 type EdgeCounters = HashMap<(ChunkNo, EdgeTypeId), EdgeCounter, FixedState>;
@@ -43,9 +65,42 @@ type EdgeCounters = HashMap<(ChunkNo, EdgeTypeId), EdgeCounter, FixedState>;
 pub struct Allocator {
     vertices: Mutex<Vertices>,
     edges: [Mutex<EdgeCounters>; EDGE_SHARDS],
+    writer: Option<Writer>,
 }
 
 impl Allocator {
+    /// The allocator of one of several writers of a graph, by its number and how many there are, which fills chunks of so many lanes at a time.
+    pub fn leased(leases: Arc<dyn ChunkLeases>, (number, writers): (u32, u32), lanes: u32) -> Allocator {
+        debug_assert!(number < writers && lanes > 0);
+        Allocator { writer: Some(Writer { leases, number, writers, lanes }), ..Allocator::default() }
+    }
+    /// As [`Allocator::edge`], of one of several writers: every edge of the chunk that others committed has a slot below `bound`.
+    pub fn edge_above(
+        &self,
+        source: VertexId,
+        edge_type: EdgeTypeId,
+        bound: u32,
+    ) -> Result<EdgeId, StoreError> {
+        let Some(writer) = &self.writer else { return self.edge(source, edge_type) };
+        let chunk = source.chunk();
+        let mut counters = self.shard(chunk).lock();
+        let counter = counters.entry((chunk, edge_type)).or_default();
+        counter.next = counter.next.max(bound.div_ceil(writer.writers));
+        let slot = u64::from(counter.next) * u64::from(writer.writers) + u64::from(writer.number);
+        if slot >= EDGE_SLOT_COUNT_MAX as u64 {
+            return Err(StoreError::Full("edges of one type born in one chunk"));
+        }
+        counter.next += 1;
+        Ok(EdgeId::new(chunk, edge_type, slot as u32))
+    }
+    /// A chunk for vertices with one set of labels.
+    fn open_chunk(&self, next_chunk: &mut ChunkNo, lane: u32) -> Result<OpenChunk, StoreError> {
+        let chunk = match &self.writer {
+            Some(writer) => writer.leases.take(lane)?,
+            None => take_chunks(next_chunk, 1)?,
+        };
+        Ok(OpenChunk { chunk, ..OpenChunk::default() })
+    }
     /// An allocator for an empty store.
     pub fn new() -> Allocator {
         Allocator::default()
@@ -63,7 +118,7 @@ impl Allocator {
         for (chunk, cell) in snapshot.root.directory.iter() {
             let next = cell.meta.slot_bound as usize;
             if next < CHUNK_SLOTS {
-                vertices.open.insert(cell.meta.birth, OpenChunk { chunk, next, returned: Vec::new() });
+                vertices.open.insert((cell.meta.birth, 0), OpenChunk { chunk, next, returned: Vec::new() });
             }
             for (edge_type, bound) in &cell.meta.edge_slot_bounds {
                 let counter = EdgeCounter { next: *bound, returned: Vec::new() };
@@ -78,18 +133,20 @@ impl Allocator {
     /// An id for a vertex born with these labels.
     pub fn vertex(&self, labels: LabelSetId) -> Result<VertexId, StoreError> {
         let mut vertices = self.vertices.lock();
-        let Vertices { next_chunk, open } = &mut *vertices;
-        let open = match open.entry(labels) {
+        let Vertices { next_chunk, open, count } = &mut *vertices;
+        let lane = self.writer.as_ref().map_or(0, |writer| {
+            *count += 1;
+            (*count / LANE_RUN % u64::from(writer.lanes)) as u32
+        });
+        let open = match open.entry((labels, lane)) {
             hashbrown::hash_map::Entry::Occupied(open) => open.into_mut(),
-            hashbrown::hash_map::Entry::Vacant(place) => {
-                place.insert(OpenChunk { chunk: take_chunks(next_chunk, 1)?, ..OpenChunk::default() })
-            }
+            hashbrown::hash_map::Entry::Vacant(place) => place.insert(self.open_chunk(next_chunk, lane)?),
         };
         if let Some(vertex) = open.returned.pop() {
             return Ok(vertex);
         }
         if open.next == CHUNK_SLOTS {
-            *open = OpenChunk { chunk: take_chunks(next_chunk, 1)?, ..OpenChunk::default() };
+            *open = self.open_chunk(next_chunk, lane)?;
         }
         open.next += 1;
         Ok(VertexId::new(open.chunk, (open.next - 1) as Slot))
@@ -110,9 +167,12 @@ impl Allocator {
     }
     /// Takes back ids that were handed out and never committed.
     pub fn give_back(&self, vertices: &[(VertexId, LabelSetId)], edges: &[EdgeId]) {
+        if self.writer.is_some() {
+            return;
+        }
         let mut all = self.vertices.lock();
         for (vertex, labels) in vertices {
-            if let Some(open) = all.open.get_mut(labels)
+            if let Some(open) = all.open.get_mut(&(*labels, 0))
                 && open.returned.len() < RETURNED_MAX
             {
                 open.returned.push(*vertex);
@@ -135,9 +195,9 @@ impl Allocator {
     /// Makes the rest of a chunk taken by [`Allocator::take_chunks`] the open one of its label set, unless one is open.
     pub(crate) fn reopen(&self, labels: LabelSetId, chunk: ChunkNo, next: usize) {
         let mut vertices = self.vertices.lock();
-        let has_room = vertices.open.get(&labels).is_some_and(|open| open.next < CHUNK_SLOTS);
+        let has_room = vertices.open.get(&(labels, 0)).is_some_and(|open| open.next < CHUNK_SLOTS);
         if next < CHUNK_SLOTS && !has_room {
-            vertices.open.insert(labels, OpenChunk { chunk, next, returned: Vec::new() });
+            vertices.open.insert((labels, 0), OpenChunk { chunk, next, returned: Vec::new() });
         }
     }
     /// Takes `count` edge slots in a row; the first of them.

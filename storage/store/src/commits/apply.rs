@@ -29,6 +29,13 @@ impl Snapshot {
         walk::check()?;
         Ok(next)
     }
+    /// As [`Snapshot::apply`], on the share of one shard: an edge is written at those of its ends whose chunks are here.
+    pub fn apply_share(&self, place: u64, changes: &[Change]) -> Result<Snapshot, StoreError> {
+        let mut draft = Draft::new(self);
+        draft.is_share = true;
+        draft.take_all(changes)?;
+        draft.finish(place)
+    }
     /// The same graph with the delta of one chunk folded into its base.
     pub fn fold(&self, chunk: ChunkNo) -> Result<Snapshot, StoreError> {
         let mut draft = Draft::new(self);
@@ -53,7 +60,7 @@ impl Draft<'_> {
         let mut left = changes;
         while let Some(first) = left.first() {
             walk::spend(CHANGE_UNITS)?;
-            let run = if self.takes_runs() { run_length(left) } else { 0 };
+            let run = if self.takes_runs() && !self.is_share { run_length(left) } else { 0 };
             if run > 0 {
                 self.take_run(&left[..run])?;
                 left = &left[run..];
@@ -183,14 +190,26 @@ impl Draft<'_> {
         self.reindex(id, before, after)
     }
     fn create_edge(&mut self, edge: EdgeRef, properties: &[(KeyId, Value)]) -> Result<(), StoreError> {
-        let pager = &self.from.pager;
-        let edge_type = edge.id.edge_type();
         if edge.id.chunk() != edge.source.chunk() {
             return Err(StoreError::ChunkMismatch(edge.id.chunk()));
         }
+        if self.owns(edge.target) {
+            self.link_target(edge)?;
+        }
+        if self.owns(edge.source) { self.link_source(edge, properties) } else { Ok(()) }
+    }
+    fn link_target(&mut self, edge: EdgeRef) -> Result<(), StoreError> {
+        let pager = &self.from.pager;
+        let edge_type = edge.id.edge_type();
         let (target, target_slot, target_labels) = self.existing(edge.target)?;
         let at_target = pack(edge.source.0 as u32, edge.id.slot());
         delta_of(target, pager, 0).list_mut(target_slot, Lane::into(edge_type)).added.insert(at_target);
+        self.count(Counter::In(edge_type, target_labels), 1);
+        Ok(())
+    }
+    fn link_source(&mut self, edge: EdgeRef, properties: &[(KeyId, Value)]) -> Result<(), StoreError> {
+        let pager = &self.from.pager;
+        let edge_type = edge.id.edge_type();
         let (source, source_slot, source_labels) = self.existing(edge.source)?;
         let at_source = pack(edge.target.dense(), edge.id.slot());
         // A slot that no edge of the chunk ever had needs no search.
@@ -205,7 +224,6 @@ impl Draft<'_> {
             hold(delta, &edge, properties);
         }
         self.count(Counter::Out(edge_type, source_labels), 1);
-        self.count(Counter::In(edge_type, target_labels), 1);
         let after = self.edge_index_keys(edge, |_| true)?;
         self.reindex(edge.source, Vec::new(), after)
     }
@@ -229,20 +247,28 @@ impl Draft<'_> {
         Ok(labels)
     }
     fn delete_edge(&mut self, edge: EdgeRef) -> Result<(), StoreError> {
-        let pager = &self.from.pager;
         let edge_type = edge.id.edge_type();
         if edge.target.0 > u32::MAX as u64 || edge.source.chunk() != edge.id.chunk() {
             return Err(StoreError::NoEdge(edge.id));
         }
-        let before = self.edge_index_keys(edge, |_| true)?;
-        let at_source = pack(edge.target.dense(), edge.id.slot());
-        let source_labels = self.unlink(edge.source, Lane::out(edge_type), at_source, edge)?;
-        let at_target = pack(edge.source.dense(), edge.id.slot());
-        let target_labels = self.unlink(edge.target, Lane::into(edge_type), at_target, edge)?;
+        let owns_source = self.owns(edge.source);
+        let before = if owns_source { self.edge_index_keys(edge, |_| true)? } else { Vec::new() };
+        if owns_source {
+            let at_source = pack(edge.target.dense(), edge.id.slot());
+            let source_labels = self.unlink(edge.source, Lane::out(edge_type), at_source, edge)?;
+            self.count(Counter::Out(edge_type, source_labels), -1);
+        }
+        if self.owns(edge.target) {
+            let at_target = pack(edge.source.dense(), edge.id.slot());
+            let target_labels = self.unlink(edge.target, Lane::into(edge_type), at_target, edge)?;
+            self.count(Counter::In(edge_type, target_labels), -1);
+        }
+        if !owns_source {
+            return Ok(());
+        }
+        let pager = &self.from.pager;
         let delta = delta_of(self.chunk(edge.source)?, pager, 0);
         delta.edge_properties.remove(&(edge_type, edge.id.slot()));
-        self.count(Counter::Out(edge_type, source_labels), -1);
-        self.count(Counter::In(edge_type, target_labels), -1);
         self.reindex(edge.source, before, Vec::new())
     }
     fn set_edge_property(&mut self, edge: EdgeRef, key: KeyId, value: &Value) -> Result<(), StoreError> {

@@ -108,6 +108,20 @@ impl Change {
             _ => 0,
         }
     }
+    /// Chunks that it writes to, the two ends of an edge; none where it speaks of the catalogue.
+    pub fn chunks(&self) -> [Option<model::ChunkNo>; 2] {
+        match self {
+            Change::CreateVertex { id, .. }
+            | Change::DeleteVertex { id }
+            | Change::SetLabels { id, .. }
+            | Change::SetProperty { id, .. } => [Some(id.chunk()), None],
+            Change::CreateEdge { edge, .. } | Change::DeleteEdge { edge } => {
+                [Some(edge.source.chunk()), Some(edge.target.chunk())]
+            }
+            Change::SetEdgeProperty { edge, .. } => [Some(edge.source.chunk()), None],
+            _ => [None, None],
+        }
+    }
     /// Appends the encoding of `changes` to `bytes`, or, where that takes more than `bytes_max`, some part of it.
     ///
     /// # Errors

@@ -34,6 +34,8 @@ pub(crate) struct Draft<'a> {
     pub(super) chunks: HashMap<ChunkNo, Working, FixedState>,
     pub(crate) catalog: Catalog,
     pub(crate) indexes: Vec<(IndexId, Arc<Index>)>,
+    /// Only chunks that are here are written to: the others lie with other shards.
+    pub(super) is_share: bool,
     counts: HashMap<Counter, i64, FixedState>,
 }
 
@@ -48,8 +50,15 @@ impl<'a> Draft<'a> {
             chunks: HashMap::default(),
             catalog,
             indexes: from.indexes.clone(),
+            is_share: false,
             counts: HashMap::default(),
         }
+    }
+    /// Is a change at this vertex to be written here?
+    pub(super) fn owns(&self, vertex: VertexId) -> bool {
+        !self.is_share
+            || self.chunks.contains_key(&vertex.chunk())
+            || self.directory.get(vertex.chunk()).is_some()
     }
 
     /// The new snapshot.

@@ -307,7 +307,8 @@ impl NameTable {
             }
         }
     }
-    pub(crate) fn counts(&self) -> NameCounts {
+    /// How many there are of each kind.
+    pub fn counts(&self) -> NameCounts {
         NameCounts {
             labels: self.labels.items.len(),
             edge_types: self.edge_types.items.len(),
@@ -400,6 +401,11 @@ impl Names {
     pub fn new() -> Names {
         Names::default()
     }
+    /// An interner of its own that knows these names, all of them carried by records: names that it hands out are unknown to others.
+    pub fn forked(table: Arc<NameTable>) -> Names {
+        let durable = table.counts();
+        Names { inner: RwLock::new(Inner { table, durable }) }
+    }
     /// The names known now.
     pub fn table(&self) -> Arc<NameTable> {
         self.inner.read().table.clone()
@@ -469,6 +475,16 @@ impl Names {
         Arc::make_mut(&mut inner.table).define(definition)?;
         inner.durable.count(definition);
         Ok(())
+    }
+    /// Is this very definition known?
+    pub(crate) fn knows(&self, definition: &NameDefinition) -> bool {
+        let table = &self.inner.read().table;
+        match definition {
+            NameDefinition::Label(id, name) => table.label_name(*id) == Some(name),
+            NameDefinition::EdgeType(id, name) => table.edge_type_name(*id) == Some(name),
+            NameDefinition::Key(id, name) => table.key_name(*id) == Some(name),
+            NameDefinition::LabelSet(id, labels) => table.labels_of(*id) == Some(labels),
+        }
     }
     /// How many names records carry.
     pub(crate) fn carried(&self) -> NameCounts {

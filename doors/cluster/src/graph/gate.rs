@@ -1,0 +1,207 @@
+//! The gate's side: a snapshot of all shares for each transaction, chunks on first touch, commits by keys.
+//!
+//! Invariants: a snapshot is one answer of every shard to one read, so it is strict and whole; the read stays open as long as the snapshot, or one
+//! made of it, can be read, so the shards keep its versions. What is kept between transactions are heads of chunks and pages of
+//! versions, which never change.
+//! Cost: a transaction asks every shard once; a chunk is asked for once a version.
+
+use super::leases::Leases;
+use super::{CHANGED, CHUNK, FAILED, HERE};
+use crate::{Failure, GateHandle};
+use model::ChunkNo;
+use parking_lot::Mutex;
+use protocol::Bytes;
+use protocol::message::{Commit, Refusal};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{
+    Allocator, BlobKey, Change, ChunkSource, Names, Share, ShareKey, ShareRequest, Snapshot, Store,
+    StoreError, StoreOptions,
+};
+use transact::{Proposal, Remote, RemoteError};
+use world::clock;
+
+/// An answer is waited for so long before the question is put again.
+const ANSWER: Duration = Duration::from_secs(3);
+/// A snapshot or a chunk is asked for so long: longer than a lost process takes to come back.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// A pause before a refused question is put again.
+const PAUSE: Duration = Duration::from_millis(5);
+/// A commit's outcome is waited for so long.
+const COMMIT: Duration = Duration::from_secs(20);
+/// Bytes of changes of one transaction: a record is one frame to a shard, beside others.
+const COMMIT_BYTES_MAX: usize = 16 << 20;
+
+/// The shards, as one gate asks them.
+pub struct Shards {
+    handle: GateHandle,
+    shards: u16,
+    leases: Arc<Leases>,
+    known: Mutex<LastSnapshot>,
+}
+
+/// The last snapshot, and each shard's life and place in it.
+#[derive(Clone)]
+struct LastSnapshot {
+    snapshot: Snapshot,
+    at: Vec<(u64, u64)>,
+}
+
+/// A read that is open at the gate.
+struct OpenRead {
+    handle: GateHandle,
+    number: u64,
+}
+
+impl Drop for OpenRead {
+    fn drop(&mut self) {
+        self.handle.close(self.number);
+    }
+}
+
+/// What the database of gate `number` of so many gates is opened with; its chunks may take so many bytes of memory.
+pub fn gate(
+    handle: &GateHandle,
+    (number, gates): (u16, u16),
+    shards: u16,
+    memory_bytes: Option<u64>,
+) -> transact::GateParts {
+    let leases = Arc::new(Leases::new(handle.clone(), shards));
+    let options = StoreOptions { memory_bytes, ..StoreOptions::default() };
+    let empty = Snapshot::empty(Arc::new(Names::new()), options);
+    let store = Store::from_snapshot(empty);
+    store.attach(Arc::new(Pages { handle: handle.clone() }));
+    let known = LastSnapshot { snapshot: store.current(), at: vec![(0, 0); usize::from(shards)] };
+    let remote = Shards { handle: handle.clone(), shards, leases: leases.clone(), known: Mutex::new(known) };
+    let place = (u32::from(number), u32::from(gates));
+    transact::GateParts {
+        remote: Arc::new(remote),
+        allocator: Allocator::leased(leases, place, u32::from(shards)),
+        empty: store.current(),
+    }
+}
+
+/// Puts a question to shards until it is answered; the number of the read, which is open.
+fn ask(handle: &GateHandle, queries: &[(u16, Bytes)]) -> Result<(OpenRead, Vec<(u16, Bytes)>), String> {
+    let until_ns = clock::after_ns(PATIENCE);
+    loop {
+        let failure = match handle.read(queries.to_vec(), ANSWER) {
+            Ok((number, answers)) => return Ok((OpenRead { handle: handle.clone(), number }, answers)),
+            Err(failure) => failure,
+        };
+        if clock::monotonic_ns() > until_ns {
+            return Err(failure.to_string());
+        }
+        world::threads::sleep(PAUSE);
+    }
+}
+
+/// The content of an answer.
+fn content(answer: &[u8]) -> Result<&[u8], String> {
+    match answer.split_first() {
+        Some((&HERE, content)) => Ok(content),
+        Some((&FAILED, why)) => Err(String::from_utf8_lossy(why).into_owned()),
+        _ => Err("a shard's answer is no answer".to_string()),
+    }
+}
+
+impl Shards {
+    fn parts(&self, base: &Snapshot, changes: Vec<Change>) -> Result<Vec<(u16, Bytes)>, RemoteError> {
+        let mut parts: BTreeMap<u16, Vec<Change>> = BTreeMap::new();
+        for change in changes {
+            let mut owners = Vec::new();
+            for chunk in change.chunks().into_iter().flatten() {
+                owners.push(self.owner(base, chunk)?);
+            }
+            match change {
+                Change::DefineName(_) => owners.extend(0..self.shards),
+                _ if owners.is_empty() => {
+                    return Err(RemoteError::NotInCluster("changes of the catalogue"));
+                }
+                _ => owners.dedup(),
+            }
+            for owner in owners {
+                parts.entry(owner).or_default().push(change.clone());
+            }
+        }
+        let encoded = |(shard, changes): (u16, Vec<Change>)| {
+            let mut bytes = Vec::new();
+            Change::encode_all(&changes, &mut bytes, COMMIT_BYTES_MAX)?;
+            Ok((shard, Bytes::from(bytes)))
+        };
+        let parts: Vec<(u16, Bytes)> = parts.into_iter().map(encoded).collect::<Result<_, StoreError>>()?;
+        let bytes: usize = parts.iter().map(|(_, part)| part.len()).sum();
+        if bytes > COMMIT_BYTES_MAX { Err(RemoteError::TooLarge) } else { Ok(parts) }
+    }
+    fn owner(&self, base: &Snapshot, chunk: ChunkNo) -> Result<u16, RemoteError> {
+        let owner = base.shard_of(chunk).or_else(|| self.leases.owner(chunk));
+        owner.ok_or(RemoteError::Store(StoreError::ChunkMismatch(chunk)))
+    }
+}
+
+impl Remote for Shards {
+    fn begin(&self) -> Result<Snapshot, RemoteError> {
+        let unavailable = RemoteError::Unavailable;
+        let known = self.known.lock().clone();
+        let names = known.snapshot.catalog().names().counts();
+        let query = |(shard, (life, since)): (usize, &(u64, u64))| {
+            let request = ShareRequest { life: *life, since: *since, names };
+            (shard as u16, Bytes::from([&[CHANGED], &request.encode()[..]].concat()))
+        };
+        let queries: Vec<(u16, Bytes)> = known.at.iter().enumerate().map(query).collect();
+        let (read, mut answers) = ask(&self.handle, &queries).map_err(unavailable)?;
+        answers.sort_unstable_by_key(|(shard, _)| *shard);
+        let mut shares = Vec::new();
+        for (shard, answer) in &answers {
+            shares.push(Share { shard: *shard, bytes: content(answer).map_err(unavailable)? });
+        }
+        // Places differ by shard; strict reads need none.
+        let (snapshot, at) = known.snapshot.with_shares(&shares, 0)?;
+        let view = snapshot.with_own_names().leased(Arc::new(read));
+        *self.known.lock() = LastSnapshot { snapshot, at };
+        Ok(view)
+    }
+
+    fn commit(&self, base: &Snapshot, proposal: Proposal) -> Result<(), RemoteError> {
+        let read = base.lease().and_then(|lease| lease.downcast_ref::<OpenRead>());
+        let read = read.ok_or_else(|| RemoteError::Unavailable("the read is over".into()))?;
+        let parts = self.parts(base, proposal.changes)?;
+        let commit = Commit {
+            base: Some(read.number),
+            reads: proposal.reads,
+            writes: proposal.writes,
+            parts,
+            ..Commit::default()
+        };
+        match self.handle.commit(commit, COMMIT) {
+            Ok(_) => Ok(()),
+            Err(Failure::Refused(Refusal::TooLarge)) => Err(RemoteError::TooLarge),
+            Err(Failure::Refused(refusal)) => {
+                let what = match refusal {
+                    Refusal::Epoch => "the members of the cluster have changed",
+                    Refusal::Busy => "too much is waiting",
+                    _ => "what it read has been written meanwhile",
+                };
+                Err(RemoteError::Conflict(what))
+            }
+            Err(Failure::Unknown) => Err(RemoteError::Unanswered),
+        }
+    }
+}
+
+/// Where chunks are read on first touch.
+struct Pages {
+    handle: GateHandle,
+}
+
+impl ChunkSource for Pages {
+    fn read(&self, key: BlobKey) -> Result<Vec<u8>, StoreError> {
+        let failed = |why: String| StoreError::Source(why.into());
+        let query = Bytes::from([&[CHUNK], &key.0[..]].concat());
+        // A read of its own carries the question; the version is kept for the read of whoever asks.
+        let (_read, answers) = ask(&self.handle, &[(ShareKey::of(key).shard, query)]).map_err(failed)?;
+        let [(_, answer)] = &answers[..] else { return Err(failed("no answer of the shard".into())) };
+        content(answer).map(<[u8]>::to_vec).map_err(failed)
+    }
+}

@@ -1,0 +1,126 @@
+//! One process of a cluster by its role, on a real network.
+
+use crate::graph::{self, ShardGraph};
+use crate::{Addresses, Driver, GateHandle};
+use protocol::{Timing, Truth};
+use world::net::{NetError, TcpNet};
+
+/// How soon a process that is lost is noticed. A process of a busy machine may be silent for a second.
+const TIMING: Timing = Timing { heartbeat_us: 100_000, lease_us: 3_000_000, resend_us: 10_000 };
+
+/// What a process does.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum NodeRole {
+    /// Serves clients; by number.
+    Gate(u16),
+    /// Holds a share of the graph; by number.
+    Shard(u16),
+    /// Decides about concurrent records.
+    Oracle,
+    /// Gives all commits one sequence.
+    Scribe,
+    /// Begins and ends epochs.
+    Keeper,
+}
+
+impl NodeRole {
+    /// Its name, without its number.
+    pub fn name(self) -> &'static str {
+        match self {
+            NodeRole::Gate(_) => "gate",
+            NodeRole::Shard(_) => "shard",
+            NodeRole::Oracle => "oracle",
+            NodeRole::Scribe => "scribe",
+            NodeRole::Keeper => "keeper",
+        }
+    }
+    /// Its number among those of its role.
+    pub fn number(self) -> u16 {
+        match self {
+            NodeRole::Gate(number) | NodeRole::Shard(number) => number,
+            NodeRole::Oracle | NodeRole::Scribe | NodeRole::Keeper => 0,
+        }
+    }
+    /// All processes of a cluster, those that others need first.
+    pub fn all(addresses: &Addresses) -> Vec<NodeRole> {
+        let gates = (0..addresses.gates.len() as u16).map(NodeRole::Gate);
+        let shards = (0..addresses.shards.len() as u16).map(NodeRole::Shard);
+        [NodeRole::Oracle, NodeRole::Scribe, NodeRole::Keeper]
+            .into_iter()
+            .chain(shards)
+            .chain(gates)
+            .collect()
+    }
+    /// The address that it listens on.
+    pub fn address(self, addresses: &Addresses) -> Option<&str> {
+        match self {
+            NodeRole::Gate(number) => addresses.gates.get(usize::from(number)).map(String::as_str),
+            NodeRole::Shard(number) => addresses.shards.get(usize::from(number)).map(String::as_str),
+            NodeRole::Oracle => Some(&addresses.oracle),
+            NodeRole::Scribe => Some(&addresses.scribe),
+            NodeRole::Keeper => Some(&addresses.keeper),
+        }
+    }
+}
+
+/// A process that runs until this is dropped.
+pub struct RunningNode {
+    gate: Option<(GateHandle, u16)>,
+    shards: u16,
+    gates: u16,
+    _driver: Driver,
+}
+
+impl RunningNode {
+    /// Starts a process. The oracle needs no truth.
+    ///
+    /// # Errors
+    /// Its address is taken, or the system gives no thread.
+    pub fn start(
+        role: NodeRole,
+        addresses: &Addresses,
+        secret: &[u8],
+        truth: Box<dyn Truth + Send>,
+    ) -> Result<RunningNode, NetError> {
+        let address = role.address(addresses).unwrap_or_default();
+        let failed = |error| NetError::Listen(address.to_string(), error);
+        let (net, all) = (Box::new(TcpNet::open(address, secret)?), addresses.clone());
+        let mut gate = None;
+        let driver = match role {
+            NodeRole::Gate(number) => {
+                Driver::gate(number, net, all, TIMING, truth).map(|(driver, handle)| {
+                    gate = Some((handle, number));
+                    driver
+                })
+            }
+            NodeRole::Shard(number) => {
+                Driver::shard(number, net, all, TIMING, truth, Box::new(ShardGraph::new(number)))
+            }
+            NodeRole::Oracle => Driver::oracle(net, all),
+            NodeRole::Scribe => Driver::scribe(net, all, TIMING, truth, |_, _| {}),
+            NodeRole::Keeper => Driver::keeper(net, all, TIMING, truth),
+        };
+        let driver = driver.map_err(failed)?;
+        let (gates, shards) = (addresses.gates.len() as u16, addresses.shards.len() as u16);
+        Ok(RunningNode { gate, shards, gates, _driver: driver })
+    }
+    /// What the database of a gate is opened with; none where this is no gate. Its chunks may take so many bytes of memory.
+    pub fn gate(&self, memory_bytes: Option<u64>) -> Option<transact::GateParts> {
+        let (handle, number) = self.gate.as_ref()?;
+        Some(graph::gate(handle, (*number, self.gates), self.shards, memory_bytes))
+    }
+    /// Does it serve? A gate serves while an epoch is open, any other process from its beginning.
+    pub fn serves(&self) -> bool {
+        self.gate.as_ref().is_none_or(|(handle, _)| handle.is_open())
+    }
+}
+
+/// So many addresses of this machine that nobody listens on now.
+///
+/// # Errors
+/// The system gives none.
+pub fn free_addresses(count: usize) -> Result<Vec<String>, NetError> {
+    let open = |_| TcpNet::open("127.0.0.1:0", b"");
+    let held: Vec<TcpNet> = (0..count).map(open).collect::<Result<_, _>>()?;
+    Ok(held.iter().map(|net| world::net::Net::address(net).to_string()).collect())
+}

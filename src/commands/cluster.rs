@@ -1,0 +1,93 @@
+//! `tanglewood cluster`: a whole cluster on one machine.
+
+pub(super) mod layout;
+mod postgres;
+mod status;
+mod up;
+mod watch;
+
+use super::Exit;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// Run a whole cluster on one machine
+///
+/// `up` starts gates, shards, oracle, scribe and keeper as processes of their own, and PostgreSQL where no --truth is given, and returns when drivers are
+/// served. A process that is killed or hangs is started again, and recovers from the database that is trusted. `down` ends them all; what was
+/// committed stays.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  tanglewood cluster up c1 --gates 2 --shards 3\n  tanglewood cluster status c1 --json\n  tanglewood cluster down c1"
+)]
+pub struct Cluster {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Start a cluster, and return when it serves
+    Up(Up),
+    /// Tell which processes there are, and where gates listen
+    Status(Status),
+    /// End a cluster
+    Down(Down),
+    /// Start the processes and watch them
+    #[command(hide = true)]
+    Watch(Watch),
+}
+
+/// Start a cluster, and return when it serves
+#[derive(Args)]
+struct Up {
+    /// Folder of the cluster
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Gates, which drivers talk to
+    #[arg(long, value_name = "COUNT", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=16))]
+    gates: u16,
+    /// Shards, which hold the graph
+    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=64))]
+    shards: u16,
+    /// The database that the cluster trusts; if not said, PostgreSQL is started in the folder
+    #[arg(long, value_name = "URL")]
+    truth: Option<String>,
+}
+
+/// Tell which processes there are
+#[derive(Args)]
+struct Status {
+    /// Folder of the cluster
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// As JSON: state, and each process with role, number, pid and addresses
+    #[arg(long)]
+    json: bool,
+}
+
+/// End a cluster
+#[derive(Args)]
+struct Down {
+    /// Folder of the cluster
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+/// Start the processes and watch them
+#[derive(Args)]
+struct Watch {
+    /// Folder of the cluster
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+impl Cluster {
+    pub fn run(self) -> Result<(), Exit> {
+        match self.command {
+            Command::Up(up) => up::up(&up),
+            Command::Status(status) => status::print(&status.folder, status.json),
+            Command::Down(down) => up::down(&down.folder),
+            Command::Watch(watch) => watch::watch(&watch.folder),
+        }
+    }
+}

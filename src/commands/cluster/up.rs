@@ -1,0 +1,134 @@
+//! Starting and ending a cluster: a process that watches it is left behind.
+
+use super::super::Exit;
+use super::layout::{self, Doors, Layout};
+use super::{Up, status};
+use cluster::Addresses;
+use cluster::node::free_addresses;
+use database::Error;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use world::chance::Chance;
+use world::clock;
+
+/// A cluster is waited for so long.
+const UP_PATIENCE: Duration = Duration::from_secs(180);
+/// Its end is waited for so long.
+const DOWN_PATIENCE: Duration = Duration::from_secs(60);
+/// How often its state is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Bytes of the log that are shown where it does not come up.
+const LOG_SHOWN_BYTES: usize = 2_000;
+
+fn failed(message: impl Into<String>) -> Error {
+    Error::new("Tanglewood.DatabaseError.Cluster.Start", message)
+}
+
+/// Runs a small program of the system.
+pub fn shell(program: &str, arguments: &[&str]) -> Result<(), Error> {
+    let status = Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err(failed(format!("`{program} {}` failed", arguments.join(" ")))),
+    }
+}
+
+pub fn up(up: &Up) -> Result<(), Exit> {
+    let folder = std::path::absolute(&up.folder)?;
+    world::files::create_folder(&folder)?;
+    if status::read(&folder).is_some() {
+        let message = format!("the cluster in {} is up already", folder.display());
+        return Err(Error::new("Tanglewood.ClientError.Cluster.IsUp", message).into());
+    }
+    if world::files::exists(&layout::file(&folder)) {
+        let known = Layout::read(&layout::file(&folder))?;
+        let sizes = (known.addresses.gates.len(), known.addresses.shards.len());
+        if sizes != (usize::from(up.gates), usize::from(up.shards)) || known.truth != up.truth {
+            let (gates, shards) = sizes;
+            let message = format!("the cluster in this folder has {gates} gates and {shards} shards");
+            return Err(Error::new("Tanglewood.ClientError.Cluster.Layout", message)
+                .hint("these numbers and --truth are chosen when a cluster is made")
+                .into());
+        }
+    } else {
+        made(up)?.write(&layout::file(&folder))?;
+    }
+    start_watching(&folder)?;
+    await_service(&folder)?;
+    status::print(&folder, false)
+}
+
+fn made(up: &Up) -> Result<Layout, Error> {
+    let (gates, shards) = (usize::from(up.gates), usize::from(up.shards));
+    let free = free_addresses(gates + shards + 3 + 3 * gates).map_err(|error| failed(error.to_string()))?;
+    let mut free = free.into_iter();
+    let mut next = || free.next().unwrap_or_default();
+    let addresses = Addresses {
+        gates: (0..gates).map(|_| next()).collect(),
+        shards: (0..shards).map(|_| next()).collect(),
+        oracle: next(),
+        scribe: next(),
+        keeper: next(),
+    };
+    let mut doors = Vec::new();
+    doors.resize_with(gates, || Doors { bolt: next(), gremlin: next(), http: next() });
+    let word = || format!("{:016x}", Chance::system_seed());
+    let secret = [word(), word()].concat();
+    Ok(Layout { addresses, doors, secret, truth: up.truth.clone() })
+}
+
+/// Leaves a process behind that starts the others and watches them; it writes into the folder's log.
+fn start_watching(folder: &Path) -> Result<(), Error> {
+    let binary = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
+    let script = "exec \"$0\" cluster watch \"$1\" </dev/null >>\"$1/log\" 2>&1";
+    Command::new("sh")
+        .args(["-c", script])
+        .arg(binary)
+        .arg(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .map(|_| ())
+        .map_err(|error| failed(format!("the cluster's processes cannot be started: {error}")))
+}
+
+fn await_service(folder: &Path) -> Result<(), Error> {
+    let (until_ns, mut began) = (clock::after_ns(UP_PATIENCE), false);
+    let patience_ns = clock::after_ns(Duration::from_secs(10));
+    while clock::monotonic_ns() < until_ns {
+        let now = status::read(folder);
+        began |= now.is_some();
+        match now {
+            Some(value) if value["state"] == "serving" => return Ok(()),
+            None if began || clock::monotonic_ns() > patience_ns => break,
+            _ => world::threads::sleep(LOOK_EVERY),
+        }
+    }
+    let log = world::files::read_text(&folder.join("log")).unwrap_or_default();
+    let shown = &log[log.ceil_char_boundary(log.len().saturating_sub(LOG_SHOWN_BYTES))..];
+    let _ = down(folder);
+    Err(failed(format!("the cluster did not come up; the end of its log:\n{shown}")))
+}
+
+pub fn down(folder: &Path) -> Result<(), Exit> {
+    let folder = std::path::absolute(folder)?;
+    let Some(watcher) = status::read(&folder).and_then(|value| value["watcher"].as_u64()) else {
+        writeln!(world::files::stdout(), "the cluster is down")?;
+        return Ok(());
+    };
+    shell("kill", &["-TERM", &watcher.to_string()])?;
+    let until_ns = clock::after_ns(DOWN_PATIENCE);
+    while status::lives(watcher) {
+        if clock::monotonic_ns() > until_ns {
+            return Err(failed(format!("process {watcher} does not end")).into());
+        }
+        world::threads::sleep(LOOK_EVERY);
+    }
+    writeln!(world::files::stdout(), "the cluster is down")?;
+    Ok(())
+}

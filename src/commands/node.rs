@@ -1,0 +1,169 @@
+//! `tanglewood node`: one process of a cluster.
+
+use super::Exit;
+use super::cluster::layout::Layout;
+use clap::Args;
+use cluster::node::NodeRole;
+use database::{Database, Error, Options};
+use server::gremlin::{DEFAULT_SOURCE, Manner, Sources};
+use server::users::Gate;
+use server::{
+    EndSignal, GremlinServeOptions, GremlinServer, HttpServeOptions, HttpServer, ServeOptions, Server,
+};
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use truth::PostgresTruth;
+use world::clock;
+
+/// A process tells so often that it lives, and looks so often whether it has to end.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// The database that is trusted is waited for so long.
+const TRUTH_PATIENCE: Duration = Duration::from_secs(60);
+/// A gate whose doors are closed answers other processes so long.
+const DRAIN: Duration = Duration::from_secs(1);
+/// What is told to whoever watches: it lives, and does not serve yet.
+pub(super) const LIVES: u8 = b'.';
+/// It lives and serves.
+pub(super) const SERVES: u8 = b'o';
+
+/// Run one process of a cluster
+///
+/// A cluster is gates, which clients talk to, shards, which hold the graph, and an oracle, a scribe and a keeper, which agree on the order of commits,
+/// beside a PostgreSQL-compatible database that keeps what is committed. `tanglewood cluster up` starts all of them on one machine; this command
+/// starts one. It ends with Ctrl-C or SIGTERM.
+#[derive(Args)]
+#[command(
+    after_help = "Example: tanglewood node --truth 'postgres://me@db/tw' --layout cluster.json --roles gate --listen 127.0.0.1:7800 --bolt 127.0.0.1:7687"
+)]
+pub struct Node {
+    /// The database that the cluster trusts: PostgreSQL, or what speaks like it
+    #[arg(long, value_name = "URL")]
+    truth: String,
+    /// What it is: gate, shard, oracle, scribe or keeper; one of them
+    #[arg(long, value_name = "ROLE")]
+    roles: String,
+    /// Its address for the other processes, as the layout names it
+    #[arg(long, value_name = "ADDR")]
+    listen: String,
+    /// The addresses of all processes, and the secret that they share (JSON)
+    #[arg(long, value_name = "FILE")]
+    layout: PathBuf,
+    /// Address of a gate for drivers of Neo4j
+    #[arg(long, value_name = "ADDR")]
+    bolt: Option<String>,
+    /// Address of a gate for drivers of TinkerPop
+    #[arg(long, value_name = "ADDR", requires = "bolt")]
+    gremlin: Option<String>,
+    /// Address of a gate for HTTP
+    #[arg(long, value_name = "ADDR", requires = "bolt")]
+    http: Option<String>,
+    /// End when standard input does, and tell on standard output that it lives
+    #[arg(long, hide = true)]
+    watched: bool,
+}
+
+/// The doors of a gate.
+struct Doors {
+    _http: Option<HttpServer>,
+    _gremlin: Option<GremlinServer>,
+    _bolt: Server,
+}
+
+impl Node {
+    pub fn run(self) -> Result<(), Exit> {
+        let layout = Layout::read(&self.layout)?;
+        let named = |role: &NodeRole| {
+            role.name() == self.roles && role.address(&layout.addresses) == Some(self.listen.as_str())
+        };
+        let role = NodeRole::all(&layout.addresses).into_iter().find(named).ok_or_else(|| {
+            let message = format!("the layout has no {} at {}", self.roles, self.listen);
+            Error::new("Tanglewood.ClientError.Cluster.Layout", message)
+        })?;
+        let truth = Box::new(trusted(&self.truth)?);
+        let mut end = EndSignal::catch()?;
+        let node =
+            cluster::node::RunningNode::start(role, &layout.addresses, layout.secret.as_bytes(), truth)
+                .map_err(|error| Error::new("Tanglewood.ClientError.Cluster.Address", error.to_string()))?;
+        let memory = Options::default().memory_bytes;
+        let database =
+            node.gate(memory).map(|gate| Database::of_gate(gate, Options::default())).transpose()?;
+        let doors = database.as_ref().map(|database| self.doors(database)).transpose()?.flatten();
+        let orphaned = Arc::new(AtomicBool::new(false));
+        let _watching = self.watched.then(|| notice_orphaned(orphaned.clone())).transpose()?;
+        let mut out = world::files::stdout();
+        while !end.came() && !orphaned.load(Ordering::Relaxed) {
+            if self.watched {
+                let sign = if node.serves() { SERVES } else { LIVES };
+                // Who does not listen any more is gone.
+                if out.write_all(&[sign]).and_then(|()| out.flush()).is_err() {
+                    break;
+                }
+            }
+            world::threads::sleep(LOOK_EVERY);
+        }
+        // Nothing new begins; what was committed gets its place while the gate still answers the others.
+        let was_gate = doors.is_some();
+        drop((doors, database));
+        if was_gate {
+            world::threads::sleep(DRAIN);
+        }
+        drop(node);
+        // The thread that reads standard input may wait there for ever.
+        std::process::exit(0)
+    }
+
+    fn doors(&self, database: &Database) -> Result<Option<Doors>, Exit> {
+        let Some(bolt) = &self.bolt else { return Ok(None) };
+        let options = ServeOptions { gate: Gate::open(), ..ServeOptions::at(bolt) };
+        let bolt = Server::start(database.clone(), &options).map_err(super::serve::failed)?;
+        let gremlin = self.gremlin.as_ref().map(|address| {
+            let sources = Sources::from([(DEFAULT_SOURCE.to_string(), database.clone())]);
+            let gremlin = GremlinServeOptions {
+                address: address.clone(),
+                manner: Manner { sources: sources.into(), gate: options.gate.clone(), timeout: None },
+                tls: None,
+                limits: options.limits.clone(),
+            };
+            GremlinServer::start_beside(&bolt, gremlin)
+        });
+        let http = self.http.as_ref().map(|address| {
+            let http = HttpServeOptions {
+                address: address.clone(),
+                gate: options.gate.clone(),
+                tls: None,
+                limits: options.limits.clone(),
+                cors: Vec::new(),
+            };
+            HttpServer::start_beside(&bolt, database.clone(), http)
+        });
+        let (gremlin, http) = (gremlin.transpose(), http.transpose());
+        let (gremlin, http) = (gremlin.map_err(super::serve::failed)?, http.map_err(super::serve::failed)?);
+        Ok(Some(Doors { _http: http, _gremlin: gremlin, _bolt: bolt }))
+    }
+}
+
+/// Connects, and waits for a database that does not answer yet.
+pub(super) fn trusted(address: &str) -> Result<PostgresTruth, Error> {
+    let until_ns = clock::after_ns(TRUTH_PATIENCE);
+    loop {
+        match PostgresTruth::connect(address) {
+            Ok(truth) => return Ok(truth),
+            Err(error) if clock::monotonic_ns() > until_ns => {
+                let message = format!("the database that the cluster trusts does not answer: {error}");
+                return Err(Error::new("Tanglewood.DatabaseError.Cluster.Truth", message));
+            }
+            Err(_) => world::threads::sleep(LOOK_EVERY),
+        }
+    }
+}
+
+/// Whoever started this process has ended when its standard input has.
+fn notice_orphaned(orphaned: Arc<AtomicBool>) -> std::io::Result<world::threads::Thread<()>> {
+    world::threads::try_spawn("node-parent", move || {
+        while world::files::stdin().read(&mut [0]).is_ok_and(|count| count > 0) {}
+        orphaned.store(true, Ordering::Relaxed);
+    })
+}

@@ -1,0 +1,198 @@
+//! A graph whose chunks lie with several shards, as a reader elsewhere meets it: a snapshot that knows every chunk's head and reads a chunk from its
+//! owner on first touch.
+//!
+//! ```text
+//!   shard: apply_share, place by place ── changed since? ──> heads of chunks, names, counts ──┐
+//!   reader: its last snapshot of the shares, with these ──> a snapshot ── first touch ──> a whole chunk, by (shard, chunk, version)
+//! ```
+//!
+//! Idea: a chunk's version is the place of the last record that wrote to it, so what did not change keeps its key, and the page that a reader has.
+//! Places count anew in each life of a shard, so a key names the life, too.
+//! Invariant: a snapshot is made of one answer of every shard, all pinned for one stamp. Cost: the heads of the chunks that changed.
+
+use crate::bytes::{Reader, Writer};
+use crate::checkpoint::{read_counts, read_meta, write_counts, write_meta};
+use crate::chunks::chunk::ChunkMeta;
+use crate::chunks::chunk_bytes;
+use crate::schema::definitions::{decode_name, encode_name};
+use crate::schema::names::NameCounts;
+use crate::schema::statistics::Statistics;
+use crate::snapshots::root::{LayerCache, Lease, Root};
+use crate::versions::cell::Cell;
+use crate::{BlobKey, Names, Snapshot, StoreError};
+use model::id::CHUNK_COUNT_MAX;
+use model::{ChunkNo, EdgeTypeId};
+use std::sync::Arc;
+
+/// What a reader knows of one shard already.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ShareRequest {
+    /// The life of the shard that `since` is about; see [`ShareKey::life`].
+    pub life: u64,
+    /// It has the heads of all chunks that changed up to this place.
+    pub since: u64,
+    /// It has so many names.
+    pub names: NameCounts,
+}
+
+impl ShareRequest {
+    /// As bytes.
+    pub fn encode(self) -> Vec<u8> {
+        let mut writer = Writer::new();
+        writer.uint(self.life);
+        writer.uint(self.since);
+        self.names.encode(&mut writer);
+        writer.seal()
+    }
+    /// Inverse of [`ShareRequest::encode`].
+    pub fn decode(bytes: &[u8]) -> Result<ShareRequest, StoreError> {
+        let mut reader = Reader::checked(bytes, "request for a share")?;
+        let (life, since) = (reader.uint()?, reader.uint()?);
+        let request = ShareRequest { life, since, names: NameCounts::decode(&mut reader)? };
+        reader.finish()?;
+        Ok(request)
+    }
+}
+
+/// A shard's answer: what of its graph changed.
+pub struct Share<'a> {
+    /// The shard.
+    pub shard: u16,
+    /// What [`Snapshot::write_share`] wrote.
+    pub bytes: &'a [u8],
+}
+
+/// Names a version of a chunk.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct ShareKey {
+    /// The shard.
+    pub shard: u16,
+    /// Which life of it: a number of 48 bits that no other life has.
+    pub life: u64,
+    /// The chunk.
+    pub chunk: ChunkNo,
+    /// The place of the last record that wrote to the chunk.
+    pub version: u64,
+}
+
+impl ShareKey {
+    /// As the key of a blob.
+    pub fn blob(self) -> BlobKey {
+        let mut key = [0; 20];
+        key[..2].copy_from_slice(&self.shard.to_le_bytes());
+        key[2..6].copy_from_slice(&self.chunk.to_le_bytes());
+        key[6..14].copy_from_slice(&self.version.to_le_bytes());
+        key[14..].copy_from_slice(&self.life.to_le_bytes()[..6]);
+        BlobKey(key)
+    }
+    /// Inverse of [`ShareKey::blob`].
+    pub fn of(key: BlobKey) -> ShareKey {
+        let number = |from: usize, to: usize| {
+            key.0[from..to].iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+        };
+        ShareKey {
+            shard: number(0, 2) as u16,
+            chunk: number(2, 6) as ChunkNo,
+            version: number(6, 14),
+            life: number(14, 20),
+        }
+    }
+}
+
+impl Snapshot {
+    /// What of this share changed for a reader, given the chunks that did, by number with their versions.
+    pub fn write_share(&self, life: u64, names: NameCounts, changed: &[(ChunkNo, u64)]) -> Vec<u8> {
+        let mut writer = Writer::new();
+        writer.uint(life);
+        writer.uint(self.root.place);
+        let names = self.root.catalog.names.definitions_since(names);
+        writer.size(names.len());
+        names.iter().for_each(|definition| encode_name(definition, &mut writer));
+        write_counts(&self.root.statistics, &mut writer);
+        let cells = changed.iter().filter_map(|(chunk, version)| {
+            self.root.directory.get(*chunk).map(|cell| (*chunk, *version, cell))
+        });
+        let cells: Vec<(ChunkNo, u64, &Arc<Cell>)> = cells.collect();
+        writer.size(cells.len());
+        for (chunk, version, cell) in cells {
+            writer.uint(u64::from(chunk));
+            writer.uint(version);
+            write_meta(&cell.meta, &mut writer);
+        }
+        writer.seal()
+    }
+    /// A chunk as a whole, for readers elsewhere; none where there is none of this number.
+    pub fn chunk_bytes(&self, chunk: ChunkNo) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.chunk(chunk)?.map(|chunk| chunk_bytes::encode(&chunk)))
+    }
+    /// Is there a chunk of this number?
+    pub fn has_chunk(&self, chunk: ChunkNo) -> bool {
+        self.root.directory.get(chunk).is_some()
+    }
+    /// The shard that has a chunk, where this is made of shares.
+    pub fn shard_of(&self, chunk: ChunkNo) -> Option<u16> {
+        let key = self.root.directory.get(chunk)?.blob()?;
+        Some(ShareKey::of(key).shard)
+    }
+    /// What it keeps alive; see [`Snapshot::leased`].
+    pub fn lease(&self) -> Option<&Lease> {
+        self.root.lease.as_ref()
+    }
+    /// Edge slots of this type that a chunk has given out lie below this.
+    pub fn edge_slot_bound(&self, chunk: ChunkNo, edge_type: EdgeTypeId) -> u32 {
+        self.root.directory.get(chunk).map_or(0, |cell| cell.meta.edge_slot_bound(edge_type))
+    }
+    /// The snapshot that one answer of every shard makes of an earlier one, and each shard's life and place in it. Its names are its own.
+    pub fn with_shares(
+        &self,
+        shares: &[Share<'_>],
+        place: u64,
+    ) -> Result<(Snapshot, Vec<(u64, u64)>), StoreError> {
+        let (mut root, mut places) = (self.root.copy(), Vec::new());
+        let names = Names::forked(self.root.catalog.names.clone());
+        let mut statistics = Statistics::default();
+        let mut new = Vec::new();
+        for share in shares {
+            let reader = &mut Reader::checked(share.bytes, "share")?;
+            let (shard, life) = (share.shard, reader.uint()?);
+            places.push((life, reader.uint()?));
+            for _ in 0..reader.count()? {
+                let name = decode_name(reader)?;
+                if !names.knows(&name) {
+                    names.define(&name)?;
+                }
+            }
+            for (counter, count) in &read_counts(reader)?.counts {
+                statistics.add(*counter, *count as i64);
+            }
+            for _ in 0..reader.count()? {
+                let (chunk, version) = (reader.uint32()?, reader.uint()?);
+                if chunk as usize >= CHUNK_COUNT_MAX {
+                    return Err(reader.fail("a chunk's number is beyond all"));
+                }
+                root.catalog.names = names.table();
+                let meta = read_meta(reader, &root.catalog)?;
+                new.push((chunk, ShareKey { shard, life, chunk, version }.blob(), meta));
+            }
+            reader.finish()?;
+        }
+        let pager = root.pager.clone();
+        for (chunk, key, meta) in new {
+            let known = root.directory.get(chunk).and_then(|cell| cell.blob());
+            if known != Some(key) {
+                let meta: Arc<ChunkMeta> = Arc::new(meta);
+                root.directory.set(chunk, Arc::new(Cell::stored(meta, key, &pager)));
+            }
+        }
+        root.catalog.names = names.table();
+        statistics.names = root.catalog.names.clone();
+        (root.names, root.statistics, root.place) = (Arc::new(names), statistics, place);
+        root.layers = LayerCache::default();
+        Ok((Snapshot::from_root(Root { lease: None, ..root }), places))
+    }
+    /// The same graph, with names of its own: what it hands out is unknown to others.
+    pub fn with_own_names(&self) -> Snapshot {
+        let names = Arc::new(Names::forked(self.root.catalog.names.clone()));
+        Snapshot::from_root(Root { names, ..self.root.copy() })
+    }
+}

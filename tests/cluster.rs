@@ -1,0 +1,90 @@
+//! A cluster of processes of their own: started, asked through both gates, with a shard and a gate killed, and ended. Passed over where
+//! PostgreSQL is not installed.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Duration;
+use support::TANGLEWOOD;
+use world::files::TemporaryFolder;
+
+fn tanglewood(arguments: &[&str]) -> Output {
+    Command::new(TANGLEWOOD).args(arguments).output().unwrap()
+}
+
+fn status(folder: &str) -> Value {
+    let output = tanglewood(&["cluster", "status", folder, "--json"]);
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Addresses of the gates, for drivers.
+fn gates(status: &Value) -> Vec<String> {
+    let processes = status["processes"].as_array().unwrap().iter();
+    processes.filter_map(|process| Some(format!("bolt://{}", process["bolt"].as_str()?))).collect()
+}
+
+/// What a gate answers; a process that was killed may be on its way back.
+fn ask(gate: &str, text: &str) -> String {
+    let until_ns = world::clock::after_ns(Duration::from_secs(60));
+    loop {
+        let output = tanglewood(&["query", gate, text, "--format", "csv"]);
+        if output.status.success() {
+            return String::from_utf8(output.stdout).unwrap();
+        }
+        assert!(world::clock::monotonic_ns() < until_ns, "{text}: {output:?}");
+        world::threads::sleep(Duration::from_millis(100));
+    }
+}
+
+fn kill(status: &Value, role: &str, number: u64) {
+    let processes = status["processes"].as_array().unwrap();
+    let one = processes.iter().find(|process| process["role"] == role && process["number"] == number);
+    let pid = one.unwrap()["pid"].to_string();
+    assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
+}
+
+/// Ends the cluster, whatever became of the test.
+struct Ends<'a>(&'a str);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        tanglewood(&["cluster", "down", self.0]);
+    }
+}
+
+#[test]
+fn a_cluster_serves_through_both_gates_and_through_losses() {
+    let scratch = TemporaryFolder::new("cluster").unwrap();
+    let folder = scratch.path().join("c").display().to_string();
+    let up = tanglewood(&["cluster", "up", &folder, "--gates", "2", "--shards", "3"]);
+    if String::from_utf8_lossy(&up.stderr).contains("Cluster.NoPostgres") {
+        println!("passed over: PostgreSQL is not installed (Debian: apt-get install postgresql)");
+        return;
+    }
+    assert!(up.status.success(), "{up:?}");
+    let _ends = Ends(&folder);
+    let before = status(&folder);
+    assert_eq!(before["state"], "serving");
+    let [one, other] = &gates(&before)[..] else { panic!("two gates: {before}") };
+    ask(one, "UNWIND range(1, 60) AS n MERGE (p:P {n: n})");
+    ask(other, "MATCH (a:P), (b:P {n: a.n + 1}) MERGE (a)-[:NEXT]->(b)");
+    let count = "MATCH (:P)-[e:NEXT]->(p:P) RETURN count(e) AS c, sum(p.n) AS s";
+    assert_eq!(ask(one, count).trim(), "c,s\n59,1829");
+    kill(&before, "shard", 1);
+    kill(&before, "gate", 0);
+    assert_eq!(ask(other, count).trim(), "c,s\n59,1829");
+    ask(one, "MATCH (p:P {n: 60}) DETACH DELETE p");
+    assert_eq!(ask(other, count).trim(), "c,s\n58,1769");
+    let down = tanglewood(&["cluster", "down", &folder]);
+    assert!(down.status.success(), "{down:?}");
+    assert_eq!(status(&folder)["state"], "down");
+    // What was committed is there after the next start.
+    let up = tanglewood(&["cluster", "up", &folder, "--gates", "2", "--shards", "3"]);
+    assert!(up.status.success(), "{up:?}");
+    assert_eq!(ask(&gates(&status(&folder))[1], count).trim(), "c,s\n58,1769");
+    assert!(Path::new(&folder).join("cluster.json").is_file());
+}
