@@ -1,6 +1,5 @@
 //! A cluster of processes of their own: started, asked through both gates, with a shard and a gate killed, and ended. Passed over where
 //! PostgreSQL is not installed.
-#![allow(clippy::unwrap_used)]
 
 mod support;
 

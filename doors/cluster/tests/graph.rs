@@ -1,5 +1,4 @@
 //! Cypher through two gates over three shards: the answers of one database, whole transactions, no lost update.
-#![allow(clippy::unwrap_used)]
 
 mod common;
 
