@@ -1,4 +1,4 @@
-//! Chunks that a gate may fill: from its lease, by shard.
+//! LeasedChunks that a gate may fill: from its lease, by shard.
 
 use crate::GateHandle;
 use model::ChunkNo;
@@ -17,11 +17,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 pub(super) struct Leases {
     handle: GateHandle,
     shards: u16,
-    chunks: Mutex<Chunks>,
+    chunks: Mutex<LeasedChunks>,
 }
 
 #[derive(Default)]
-struct Chunks {
+struct LeasedChunks {
     /// Not given out yet.
     free: Vec<(ChunkNo, u16)>,
     /// The shard of every chunk that was leased in this life.
