@@ -1,5 +1,6 @@
 //! A cluster of processes of their own: started, asked through both gates, with a shard and a gate killed, and ended. Passed over where
 //! PostgreSQL is not installed.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod support;
 
