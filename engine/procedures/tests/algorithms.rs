@@ -45,7 +45,7 @@ fn graph(seed: u64) -> Graph {
         Graph { engine: engine.clone(), members: BTreeMap::new(), first: BTreeMap::new(), edges: Vec::new() };
     let mut ids = Vec::new();
     for at in 0..VERTICES {
-        let is_member = next(&mut state) % 4 > 0;
+        let is_member = !next(&mut state).is_multiple_of(4);
         let values = vec![(start, Value::Int(i64::from(at % 5)))];
         let id = t.create_vertex(&[if is_member { label } else { other }], values).unwrap();
         graph.members.insert(id.dense(), is_member);
