@@ -5,6 +5,8 @@
 mod support;
 
 use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -38,6 +40,26 @@ fn ask(gate: &str, text: &str) -> String {
         assert!(world::clock::monotonic_ns() < until_ns, "{text}: {output:?}");
         world::threads::sleep(Duration::from_millis(100));
     }
+}
+
+/// Address of a gate's door.
+fn door(status: &Value, gate: u64, door: &str) -> String {
+    let processes = status["processes"].as_array().unwrap();
+    let is_it = |process: &&Value| process["role"] == "gate" && process["number"] == gate;
+    processes.iter().find(is_it).unwrap()[door].as_str().unwrap().to_string()
+}
+
+/// What a door answers to a JSON text.
+fn post(address: &str, path: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + body).as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
 }
 
 fn kill(status: &Value, role: &str, number: u64) {
@@ -74,9 +96,21 @@ fn a_cluster_serves_through_both_gates_and_through_losses() {
     ask(other, "MATCH (a:P), (b:P {n: a.n + 1}) MERGE (a)-[:NEXT]->(b)");
     let count = "MATCH (:P)-[e:NEXT]->(p:P) RETURN count(e) AS c, sum(p.n) AS s";
     assert_eq!(ask(one, count).trim(), "c,s\n59,1829");
+    let asked = r#"{"statement": "MATCH (:P)-[e:NEXT]->() RETURN count(e)"}"#;
+    let answer = post(&door(&before, 1, "http"), "/db/neo4j/query/v2", asked);
+    assert!(answer.contains(r#""values":[[59]]"#), "{answer}");
+    let asked = r#"{"gremlin": "g.V().has('P', 'n', 7).out('NEXT').values('n').sum()"}"#;
+    let answer = post(&door(&before, 0, "gremlin"), "/gremlin", asked);
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains(r#""@value":8"#), "{answer}");
     kill(&before, "shard", 1);
     kill(&before, "gate", 0);
     assert_eq!(ask(other, count).trim(), "c,s\n59,1829");
+    for refused in
+        ["CREATE ROLE r", "CREATE USER u SET PASSWORD 'long enough'", "CREATE INDEX FOR (p:P) ON (p.n)"]
+    {
+        let output = tanglewood(&["query", other, refused]);
+        assert!(String::from_utf8_lossy(&output.stderr).contains("Cluster.NotSupported"), "{output:?}");
+    }
     ask(one, "MATCH (p:P {n: 60}) DETACH DELETE p");
     assert_eq!(ask(other, count).trim(), "c,s\n58,1769");
     let down = tanglewood(&["cluster", "down", &folder]);
