@@ -190,7 +190,7 @@ fn page() -> impl Iterator<Item = (&'static str, Traversal)> {
 }
 
 /// What these give is decided by the order of vertices or edges, which the store chooses; the last writes an id into a text.
-const BY_ORDER: [&str; 8] = [
+const BY_ORDER: [&str; 10] = [
     "g.V().skip(4)",
     "g.V().range(1, 3)",
     "g.V().tail(2)",
@@ -199,6 +199,9 @@ const BY_ORDER: [&str; 8] = [
     "g.V(1, 4).union(out().tail(1)",
     "g.V().element()",
     "g.V(1).asString()",
+    "g.withStrategies(SeedStrategy(seed: 5)).V()",
+    // It fails, and shows the first path.
+    "g.V(1).as('a').repeat(out().as('a')).times(2).select(all, 'a').by('name')",
 ];
 
 /// A key with several values, one of whole numbers that are all of 64 bits, and one of numbers that are decimal.
