@@ -14,7 +14,8 @@ async fn create(running: &Running) -> Result<u64, Status> {
     let unavailable = |error: tonic::transport::Error| Status::unavailable(error.to_string());
     let mut client = KronosClient::connect(at).await.map_err(unavailable)?;
     let request = CreateEventsRequest { count: 1, caller: None };
-    Ok(client.create_events(request).await?.into_inner().events[0])
+    let answered = tokio::time::timeout(Duration::from_secs(60), client.create_events(request)).await;
+    Ok(answered.expect("every call is answered")?.into_inner().events[0])
 }
 
 async fn until<T>(what: &str, mut done: impl AsyncFnMut() -> Option<T>) -> T {
