@@ -15,7 +15,7 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use parking_lot::Mutex;
 use replicate::{Input, Replica, ReplicateError};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::time::Duration;
 use world::chance::Chance;
 use world::clock::{Clock, RealClock, monotonic_ns, span_ns};
@@ -47,6 +47,10 @@ struct Driven {
     wake: Signal,
     /// How long the latest step took that had anything to do.
     step_ns: AtomicU64,
+    /// What is left in the inbox when the replica has ended: a channel keeps that as long as anybody may send.
+    inbox: Receiver<Request>,
+    /// The replica has ended: whoever puts something into the inbox takes it out again.
+    closed: AtomicBool,
 }
 
 impl Node {
@@ -68,13 +72,19 @@ impl Node {
             core,
             machine,
             outbox,
-            inbox: receiver,
+            inbox: receiver.clone(),
             snapshots: Vec::new(),
             snapshot_due: false,
             next_tick_ns: monotonic_ns(),
         };
         let driver = Mutex::new(Driver { running: Some(running), ended: Ok(()) });
-        let driven = Arc::new(Driven { driver, wake: Signal::new(), step_ns: AtomicU64::new(0) });
+        let driven = Arc::new(Driven {
+            driver,
+            wake: Signal::new(),
+            step_ns: AtomicU64::new(0),
+            inbox: receiver,
+            closed: AtomicBool::new(false),
+        });
         let node = Node { inbox, driven: Some(driven.clone()) };
         let own = node.clone();
         (node, threads::spawn("kronos-replica", move || own.run(&driven)))
@@ -87,6 +97,9 @@ impl Node {
             TrySendError::Disconnected(_) => Undelivered::Stopping,
         })?;
         let Some(driven) = &self.driven else { return Ok(()) };
+        if driven.clears_if_closed() {
+            return Err(Undelivered::Stopping);
+        }
         if driven.step_ns.load(Ordering::Relaxed) > CALLER_STEP_NS_MAX {
             driven.wake.raise();
             return Ok(());
@@ -107,7 +120,7 @@ impl Node {
     fn send_surely(&self, request: Request) {
         // An inbox that is gone needs nothing more.
         let _ = self.inbox.send(request);
-        self.driven.iter().for_each(|driven| driven.wake.raise());
+        self.driven.iter().filter(|driven| !driven.clears_if_closed()).for_each(|driven| driven.wake.raise());
     }
     pub(crate) fn stop(&self) {
         self.send_surely(Request::Stop);
@@ -129,6 +142,22 @@ impl Node {
 }
 
 impl Driven {
+    /// The replica has ended: what waits is dropped, and who asked is told so.
+    fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        self.clears_if_closed();
+    }
+
+    /// Called behind each request that was put into the inbox. Either it sees that the replica has ended, or [`Driven::close`] sees the request.
+    fn clears_if_closed(&self) -> bool {
+        fence(Ordering::SeqCst);
+        let closed = self.closed.load(Ordering::SeqCst);
+        if closed {
+            self.inbox.try_iter().for_each(drop);
+        }
+        closed
+    }
+
     /// One step of the replica that the caller has. Is there anything left to do at once?
     fn step(&self, driver: &mut Driver, node: &Node) -> bool {
         let is_idle = node.inbox.is_empty();
@@ -173,6 +202,7 @@ impl Driver {
             Ok(Err(error)) => Err(error),
             Err(panicked) => Err(ReplicateError::Panicked(panicked)),
         };
+        node.driven.iter().for_each(|driven| driven.close());
         true
     }
 }
