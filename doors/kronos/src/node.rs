@@ -97,6 +97,7 @@ impl Node {
             TrySendError::Disconnected(_) => Undelivered::Stopping,
         })?;
         let Some(driven) = &self.driven else { return Ok(()) };
+        // Its fence also says: the request is in the inbox before the replica is found taken. The inbox is looked into after it was given back.
         if driven.clears_if_closed() {
             return Err(Undelivered::Stopping);
         }
@@ -104,8 +105,6 @@ impl Node {
             driven.wake.raise();
             return Ok(());
         }
-        // The request is in the inbox before the replica is found taken, and the inbox is looked into after the replica was given back.
-        fence(Ordering::SeqCst);
         let Some(mut driver) = driven.driver.try_lock() else { return Ok(()) };
         let is_left = driven.step(&mut driver, self);
         drop(driver);
