@@ -5,14 +5,12 @@
 
 use super::status::Status;
 use gremlin::limits::INSTRUCTIONS_MAX;
+pub use gremlin::limits::NESTING_DEPTH_MAX;
 use gremlin::object::{Decimal, Instant, ReferenceKind};
 use gremlin::{Argument, Instruction, Object, Reference, Strategy, Token, bytecode};
 use model::temporal::calendar::days_of;
 use std::fmt;
 use std::sync::Arc;
-
-/// Values may be nested so deep.
-pub const NESTING_DEPTH_MAX: usize = 64;
 
 /// Bytes that are no GraphBinary, or hold what is not supported.
 #[derive(Clone, Debug, PartialEq, Eq)]
