@@ -521,3 +521,6 @@ fn constant(expr: &Expr, what: &str) -> Result<usize, StandingError> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -138,3 +138,86 @@ impl Weighed {
         self.bytes + self.since
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+    use world::chance::Chance;
+
+    /// What dropping a structure gives back, in bytes, and what it said that it was.
+    fn check<T: Weight>(what: &str, made: T, slack: usize) {
+        let (said, before) = (made.bytes_behind(), heap::held_by_thread());
+        drop(made);
+        let given = (before - heap::held_by_thread()) as usize;
+        assert!(said.abs_diff(given) <= slack, "{what}: {said} bytes are said, {given} were given");
+    }
+
+    fn value(chance: &mut Chance) -> Value {
+        match chance.below(5) {
+            0 => Value::Int(chance.below(9) as i64),
+            1 => Value::Null,
+            2 => "a text that is long enough to lie on the heap".into(),
+            3 => Value::Bytes(Arc::from(vec![7; 1 + chance.index(90)])),
+            _ => Value::list(vec![Value::Int(1), "an inner text, long enough as well".into()]),
+        }
+    }
+
+    fn row(chance: &mut Chance) -> Row {
+        let width = chance.index(4);
+        Row::new((0..width).map(|_| value(chance)).collect::<Vec<_>>())
+    }
+
+    /// Every kind of structure that steps keep rows in.
+    #[test]
+    fn weights_are_those_of_the_allocator() {
+        let mut chance = Chance::seeded(4);
+        for round in 0..60 {
+            let count = chance.index(200);
+            let mut rows = || (0..count).map(|_| row(&mut chance)).collect::<Vec<Row>>();
+            check(&format!("{count} rows, round {round}"), rows(), 0);
+            check("rows in turn", rows().into_iter().collect::<VecDeque<Row>>(), 0);
+            check("boxes", rows().into_iter().map(Box::new).collect::<Vec<_>>(), 0);
+            check("some", rows().into_iter().map(Some).collect::<Vec<_>>(), 0);
+            check("pairs", rows().into_iter().map(|row| (row, 1_usize)).collect::<Vec<_>>(), 0);
+            // A table has a group of control bytes at its end, and what aligns them.
+            let set: HashSet<Row> = rows().into_iter().collect();
+            check("a set", set, 0);
+            let map: HashMap<usize, Row> = rows().into_iter().enumerate().collect();
+            check("a map", map, 0);
+            let tree: BTreeMap<usize, Row> = rows().into_iter().enumerate().collect();
+            let nodes = count * size_of::<(usize, Row)>();
+            check("a tree", tree, 400 + nodes);
+        }
+    }
+
+    /// Each of those who share a row counts its part: together they count it once.
+    #[test]
+    fn what_is_shared_is_counted_once() {
+        let mut chance = Chance::seeded(5);
+        for holders in 1..6 {
+            let one = Row::new([Value::Int(1), "a text that is long enough".into(), value(&mut chance)]);
+            let shared = vec![one; holders];
+            let said: usize = shared.iter().map(Weight::bytes_behind).sum();
+            let before = heap::held_by_thread();
+            let list = shared.capacity() * size_of::<Row>();
+            drop(shared);
+            let given = (before - heap::held_by_thread()) as usize - list;
+            assert!(given - said < holders, "{holders} holders: {said} bytes are said, {given} were given");
+        }
+    }
+
+    #[test]
+    fn all_is_weighed_again_when_a_quarter_has_changed() {
+        let mut weighed = Weighed::default();
+        weighed.changed(CHANGED_BYTES_MIN);
+        assert!(!weighed.is_due() && weighed.bytes() == CHANGED_BYTES_MIN);
+        weighed.changed(1);
+        assert!(weighed.is_due());
+        weighed.weighed(CHANGED_BYTES_MIN * 8);
+        weighed.changed(CHANGED_BYTES_MIN * 2);
+        assert!(!weighed.is_due() && weighed.bytes() == CHANGED_BYTES_MIN * 10);
+        weighed.changed(1);
+        assert!(weighed.is_due());
+    }
+}

@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use execute::{Access, ExecuteOptions, Execution, Parameters, Runtime};
+use model::schema::SchemaTarget;
 use model::{EdgeRef, Value, VertexId};
 use plan::Statement;
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use store::Snapshot;
 use tanglewood_standing::{
     Begin, Event, Keeper, Resume, StandingError, Subscription, SubscriptionEnd, TurnEnd,
 };
-use transact::{Engine, Mode, OpenOptions, Transaction};
+use transact::{Engine, IndexRequest, Mode, OpenOptions, Transaction};
 use world::chance::Chance;
 
 /// Commits whose graph makes what a query keeps weigh more than the query itself.
@@ -81,6 +82,15 @@ const MORE_QUERIES: &[&str] = &[
     "MATCH (a:P)-[r:R]->(b) WHERE r.w > a.x OR b.x IS NULL RETURN id(a) AS a, id(r) AS r",
     "MATCH (a:P)-[:R*0..2]->(b) WHERE a.x < b.x RETURN id(a) AS a, id(b) AS b, count(*) AS n",
     "MATCH (a:P)-[:R]->(b), (c:Q)-[:S]->(b) WHERE a.x = c.x RETURN id(a) AS a, id(b) AS b, id(c) AS c",
+    "MATCH p = (a:P {x: 1})-[:R*1..2]->(b)-[:S]->(c) RETURN id(a) AS a, id(c) AS c, length(p) AS l",
+    "MATCH p = (a:P {x: 1})-[r:R*0..2]->(b)-[:S]->(c) WITH p AS q, size(r) AS n, c RETURN length(q) AS l, n, id(c) AS c",
+    "MATCH (a)-[r]->(b) RETURN type(r) AS t, a:P AS p, a:P&Q AS o, b:P|Q AS e, NOT b:Q AS q, b:% AS s, size(keys(b)) AS k, count(*) AS n",
+    "MATCH (a:P) RETURN a {.x, y: a.g} AS m, a['x'] AS i",
+    "MATCH (a) RETURN a.g AS g, avg(DISTINCT a.x) AS a, sum(DISTINCT a.x) AS s, count(DISTINCT a.x) AS c, min(a.x) AS lo, stDevP(a.x) < 2 AS d",
+    "MATCH (a)-[r:R|S]->(b) WHERE r.w >= 2 AND a <> b RETURN type(r) AS t, sum(r.w) AS s",
+    "MATCH (a:P)<-[:R]-(b) WHERE NOT EXISTS { (b)-[:S]->(:Q) } RETURN id(a) AS a, count(*) AS n",
+    "MATCH (a:P), (b:Q) WHERE a.x < b.x AND a.g = b.g RETURN id(a) AS a, id(b) AS b",
+    "MATCH (a:P) WITH a.x AS x, count(*) AS n MATCH (b:Q {x: x})-[r:R]->(c) WHERE r.w >= n RETURN id(b) AS b, n, c.x AS x",
 ];
 
 fn runtime() -> &'static Runtime {
@@ -206,6 +216,21 @@ fn engine() -> Engine {
     transact::open(None, &OpenOptions::default()).unwrap().0
 }
 
+/// The same, where vertices are found by their value.
+fn indexed() -> Engine {
+    let engine = engine();
+    let t = engine.begin(Mode::Write);
+    let (labels, x) = (["P", "Q"].map(|name| t.label(name).unwrap()), t.key("x").unwrap());
+    t.commit().unwrap();
+    drop(t);
+    for target in labels.map(SchemaTarget::Vertices) {
+        engine
+            .create_index(&IndexRequest { name: None, target, keys: vec![x], if_not_exists: false })
+            .unwrap();
+    }
+    engine
+}
+
 fn turns(keeper: &Keeper, places: usize) {
     for at in 0..places {
         while keeper.turn(at) != TurnEnd::Done {}
@@ -224,7 +249,8 @@ fn none() -> Parameters {
 fn what_was_told_is_what_is_answered_at_every_commit() {
     for seed in 0..5 {
         println!("seed {seed}");
-        let (engine, mut chance, mut known) = (engine(), Chance::seeded(seed), Known::default());
+        let engine = if seed % 2 == 1 { indexed() } else { engine() };
+        let (mut chance, mut known) = (Chance::seeded(seed), Known::default());
         let places = 1 + seed as usize % 3;
         let keeper = Keeper::new(engine.clone(), places);
         (0..10).for_each(|_| drop(known.commit(&engine, &mut chance)));
@@ -306,13 +332,22 @@ fn readers_begin_where_they_ask_to() {
 /// Each argument has an answer of its own, and a missing one is said.
 #[test]
 fn arguments_have_their_own_answers() {
+    arguments_have_their_own_answers_over(&engine(), 6);
+    // Where a property is indexed, changes far from what was given are dropped at once.
+    (0..2).for_each(|seed| arguments_have_their_own_answers_over(&indexed(), seed));
+}
+
+fn arguments_have_their_own_answers_over(engine: &Engine, seed: u64) {
+    println!("seed {seed}");
     let texts = [
         "MATCH (a:P {x: $x})-[:R]->(b) RETURN id(a) AS a, b.x AS x",
         "MATCH (a:P) WHERE a.x > $x RETURN count(*) AS n, sum(a.x) AS s",
+        "MATCH (b:Q)-[r:R]->(a:P {x: $x}) RETURN id(a) AS a, id(b) AS b, r.w AS w",
+        "MATCH (a:P {x: $x})-[:R]->(b:Q {x: $x}) RETURN id(a) AS a, id(b) AS b, b.g AS g",
     ];
-    let (engine, mut chance, mut known) = (engine(), Chance::seeded(6), Known::default());
+    let (mut chance, mut known) = (Chance::seeded(seed), Known::default());
     let keeper = Keeper::new(engine.clone(), 1);
-    (0..20).for_each(|_| drop(known.commit(&engine, &mut chance)));
+    (0..20).for_each(|_| drop(known.commit(engine, &mut chance)));
     for text in texts {
         create(&keeper, text, text).unwrap();
         let missing = keeper.subscribe(text, &|_| None, begin(None, true)).map(|_| ()).unwrap_err();
@@ -320,11 +355,11 @@ fn arguments_have_their_own_answers() {
     }
     let mut readers: Vec<(i64, Reader)> = Vec::new();
     for round in 0..40_i64 {
-        let (x, text) = (round % 6, texts[round as usize % 2]);
+        let (x, text) = (round % 6, texts[round as usize % texts.len()]);
         let given = move |_: &plan::expr::Name| Some(Value::Int(x));
         let subscription = keeper.subscribe(text, &given, begin(None, true)).unwrap();
         readers.push((x, Reader::of(text, subscription)));
-        let snapshot = known.commit(&engine, &mut chance);
+        let snapshot = known.commit(engine, &mut chance);
         turns(&keeper, 1);
         for (x, reader) in &mut readers {
             reader.read_to(snapshot.place());

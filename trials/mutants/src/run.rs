@@ -10,14 +10,21 @@ use std::io::{BufRead, BufReader};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A change ends with a timeout after so many times what the unchanged tests take.
 const TIMEOUT_MULTIPLIER: u32 = 3;
 /// And not before so long.
 const TIMEOUT_MIN: Duration = Duration::from_secs(20);
+/// A timeout counts only while the unchanged tests are in time; else they are timed anew, so often at most.
+const TIMINGS_MAX: usize = 3;
+/// A test that failed once must fail again with the change on, in one of so many runs: on a busy machine one may fail by chance.
+const REPEATS: usize = 2;
+/// How often a run is looked at.
+const POLL: Duration = Duration::from_millis(5);
+/// Looks, after a run failed, for the name of the test.
+const TOLD_POLLS: usize = 20;
 /// Kilobytes of address space that tests may take: a change may make them take everything.
 const SPACE_KB_MAX: u64 = 12 << 20;
 /// Builds after each of which changes that do not build are left out.
@@ -43,6 +50,14 @@ enum End {
     Caught,
     Timeout,
     Missed,
+}
+
+/// How a run of tests ended.
+enum Run {
+    Passed,
+    /// The test that failed first, where one is named: an abort names none.
+    Failed(Option<String>),
+    OutOfTime,
 }
 
 impl Outcome {
@@ -261,7 +276,7 @@ impl Room<'_> {
                 let begin = Instant::now();
                 let environment = [("TANGLEWOOD_MUTANTS_REACHED", &*note.display().to_string())];
                 let child = self.start(binary, &[&name], &environment)?;
-                if end_of(child, Duration::MAX)? != End::Missed {
+                if !matches!(end_of(child, Duration::MAX)?, Run::Passed) {
                     // One that counts what the allocator gave, say, counts what the switches take.
                     println!(
                         "{name} is passed over: with the switches built in it fails with nothing changed"
@@ -316,12 +331,50 @@ impl Room<'_> {
         all.sort_by_key(|(_, (time, _))| *time);
         for (binary, (time, names)) in all {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let child = self.start(binary, &names, &[("TANGLEWOOD_MUTANT", &*on.to_string())])?;
-            let end = end_of(child, (time * TIMEOUT_MULTIPLIER).max(TIMEOUT_MIN))?;
+            let end = self.against_one(binary, &names, time, on)?;
             if end != End::Missed {
                 return Ok(end);
             }
         }
+        Ok(End::Missed)
+    }
+
+    /// Tests of one binary with a change on, which take that long without. What fails or hangs by chance does not count.
+    fn against_one(
+        &self,
+        binary: &Binary,
+        names: &[&str],
+        mut time: Duration,
+        on: usize,
+    ) -> Result<End, String> {
+        let number = on.to_string();
+        let changed = [("TANGLEWOOD_MUTANT", &*number)];
+        for _ in 0..TIMINGS_MAX {
+            let limit = limit(time);
+            match end_of(self.start(binary, names, &changed)?, limit)? {
+                Run::Passed => return Ok(End::Missed),
+                Run::Failed(None) => return Ok(End::Caught),
+                Run::Failed(Some(name)) => {
+                    for _ in 0..REPEATS {
+                        let again = self.start(binary, &[&name], &changed)?;
+                        if !matches!(end_of(again, limit)?, Run::Passed) {
+                            return Ok(End::Caught);
+                        }
+                    }
+                    eprintln!("{name} failed by chance: with the same change on it passes");
+                    return Ok(End::Missed);
+                }
+                Run::OutOfTime => {
+                    let begin = Instant::now();
+                    end_of(self.start(binary, names, &[])?, Duration::MAX)?;
+                    time = begin.elapsed();
+                    if self::limit(time) <= limit {
+                        return Ok(End::Timeout);
+                    }
+                }
+            }
+        }
+        eprintln!("the machine is too busy to tell whether a change hangs");
         Ok(End::Missed)
     }
 
@@ -330,43 +383,61 @@ impl Room<'_> {
         let tests = known.iter().flat_map(|binary| &binary.tests);
         let all: Duration = tests.map(|test| test.time).sum();
         for binary in own {
-            let end = end_of(self.start(binary, &[], &[])?, (all * TIMEOUT_MULTIPLIER).max(TIMEOUT_MIN))?;
-            if end != End::Missed {
-                return Ok(end);
+            match end_of(self.start(binary, &[], &[])?, limit(all))? {
+                Run::Passed => {}
+                Run::Failed(_) => return Ok(End::Caught),
+                Run::OutOfTime => return Ok(End::Timeout),
             }
         }
         Ok(End::Missed)
     }
 }
 
+/// What tests may take with a change on, that take this without.
+fn limit(time: Duration) -> Duration {
+    (time * TIMEOUT_MULTIPLIER).max(TIMEOUT_MIN)
+}
+
 /// How a run of tests ends; it is ended at the first test that fails.
-fn end_of(mut child: Child, time: Duration) -> Result<End, String> {
-    let failed = Arc::new(AtomicBool::new(false));
+fn end_of(mut child: Child, time: Duration) -> Result<Run, String> {
+    let failed = Arc::new(Mutex::new(None));
     let told = child.stdout.take().map(|out| {
         let failed = failed.clone();
         std::thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
-                if line.starts_with("test ") && line.ends_with("FAILED") {
-                    failed.store(true, Ordering::Relaxed);
+                if let (Some(name), Ok(mut first)) = (failed_test(&line), failed.lock()) {
+                    first.get_or_insert(name.to_string());
                 }
             }
         })
     });
+    let first = || failed.lock().ok().and_then(|first| first.clone());
     let begin = Instant::now();
-    let end = loop {
+    let run = loop {
         if let Some(status) = child.try_wait().map_err(|error| error.to_string())? {
-            break if status.success() { End::Missed } else { End::Caught };
+            if status.success() {
+                break Run::Passed;
+            }
+            // What it printed last may not have been read yet.
+            (0..TOLD_POLLS).take_while(|_| first().is_none()).for_each(|_| std::thread::sleep(POLL));
+            break Run::Failed(first());
         }
-        let is_over = begin.elapsed() > time;
-        if is_over || failed.load(Ordering::Relaxed) {
+        let (is_over, name) = (begin.elapsed() > time, first());
+        if is_over || name.is_some() {
             let _ = child.kill();
             let _ = child.wait();
-            break if is_over { End::Timeout } else { End::Caught };
+            break if name.is_some() { Run::Failed(name) } else { Run::OutOfTime };
         }
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(POLL);
     };
     drop(told);
-    Ok(end)
+    Ok(run)
+}
+
+/// The name of a test that this line of its binary says has failed.
+fn failed_test(line: &str) -> Option<&str> {
+    let name = line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?;
+    Some(name.strip_suffix(" - should panic").unwrap_or(name))
 }
 
 /// An error of the compiler.
@@ -420,5 +491,24 @@ impl Fault {
             }
         }
         Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Child {
+        Command::new("sh").args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap()
+    }
+
+    #[test]
+    fn a_run_ends_at_the_first_failure_with_its_name_or_out_of_time() {
+        let end = |script: &str| end_of(shell(script), Duration::from_millis(300)).unwrap();
+        assert!(matches!(end("echo test a ... ok"), Run::Passed));
+        let failed = end("echo test a::b - should panic ... FAILED; echo test c ... FAILED; exec sleep 9");
+        assert!(matches!(failed, Run::Failed(Some(name)) if name == "a::b"));
+        assert!(matches!(end("exit 101"), Run::Failed(_)));
+        assert!(matches!(end("exec sleep 9"), Run::OutOfTime));
     }
 }

@@ -65,6 +65,11 @@ impl Account {
         self.time_max_ns.store(time_ns.unwrap_or(u64::MAX), Relaxed);
         *self.rules.lock() = options.rules.as_slice().into();
     }
+    /// Bytes that are counted.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
     fn has_room(&self) -> bool {
         self.running.load(Relaxed) < self.queries_max.load(Relaxed)
     }

@@ -158,3 +158,81 @@ impl Drop for Ledger {
         self.accounts.release(*self.drawn.get_mut());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::accounts::{Account as Counters, AccountOptions};
+    use std::sync::Arc;
+
+    const LIMIT: u64 = 6 << 20;
+    const USER_MAX: u64 = 4 << 20;
+    const VERTICES: usize = 3;
+
+    fn accounts() -> ([Arc<Counters>; 3], Accounts) {
+        let levels = [(); 3].map(|()| Arc::new(Counters::new()));
+        levels[0].set(&AccountOptions { bytes_max: Some(USER_MAX), ..AccountOptions::default() });
+        (levels.clone(), Accounts::new(levels))
+    }
+
+    /// Beside a model that counts: what each operator holds and held at most, what is drawn of the accounts, what is over a limit.
+    #[test]
+    fn the_ledger_is_exact_and_draws_little_more_than_it_needs() {
+        let seed = 5;
+        let mut chance = world::chance::Chance::seeded(seed);
+        let kept = GRAINS_KEPT_MAX * GRAIN_BYTES;
+        let (mut gave_back, mut was_over) = (0, 0);
+        for round in 0..200 {
+            let (levels, own) = accounts();
+            let ledger = Ledger::new(LIMIT, VERTICES, own);
+            // The last stands for loops inside calls.
+            let (mut held, mut peak) = ([0_u64; VERTICES + 1], [0_u64; VERTICES + 1]);
+            for step in 0..100 {
+                let at = format!("seed {seed} round {round} step {step}");
+                let (who, before) = (chance.index(VERTICES + 1), levels[2].held());
+                if chance.below(2) == 0 {
+                    let most = [100, 50_000, 1 << 20][chance.index(3)];
+                    let bytes = chance.below(most);
+                    held[who] += bytes;
+                    peak[who] = peak[who].max(held[who]);
+                    let total: u64 = held.iter().sum();
+                    let fits = match who < VERTICES {
+                        true => ledger.charge(who, bytes),
+                        false => ledger.charge_inside(bytes),
+                    };
+                    let drew = levels[2].held() > before;
+                    assert_eq!(fits, total <= LIMIT && !(drew && levels[2].held() > USER_MAX), "{at}");
+                    assert!(!drew || levels[2].held() - total < GRAIN_BYTES, "{at}: drew too much");
+                    was_over += u64::from(!fits);
+                } else {
+                    let bytes = chance.below(held[who] + 1);
+                    held[who] -= bytes;
+                    match who < VERTICES {
+                        true => ledger.release(who, bytes),
+                        false => ledger.release_inside(bytes),
+                    }
+                    let spare = levels[2].held() - held.iter().sum::<u64>();
+                    let gives = levels[2].held() < before;
+                    assert!(!gives || (kept..kept + GRAIN_BYTES).contains(&spare), "{at}: {spare} spare");
+                    gave_back += u64::from(gives);
+                }
+                let total: u64 = held.iter().sum();
+                assert_eq!(ledger.total(), total, "{at}");
+                let drawn = levels[2].held();
+                assert!(levels.iter().all(|level| level.held() == drawn), "{at}: levels differ");
+                assert!((total..total + 2 * kept + 2 * GRAIN_BYTES).contains(&drawn), "{at}: {drawn} drawn");
+                for vertex in 0..VERTICES {
+                    let own = (ledger.held(vertex), ledger.peak(vertex));
+                    assert_eq!(own, (held[vertex], peak[vertex]), "{at}");
+                }
+                let mut named: Vec<u64> = held.iter().copied().filter(|bytes| *bytes > 0).collect();
+                named.sort_unstable_by_key(|bytes| std::cmp::Reverse(*bytes));
+                let told = ledger.exceeded(["a", "b", "c"].map(String::from).into_iter());
+                assert_eq!(told.held.iter().map(|(_, bytes)| *bytes).collect::<Vec<_>>(), named, "{at}");
+            }
+            drop(ledger);
+            assert_eq!(levels.map(|level| level.held()), [0; 3], "round {round}: not all was given back");
+        }
+        assert!(gave_back > 50 && was_over > 50, "{gave_back} times given back, {was_over} times over");
+    }
+}

@@ -231,4 +231,58 @@ mod tests {
         // The clock of the thread and that of the machine need not agree to the nanosecond.
         assert!(longest(1) >= 2_900_000, "{} ns of a call that worked for 3 ms", longest(1));
     }
+
+    /// Beside sums: time is dealt out to calls and tablets, and none of it is lost but what does not divide.
+    #[test]
+    fn all_time_between_two_readings_is_dealt_out() {
+        let seed = 3;
+        let mut chance = world::chance::Chance::seeded(seed);
+        for round in 0..300 {
+            let mut tally = Tally::new(3, 1);
+            let (mut now_ns, mut unread, mut tellers) = (1_000, Vec::new(), 0);
+            let (mut by_vertex, mut longest, mut by_tablet) = ([0; 3], [0; 3], [0; 4]);
+            let mut worked: [u64; 4] = [0; 4];
+            tally.begin(now_ns, 0);
+            for call in 0..60 {
+                let at = format!("seed {seed} round {round} call {call}");
+                let (vertex, tablet) = (chance.index(3), chance.below(5) as u32);
+                let tablet = if tablet == 4 { NO_TABLET } else { tablet };
+                let tells = tablet == NO_TABLET && chance.below(2) == 0;
+                for _ in 0..if tells { 1 + chance.below(3) } else { 0 } {
+                    let (on, amount) = (chance.index(4), chance.below(3));
+                    tally.worked_on(on, amount);
+                    worked[on] += amount.max(1);
+                }
+                tellers += u64::from(tells);
+                unread.push((vertex, tablet));
+                let passed_ns = chance.below(3) * chance.below(LONG_CALL_NS / 2);
+                now_ns += passed_ns;
+                assert_eq!(tally.called(vertex, tablet, now_ns), passed_ns > 0, "{at}");
+                if passed_ns == 0 {
+                    continue;
+                }
+                let part_ns = passed_ns / unread.len() as u64;
+                for (vertex, tablet) in unread.drain(..) {
+                    by_vertex[vertex] += part_ns;
+                    longest[vertex] = part_ns.max(longest[vertex]);
+                    if tablet != NO_TABLET {
+                        by_tablet[tablet as usize] += part_ns;
+                    }
+                }
+                let (told_ns, amounts) =
+                    (part_ns * std::mem::take(&mut tellers), std::mem::take(&mut worked));
+                let total = amounts.iter().sum::<u64>().max(1);
+                amounts.iter().zip(&mut by_tablet).for_each(|(own, to)| *to += told_ns * own / total);
+                let counted = [0, 1, 2].map(|vertex: usize| tally.vertices[vertex].cpu_ns);
+                assert_eq!(counted, by_vertex, "{at}");
+                assert_eq!([0, 1, 2].map(|vertex: usize| tally.vertices[vertex].longest_ns), longest, "{at}");
+                let tablets =
+                    [0, 1, 2, 3].map(|tablet: usize| tally.tablets.get(tablet).copied().unwrap_or(0));
+                assert_eq!(tablets, by_tablet, "{at}");
+                // A pause is nobody's time.
+                now_ns += 500;
+                tally.leave_out(Paused { wall_ns: 500, cpu_ns: 0 });
+            }
+        }
+    }
 }
