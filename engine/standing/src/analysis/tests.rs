@@ -3,6 +3,8 @@
 //!
 //! `kept.txt` has the statements, each with its account. With `LEDGER=write` it is written anew, to be read as any other change is.
 
+#![allow(clippy::disallowed_methods, reason = "the page is written anew on demand")]
+
 use super::analyse;
 use crate::StandingError;
 use crate::join::Atom;
