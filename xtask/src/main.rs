@@ -13,6 +13,7 @@
 mod assertions;
 mod circles;
 mod dist;
+mod facade;
 mod names;
 mod panics;
 mod product;
@@ -70,6 +71,8 @@ fn check(slow: bool) -> bool {
             "clippy",
             &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"],
         )
+        // With no feature asked for, which no other step compiles.
+        && step("library alone", || cargo(&["check", "--quiet", "-p", facade::FACADE]))
         && step("tests", || cargo(&["test", "--quiet", "--workspace", "--no-fail-fast"]))
         && (!slow
             || step("soak", || cargo(&["test", "--quiet", "--release", "--workspace", "--", "--ignored"])));

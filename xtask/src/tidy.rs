@@ -3,6 +3,7 @@
 
 use crate::assertions;
 use crate::circles;
+use crate::facade;
 use crate::names;
 use crate::panics;
 use crate::product;
@@ -35,6 +36,7 @@ const BANNED: [(&str, &str); 4] = [
 pub fn run(root: &Path) -> bool {
     let mut faults = Vec::new();
     import_table(root, &mut faults);
+    facade::check(root, &mut faults);
     let sources = files(root, "rs");
     sizes(root, &sources, &mut faults);
     words(root, &sources, &mut faults);

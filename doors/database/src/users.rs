@@ -10,6 +10,10 @@
 
 mod commands;
 pub(crate) mod entry;
+#[cfg(feature = "passwords")]
+mod password;
+#[cfg(not(feature = "passwords"))]
+#[path = "users/no_passwords.rs"]
 mod password;
 
 pub(crate) use commands::{carry_out, listed};
@@ -48,6 +52,9 @@ pub enum UsersError {
     Password,
     /// There are as many as there may be.
     Full,
+    /// This program was built without passwords.
+    #[cfg(not(feature = "passwords"))]
+    LeftOut,
 }
 
 impl fmt::Display for UsersError {
@@ -65,6 +72,8 @@ impl fmt::Display for UsersError {
                 f,
                 "a password has {PASSWORD_CHARS_MIN} characters at least and {PASSWORD_BYTES_MAX} bytes at most"
             ),
+            #[cfg(not(feature = "passwords"))]
+            UsersError::LeftOut => write!(f, "this program was built without the feature `passwords`"),
             UsersError::Full => write!(f, "there are {USERS_MAX} users already, which is the limit"),
         }
     }

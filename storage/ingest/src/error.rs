@@ -72,6 +72,12 @@ pub enum ImportError {
 }
 
 impl ImportError {
+    /// A file of a kind that this program was built without.
+    #[cfg(not(all(feature = "archives", feature = "columnar")))]
+    pub(crate) fn left_out(file: &crate::source::InputFile, what: &str, feature: &str) -> ImportError {
+        let what = format!("it is {what}, and this program was built without the feature `{feature}`");
+        ImportError::Read { path: file.shown.clone(), what }
+    }
     /// A stable code.
     pub fn code(&self) -> &'static str {
         match self {

@@ -6,6 +6,7 @@
 //! Invariant: what a format cannot say is refused, and then no file is left.
 
 pub(crate) mod jsonl;
+pub(crate) mod sheets;
 pub(crate) mod tables;
 
 use crate::ImportError;

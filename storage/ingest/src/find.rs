@@ -9,7 +9,10 @@ use crate::staged::IdNames;
 use crate::{ImportError, ImportOptions, columnar, json_rows, stage};
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::{Component, Path, PathBuf};
+#[cfg(feature = "archives")]
+use std::path::Component;
+use std::path::{Path, PathBuf};
+#[cfg(feature = "archives")]
 use std::sync::Arc;
 use world::files::{self, TemporaryFolder};
 
@@ -164,6 +167,12 @@ fn walk(
     Ok(())
 }
 
+#[cfg(not(feature = "archives"))]
+fn unpack(archive: &InputFile) -> Result<TemporaryFolder, ImportError> {
+    Err(ImportError::left_out(archive, "a tar archive", "archives"))
+}
+
+#[cfg(feature = "archives")]
 fn unpack(archive: &InputFile) -> Result<TemporaryFolder, ImportError> {
     let unreadable = |error: std::io::Error| archive.unreadable(&error);
     let folder = TemporaryFolder::new("import")?;
@@ -184,6 +193,7 @@ fn unpack(archive: &InputFile) -> Result<TemporaryFolder, ImportError> {
 }
 
 /// The path without anything that would lead out of the folder it is put into.
+#[cfg(feature = "archives")]
 fn inside(path: &Path) -> PathBuf {
     path.components().filter(|part| matches!(part, Component::Normal(_))).collect()
 }

@@ -16,17 +16,20 @@
 //!
 //! Files are named as seen from the folder of the mapping. Columns that a mapping does not name become properties.
 
+#[cfg(feature = "mapping-files")]
 use crate::ImportError;
+#[cfg(feature = "mapping-files")]
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Bytes that a file with a mapping may have.
+#[cfg(feature = "mapping-files")]
 const MAPPING_BYTES_MAX: u64 = 16 << 20;
 
 /// What becomes of a column.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "mapping-files", derive(Deserialize), serde(untagged))]
 pub enum MappedColumn {
     /// `false`: it is left out.
     Kept(bool),
@@ -37,14 +40,14 @@ pub enum MappedColumn {
         /// The name of its property; the column's where absent.
         property: Option<String>,
         /// The type of its values, as typed headers write it; found out where absent.
-        #[serde(rename = "type")]
+        #[cfg_attr(feature = "mapping-files", serde(rename = "type"))]
         type_name: Option<String>,
     },
 }
 
 /// How a file is read, where that must be said.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "mapping-files", derive(Deserialize), serde(deny_unknown_fields))]
 pub struct MappedFile {
     /// What separates its fields: one character.
     pub delimiter: Option<char>,
@@ -55,23 +58,23 @@ pub struct MappedFile {
 }
 
 /// Rows that become nodes.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "mapping-files", derive(Deserialize), serde(deny_unknown_fields))]
 pub struct MappedNodes {
     /// The file, or a folder of such files.
     pub file: PathBuf,
     /// The label of all rows.
     label: Option<String>,
     /// Or several.
-    #[serde(default)]
+    #[cfg_attr(feature = "mapping-files", serde(default))]
     labels: Vec<String>,
     /// The column with the ids; nothing leads to nodes without.
     pub id: Option<String>,
     /// What becomes of columns.
-    #[serde(default)]
+    #[cfg_attr(feature = "mapping-files", serde(default))]
     pub columns: BTreeMap<String, MappedColumn>,
     /// How it is read.
-    #[serde(default)]
+    #[cfg_attr(feature = "mapping-files", serde(default))]
     pub read: MappedFile,
 }
 
@@ -88,8 +91,8 @@ impl MappedNodes {
 }
 
 /// One end of relationships.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "mapping-files", derive(Deserialize), serde(deny_unknown_fields))]
 pub struct MappedEnd {
     /// The column with the ids of the nodes.
     pub column: String,
@@ -98,35 +101,35 @@ pub struct MappedEnd {
 }
 
 /// Rows that become relationships.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "mapping-files", derive(Deserialize), serde(deny_unknown_fields))]
 pub struct MappedEdges {
     /// The file, or a folder of such files.
     pub file: PathBuf,
     /// The type of all rows.
-    #[serde(rename = "type")]
+    #[cfg_attr(feature = "mapping-files", serde(rename = "type"))]
     pub edge_type: String,
     /// Where they begin.
     pub from: MappedEnd,
     /// Where they end.
     pub to: MappedEnd,
     /// What becomes of columns.
-    #[serde(default)]
+    #[cfg_attr(feature = "mapping-files", serde(default))]
     pub columns: BTreeMap<String, MappedColumn>,
     /// How it is read.
-    #[serde(default)]
+    #[cfg_attr(feature = "mapping-files", serde(default))]
     pub read: MappedFile,
 }
 
 /// Which files hold which nodes and relationships.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "mapping-files", derive(Deserialize), serde(deny_unknown_fields))]
 pub struct Mapping {
     /// Files of nodes.
-    #[serde(default)]
+    #[cfg_attr(feature = "mapping-files", serde(default))]
     pub nodes: Vec<MappedNodes>,
     /// Files of relationships.
-    #[serde(default)]
+    #[cfg_attr(feature = "mapping-files", serde(default))]
     pub edges: Vec<MappedEdges>,
 }
 
@@ -157,6 +160,7 @@ impl Mapping {
     ///
     /// # Errors
     /// It cannot be read, or is no mapping: line and column say where.
+    #[cfg(feature = "mapping-files")]
     pub fn read(path: &Path, folder: Option<&Path>) -> Result<Mapping, ImportError> {
         if world::files::size_bytes(path)? > MAPPING_BYTES_MAX {
             let what = format!("it is larger than {MAPPING_BYTES_MAX} bytes");
@@ -189,6 +193,7 @@ impl Mapping {
 }
 
 /// Line and column of a byte, from 1.
+#[cfg(feature = "mapping-files")]
 fn place(text: &str, at: usize) -> (usize, usize) {
     let before = &text[..text.floor_char_boundary(at)];
     let line_start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -237,5 +242,5 @@ pub fn edges_flag(text: &str) -> Result<MappedEdges, String> {
     parse().ok_or_else(|| form.to_string())
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "mapping-files"))]
 mod tests;

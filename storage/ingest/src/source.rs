@@ -5,8 +5,6 @@
 use crate::ImportError;
 use crate::staged::StagedTable;
 use flate2::bufread::MultiGzDecoder;
-use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
-use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 use std::path::PathBuf;
@@ -15,6 +13,8 @@ use std::sync::{Arc, OnceLock};
 use world::files;
 
 mod encoding;
+#[cfg(feature = "archives")]
+mod zstd;
 
 pub(crate) use encoding::Encoding;
 
@@ -22,8 +22,6 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Bytes at the beginning of a file by which its layout is told: a header or a first edge must end in them.
 pub(crate) const HEAD_BYTES: usize = 256 * 1024;
-/// Bytes that zstd decodes at once.
-const DECODE_BYTES: usize = 256 * 1024;
 
 /// A file to read.
 #[derive(Clone, Debug, Default)]
@@ -83,7 +81,7 @@ pub(crate) fn open(file: &InputFile, done: Arc<AtomicU64>) -> Result<Box<dyn Rea
     let bytes: Box<dyn Read + Send> = if head.starts_with(&GZIP_MAGIC) {
         Box::new(MultiGzDecoder::new(source))
     } else if head.starts_with(&ZSTD_MAGIC) {
-        Box::new(Zstd { source, decoder: FrameDecoder::new(), in_frame: false })
+        zstd(file, source)?
     } else if is_utf16 || file.encoding() != Encoding::Utf8 {
         Box::new(source)
     } else {
@@ -115,6 +113,16 @@ pub(crate) fn is_packed(file: &InputFile) -> Result<bool, ImportError> {
     Ok(start.starts_with(&GZIP_MAGIC) || start.starts_with(&ZSTD_MAGIC))
 }
 
+#[cfg(feature = "archives")]
+fn zstd(_: &InputFile, source: Counted) -> Result<Box<dyn Read + Send>, ImportError> {
+    Ok(Box::new(zstd::Zstd::new(source)))
+}
+
+#[cfg(not(feature = "archives"))]
+fn zstd(file: &InputFile, _: Counted) -> Result<Box<dyn Read + Send>, ImportError> {
+    Err(ImportError::left_out(file, "packed by zstd", "archives"))
+}
+
 struct Counted {
     inner: Box<dyn BufRead + Send>,
     done: Arc<AtomicU64>,
@@ -135,49 +143,5 @@ impl BufRead for Counted {
     fn consume(&mut self, count: usize) {
         self.done.fetch_add(count as u64, Ordering::Relaxed);
         self.inner.consume(count);
-    }
-}
-
-/// Zstd frames one after the other, skippable ones skipped.
-struct Zstd {
-    source: Counted,
-    decoder: FrameDecoder,
-    in_frame: bool,
-}
-
-impl Zstd {
-    fn begin_frame(&mut self) -> io::Result<()> {
-        match self.decoder.reset(&mut self.source) {
-            Ok(()) => self.in_frame = true,
-            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
-                length, ..
-            })) => {
-                let mut skipped = Read::by_ref(&mut self.source).take(u64::from(length));
-                io::copy(&mut skipped, &mut io::sink())?;
-            }
-            Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error.to_string())),
-        }
-        Ok(())
-    }
-}
-
-impl Read for Zstd {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            if self.in_frame && self.decoder.can_collect() > 0 {
-                return self.decoder.read(buffer);
-            }
-            if self.in_frame && !self.decoder.is_finished() {
-                self.decoder
-                    .decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBytes(DECODE_BYTES))
-                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
-                continue;
-            }
-            self.in_frame = false;
-            if buffer.is_empty() || self.source.fill_buf()?.is_empty() {
-                return Ok(0);
-            }
-            self.begin_frame()?;
-        }
     }
 }

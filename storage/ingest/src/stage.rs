@@ -4,7 +4,8 @@
 //! stood, and messages name that line. Cost: the file is read twice, for its columns and for its rows, and its rows are written once.
 
 use crate::export::jsonl::LINE_BYTES_MAX;
-use crate::export::tables::{ColumnKind, Columns, FILES_MAX, RowFile, edge_columns, node_columns};
+use crate::export::sheets::FILES_MAX;
+use crate::export::tables::{ColumnKind, Columns, RowFile, edge_columns, node_columns};
 use crate::source::{self, InputFile};
 use crate::{ImportError, Rejected};
 use serde_json::{Map, Value as Json};

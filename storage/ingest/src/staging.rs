@@ -3,11 +3,13 @@
 //! So mapping, ids and loading know one form of rows. The first field of a row is the line or the number that messages name (`:ORIGIN`). Cost: each
 //! row is written once and read once more.
 
+use crate::ImportError;
 use crate::cell::{self, Kind};
-use crate::export::tables::{ColumnKind, RowFile};
+use crate::export::tables::{self, ColumnKind, RowFile};
 use crate::source::InputFile;
 use crate::staged::{COLUMNS_MAX, IdNames, ORIGIN, StagedColumn, StagedTable};
-use crate::{ImportError, typed};
+#[cfg(feature = "columnar")]
+use crate::typed;
 use model::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +29,13 @@ pub(crate) struct RowColumn {
 impl RowColumn {
     pub fn new(name: String, kind: ColumnKind) -> RowColumn {
         RowColumn { name, kind, refused: None }
+    }
+    /// As a typed header names it; where the name says no type, the file's holds.
+    fn header(&self) -> String {
+        match self.name.contains(':') {
+            true => self.name.clone(),
+            false => tables::typed_name(&self.name, self.kind),
+        }
     }
     fn staged(self) -> StagedColumn {
         let kind = cell::kind_named(self.kind.name(), b';').unwrap_or(Kind::Text);
@@ -75,7 +84,7 @@ impl StagedRows {
         let has_headers = columns.iter().any(|column| is_structural(&column.name));
         let mut header = vec![ORIGIN.to_string()];
         if has_headers {
-            header.extend(columns.iter().map(|column| column.name.clone()));
+            header.extend(columns.iter().map(RowColumn::header));
         }
         let rows = RowFile::create(path.clone(), &header, &[])?;
         let are_ids = columns.iter().map(|column| ids.contains(&column.name)).collect();
@@ -122,6 +131,7 @@ impl StagedRows {
         })
     }
     /// Rows so far.
+    #[cfg(feature = "columnar")]
     pub fn count(&self) -> u64 {
         self.staged.rows
     }
@@ -158,11 +168,13 @@ pub(crate) fn simple_list(mut items: Vec<Value>) -> Option<Value> {
 }
 
 /// A value that is no property, as a text of JSON.
+#[cfg(feature = "columnar")]
 pub(crate) fn as_text(value: &Value) -> Result<String, String> {
     Ok(plain_json(&typed::to_json(value)?).to_string())
 }
 
 /// JSON as other programs write it: `{"$date": "2024-02-29"}` is its text, `{"$map": …}` the map.
+#[cfg(feature = "columnar")]
 fn plain_json(json: &serde_json::Value) -> serde_json::Value {
     match json {
         serde_json::Value::Array(items) => items.iter().map(plain_json).collect(),

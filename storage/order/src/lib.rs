@@ -21,6 +21,7 @@
 
 mod bank;
 mod gatekeepers;
+#[cfg(feature = "kronos")]
 pub mod kronos;
 mod oracle;
 mod recent;

@@ -15,6 +15,7 @@
 //! concurrent with any more is forgotten; the last one forgotten of a chain leaves its past to those that follow it.
 
 use crate::stamp::{Stamp, merge};
+#[cfg(feature = "kronos")]
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -32,14 +33,16 @@ pub enum First {
 }
 
 /// The events of one epoch that were asked about.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "kronos", derive(Serialize, Deserialize))]
 pub struct Oracle {
     chains: Vec<Chain>,
     events: usize,
     decisions: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "kronos", derive(Serialize, Deserialize))]
 struct Chain {
     /// By counter.
     events: VecDeque<Event>,
@@ -47,7 +50,8 @@ struct Chain {
     forgotten: Box<[u64]>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "kronos", derive(Serialize, Deserialize))]
 struct Event {
     counter: u64,
     past: Box<[u64]>,
@@ -178,6 +182,7 @@ impl Chain {
     }
 }
 
+#[cfg(feature = "kronos")]
 pub(crate) mod batch;
 
 #[cfg(test)]

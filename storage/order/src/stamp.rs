@@ -3,12 +3,14 @@
 //! Invariant: the vector of a stamp is causal. Whoever knows the stamp number `c` of a gatekeeper knows all that this stamp knew, because
 //! clocks are only ever told whole. So one component decides: `a` comes before `b` if and only if `b` knows the counter of `a`.
 
+#[cfg(feature = "kronos")]
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
 
 /// A refinable timestamp. Stamps of different gatekeepers may be concurrent: then [`Stamp::compare`] answers nothing.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "kronos", derive(Serialize, Deserialize))]
 pub struct Stamp {
     pub(crate) epoch: u64,
     pub(crate) gatekeeper: usize,

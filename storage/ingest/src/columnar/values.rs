@@ -3,7 +3,7 @@
 //! Times keep their unit's digits; a decimal is refused unless a type is given for its column, since a float would lose digits; a struct gives columns of
 //! its own (`address.city`); a list of values of one simple type is a list, and any other list, or a map, is kept as its text of JSON.
 
-use super::LeafColumn;
+use super::reading::LeafColumn;
 use crate::export::tables::ColumnKind;
 use crate::staging::{RowColumn, as_text, simple_list};
 use arrow_array::cast::AsArray;

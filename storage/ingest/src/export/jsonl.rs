@@ -6,7 +6,7 @@
 //! {"type":"relationship","label":"KNOWS","start":{"id":"7"},"end":{"id":"8"},"properties":{}}
 //! ```
 
-use super::tables::FILES_MAX;
+use super::sheets::FILES_MAX;
 use super::{ExportOptions, ExportReport, Graph, refusal, unwritten};
 use crate::{ImportError, typed};
 use model::{KeyId, Value};

@@ -4,21 +4,19 @@
 //! of one that has no form of its own, has the type `any` (see `typed`). Names that a header would read otherwise stand in braces, with `%` and two digits
 //! for each byte that is no letter, digit or `_`: `:string{key:a%3Ab}`, `:ID(graph){labels:A%3BB+C}`, `:START_ID(graph){type:%20}`.
 
-use super::{ExportOptions, ExportReport, Graph, refusal, unwritten, write_schema};
+use super::sheets::{self, Sheet, SheetColumns, unsaid};
+use super::{ExportOptions, ExportReport, Graph, refusal, unwritten};
 use crate::blocks::RECORD_BYTES_MAX;
 use crate::source::HEAD_BYTES;
 use crate::{ImportError, typed};
 use model::temporal::Kind as Instant;
-use model::{EdgeTypeId, KeyId, LabelSetId, Value};
+use model::{KeyId, Value};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use world::files;
-
-/// Files that are written at once.
-pub(crate) const FILES_MAX: usize = 500;
 
 /// What the values of a column are so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,14 +66,6 @@ impl ColumnKind {
 /// The columns of a file by name.
 pub(crate) type Columns<K> = BTreeMap<K, ColumnKind>;
 
-fn note<K: Ord>(columns: &mut Columns<K>, key: K, value: &Value) {
-    let kind = ColumnKind::of(value);
-    let known = columns.entry(key).or_insert(kind);
-    if *known != kind {
-        *known = ColumnKind::Any;
-    }
-}
-
 /// Letters, digits and `_` are written as they are.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_');
 
@@ -85,11 +75,19 @@ pub(crate) fn escaped(name: &str) -> String {
 }
 
 /// Does a header read the name as it is?
-fn is_plain(name: &str) -> bool {
+pub(crate) fn is_plain(name: &str) -> bool {
     let is_odd = |letter: char| {
         letter.is_control() || matches!(letter, ',' | ';' | '|' | '"' | '(' | ')' | '{' | '}' | '~')
     };
     !name.is_empty() && name.trim() == name && !name.contains(is_odd)
+}
+
+/// A property and the type of its values, as a header names them.
+pub(crate) fn typed_name(name: &str, kind: ColumnKind) -> String {
+    match is_plain(name) {
+        true => format!("{name}:{}", kind.name()),
+        false => format!(":{}{{key:{}}}", kind.name(), escaped(name)),
+    }
 }
 
 /// A field, in quotes where it must be.
@@ -130,10 +128,7 @@ impl RowFile {
     ) -> Result<RowFile, ImportError> {
         let file = files::create_writer(&path)?;
         let mut made = RowFile { path, file, record: String::new() };
-        let named = properties.iter().map(|(name, kind)| match is_plain(name) {
-            true => format!("{name}:{}", kind.name()),
-            false => format!(":{}{{key:{}}}", kind.name(), escaped(name)),
-        });
+        let named = properties.iter().map(|(name, kind)| typed_name(name, *kind));
         let header: Vec<String> = structural.iter().cloned().chain(named).collect();
         let header = header.join(",");
         if header.len() + 1 >= HEAD_BYTES {
@@ -185,7 +180,7 @@ impl RowFile {
 }
 
 /// The first columns of a file of nodes with these labels, and the field that names them, if they have a column.
-pub(crate) fn node_columns(labels: &[String]) -> (Vec<String>, Option<String>) {
+pub(crate) fn node_columns(labels: &[String]) -> SheetColumns {
     match labels.iter().all(|label| is_plain(label)) {
         true => (vec![":ID(graph)".into(), ":LABEL".into()], Some(labels.join(";"))),
         false => {
@@ -196,7 +191,7 @@ pub(crate) fn node_columns(labels: &[String]) -> (Vec<String>, Option<String>) {
 }
 
 /// The same of relationships of a type.
-pub(crate) fn edge_columns(name: &str) -> (Vec<String>, Option<String>) {
+pub(crate) fn edge_columns(name: &str) -> SheetColumns {
     match is_plain(name) {
         true => {
             (vec![":START_ID(graph)".into(), ":END_ID(graph)".into(), ":TYPE".into()], Some(name.to_string()))
@@ -213,12 +208,22 @@ struct Group {
     columns: Vec<(KeyId, ColumnKind)>,
 }
 
-impl Group {
+impl Sheet for Group {
+    type Kind = ColumnKind;
+
+    const ENDING: &'static str = "csv";
+
+    fn kind(value: &Value) -> ColumnKind {
+        ColumnKind::of(value)
+    }
+    fn joined(_: ColumnKind, _: ColumnKind) -> ColumnKind {
+        ColumnKind::Any
+    }
     fn create(
         graph: &Graph<'_>,
         path: PathBuf,
-        (structural, named): (Vec<String>, Option<String>),
-        columns: Columns<KeyId>,
+        (structural, named): SheetColumns,
+        columns: BTreeMap<KeyId, ColumnKind>,
     ) -> Result<Group, ImportError> {
         let properties: Vec<(String, ColumnKind)> =
             columns.iter().map(|(key, kind)| (graph.key_name(*key), *kind)).collect();
@@ -236,86 +241,15 @@ impl Group {
         }
         for (key, kind) in &self.columns {
             let value = held.iter().find(|(held, _)| held == key).map(|(_, value)| value);
-            self.file.value(value, *kind).map_err(|what| {
-                refusal(format!(
-                    "the property `{}` of node {} cannot be written: {what}",
-                    graph.key_name(*key),
-                    ids[0]
-                ))
-            })?;
+            self.file.value(value, *kind).map_err(|what| unsaid(graph, *key, ids, &what))?;
         }
         self.file.end()
     }
-}
-
-/// The name of a file: what it holds, as far as a name can say it.
-fn file_name(number: usize, what: &str, names: &str) -> String {
-    let letters = names.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' });
-    let shown: String = letters.take(60).collect();
-    // The number last: a name that ends in `header` belongs to a header in a file of its own.
-    format!("{what}-{shown}-{number}.csv")
+    fn finish(self) -> Result<(), ImportError> {
+        self.file.finish()
+    }
 }
 
 pub(super) fn write(graph: &Graph<'_>, options: &ExportOptions) -> Result<ExportReport, ImportError> {
-    let mut of_nodes: BTreeMap<LabelSetId, Columns<KeyId>> = BTreeMap::new();
-    let mut of_edges: BTreeMap<EdgeTypeId, Columns<KeyId>> = BTreeMap::new();
-    graph.nodes(|vertex, held| {
-        let columns = of_nodes.entry(graph.snapshot.labels(vertex)?).or_default();
-        held.iter().for_each(|(key, value)| note(columns, *key, value));
-        Ok(())
-    })?;
-    graph.edges(|between, held| {
-        let columns = of_edges.entry(between.edge_type).or_default();
-        held.iter().for_each(|(key, value)| note(columns, *key, value));
-        Ok(())
-    })?;
-    let count = of_nodes.len() + of_edges.len();
-    if count > FILES_MAX {
-        let what = format!(
-            "{count} sets of labels and types would be {count} files, and {FILES_MAX} can be written"
-        );
-        return Err(refusal(format!("{what}; use jsonl")));
-    }
-    let report = ExportReport { files: count + write_schema(options)?, ..ExportReport::default() };
-    rows(graph, &options.to, of_nodes, of_edges, report)
-}
-
-/// A snapshot does not change between two walks.
-fn unmet() -> ImportError {
-    refusal("a node or relationship was not met before".into())
-}
-
-fn rows(
-    graph: &Graph<'_>,
-    folder: &Path,
-    of_nodes: BTreeMap<LabelSetId, Columns<KeyId>>,
-    of_edges: BTreeMap<EdgeTypeId, Columns<KeyId>>,
-    mut report: ExportReport,
-) -> Result<ExportReport, ImportError> {
-    // In the order of names, which is that of the numbers of files.
-    let named = of_nodes.into_iter().map(|(set, columns)| (graph.labels(set), (set, columns)));
-    let named: BTreeMap<Vec<String>, (LabelSetId, Columns<KeyId>)> = named.collect();
-    let mut nodes: BTreeMap<LabelSetId, Group> = BTreeMap::new();
-    for (number, (labels, (set, columns))) in named.into_iter().enumerate() {
-        let path = folder.join(file_name(number, "nodes", &labels.join("_")));
-        nodes.insert(set, Group::create(graph, path, node_columns(&labels), columns)?);
-    }
-    let mut edges: BTreeMap<EdgeTypeId, Group> = BTreeMap::new();
-    for (number, (edge_type, columns)) in of_edges.into_iter().enumerate() {
-        let name = graph.type_name(edge_type);
-        let path = folder.join(file_name(number, "relationships", &name));
-        edges.insert(edge_type, Group::create(graph, path, edge_columns(&name), columns)?);
-    }
-    graph.nodes(|vertex, held| {
-        report.vertices += 1;
-        let group = nodes.get_mut(&graph.snapshot.labels(vertex)?).ok_or_else(unmet)?;
-        group.row(graph, &[vertex.dense()], &held)
-    })?;
-    graph.edges(|between, held| {
-        report.edges += 1;
-        let group = edges.get_mut(&between.edge_type).ok_or_else(unmet)?;
-        group.row(graph, &[between.source.dense(), between.target.dense()], &held)
-    })?;
-    nodes.into_values().chain(edges.into_values()).try_for_each(|group| group.file.finish())?;
-    Ok(report)
+    sheets::write::<Group>(graph, options)
 }
