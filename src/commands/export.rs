@@ -36,6 +36,12 @@ enum FormatName {
     Csv,
     /// One object of JSON a line, nodes first
     Jsonl,
+    /// Parquet, a file for each set of labels and each relationship type
+    Parquet,
+    /// A script of Cypher, for any database that runs it: tanglewood query DB - < graph.cypher
+    Cypher,
+    /// TinkerPop's GraphSON 3, one vertex a line
+    Graphson,
 }
 
 impl Export {
@@ -44,6 +50,9 @@ impl Export {
         let format = match self.format {
             FormatName::Csv => ExportFormat::Csv,
             FormatName::Jsonl => ExportFormat::Jsonl,
+            FormatName::Parquet => ExportFormat::Parquet,
+            FormatName::Cypher => ExportFormat::Cypher,
+            FormatName::Graphson => ExportFormat::Graphson,
         };
         let report = database.export(&self.to, format, None)?;
         let nodes = counted(report.vertices, "node", "nodes");

@@ -26,6 +26,11 @@ use std::sync::Arc;
   csv      CSV whose first line names columns and nothing more; what rows are, their columns tell, or --nodes and --edges
   graphson TinkerPop's files, one vertex a line with its outgoing edges
 
+Files are known by how they begin, not by their names:
+  CSV, also with tabs, semicolons or bars, in UTF-8, UTF-16 or Windows-1252; JSON and NDJSON; Parquet; Arrow files and
+  streams (Feather 2); GraphSON; lists of edges; exports of this database (csv, jsonl, parquet, graphson); each also packed
+  by gzip or zstd, or in a tar archive
+
 Examples:
   tanglewood import people.db --nodes Person=people.csv:id --edges KNOWS=friends.csv:from:Person,to:Person
   tanglewood import people.db --from folder/ --dry-run
@@ -113,6 +118,16 @@ enum ExistingName {
     Merge,
 }
 
+impl ExistingName {
+    fn policy(self) -> ExistingPolicy {
+        match self {
+            ExistingName::Fail => ExistingPolicy::Fail,
+            ExistingName::Skip => ExistingPolicy::Skip,
+            ExistingName::Merge => ExistingPolicy::Merge,
+        }
+    }
+}
+
 impl Import {
     pub fn run(self) -> Result<(), Exit> {
         let bar = std::io::stderr().is_terminal().then(progress_bar);
@@ -121,9 +136,6 @@ impl Import {
         let watch = interrupted::watch(Whole::unfinished(database));
         let whole = watch.make(|| Whole::open(database, Options::default()))?;
         let outcome = match self.layout {
-            LayoutName::Graphson if self.dry_run => {
-                return Err(refusal("--dry-run reads no GraphSON; import into :memory: to try a file out"));
-            }
             LayoutName::Graphson => whole.database().import_graphson(&self.graphson()),
             _ => whole.database().import(&options),
         };
@@ -145,7 +157,8 @@ impl Import {
         if self.dry_run && is_missing { Path::new(MEMORY) } else { &self.database }
     }
     fn graphson(&self) -> GraphsonImport {
-        GraphsonImport { from: self.from.clone().unwrap_or_default() }
+        let (from, existing) = (self.from.clone().unwrap_or_default(), self.existing.policy());
+        GraphsonImport { from, existing, dry_run: self.dry_run }
     }
     /// What flags or a file say of ordinary files.
     fn mapping(&self) -> Result<Mapping, Exit> {
@@ -183,11 +196,7 @@ impl Import {
                 LayoutName::Csv => Layout::Csv,
             },
             strict: self.strict,
-            existing: match self.existing {
-                ExistingName::Fail => ExistingPolicy::Fail,
-                ExistingName::Skip => ExistingPolicy::Skip,
-                ExistingName::Merge => ExistingPolicy::Merge,
-            },
+            existing: self.existing.policy(),
             threads: self.threads,
             progress: bar.map(|bar| Arc::new(move |progress: &Progress| follow(&bar, progress)) as _),
             vertex_label: self.label.clone(),
@@ -198,10 +207,6 @@ impl Import {
             spill_folder: self.spill_folder(),
         })
     }
-}
-
-fn refusal(message: &str) -> Exit {
-    Error::new("Neo.ClientError.Statement.ArgumentError", message).into()
 }
 
 /// What a file was understood to be: what a dry run answers, else said beside the answer.

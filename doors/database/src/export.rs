@@ -3,7 +3,10 @@
 //! A schema is made before the rows are read, so that what breaks a constraint is refused as any write is; where the import then fails, what
 //! was made of the schema is dropped again.
 
-use crate::{Database, Error, ExportFormat, ExportReport, ImportOptions, ImportReport, Params};
+use crate::graphson;
+use crate::{
+    Database, Error, ExportReport, GraphsonImport, ImportLayout, ImportOptions, ImportReport, Params,
+};
 use ingest::ExportOptions;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,19 +16,55 @@ use std::sync::atomic::AtomicBool;
 /// Everything in the schema: the kind of each thing, its name, and the statement that makes it.
 type Schema = BTreeSet<(&'static str, String, String)>;
 
+/// How an exported graph is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// CSV with typed headers, a file for each set of labels and each relationship type.
+    Csv,
+    /// One object of JSON a line.
+    Jsonl,
+    /// Parquet, a file for each set of labels and each relationship type.
+    #[cfg(feature = "columnar")]
+    Parquet,
+    /// A script of Cypher: it is run, not imported.
+    Cypher,
+    /// TinkerPop's GraphSON 3, one vertex a line.
+    Graphson,
+}
+
 impl Database {
     /// Reads files of other systems, or an exported graph with its indexes and constraints, into the database; see [`ImportOptions`].
     ///
     /// # Errors
     /// The files are not what they must be; the database has it already; the schema forbids it. The database is as it was then.
     pub fn import(&self, options: &ImportOptions) -> Result<ImportReport, Error> {
-        let statements = if options.dry_run { Vec::new() } else { ingest::schema(options)? };
+        if options.layout == ImportLayout::Auto
+            && options.mapping.is_empty()
+            && graphson::found(&options.from).is_some()
+        {
+            let (existing, dry_run) = (options.existing, options.dry_run);
+            return self.import_graphson(&GraphsonImport { from: options.from.clone(), existing, dry_run });
+        }
+        let import = || Ok(ingest::import(self.engine(), options)?);
+        match options.dry_run || !options.mapping.is_empty() {
+            true => import(),
+            false => self.with_schema_of(&options.from, import),
+        }
+    }
+
+    /// Makes the schema that lies beside or in files, and then does what reads the files; where that fails, the schema is dropped again.
+    pub(crate) fn with_schema_of<T>(
+        &self,
+        from: &Path,
+        read: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let options = ImportOptions { from: from.to_path_buf(), ..ImportOptions::default() };
+        let statements = ingest::schema(&options)?;
         if statements.is_empty() {
-            return Ok(ingest::import(self.engine(), options)?);
+            return read();
         }
         let before = self.schema()?;
-        let outcome =
-            self.make_schema(&statements, &before).and_then(|()| Ok(ingest::import(self.engine(), options)?));
+        let outcome = self.make_schema(&statements, &before).and_then(|()| read());
         if outcome.is_err() {
             self.drop_schema_since(&before)?;
         }
@@ -43,7 +82,15 @@ impl Database {
         format: ExportFormat,
         stop: Option<Arc<AtomicBool>>,
     ) -> Result<ExportReport, Error> {
-        let schema = self.schema()?.into_iter().map(|(_, _, statement)| statement).collect();
+        let schema: Vec<String> = self.schema()?.into_iter().map(|(_, _, statement)| statement).collect();
+        let format = match format {
+            ExportFormat::Csv => ingest::ExportFormat::Csv,
+            ExportFormat::Jsonl => ingest::ExportFormat::Jsonl,
+            #[cfg(feature = "columnar")]
+            ExportFormat::Parquet => ingest::ExportFormat::Parquet,
+            ExportFormat::Cypher => ingest::ExportFormat::Cypher,
+            ExportFormat::Graphson => return self.export_graphson(to.as_ref(), &schema, stop.as_deref()),
+        };
         let options = ExportOptions { to: to.as_ref().to_path_buf(), format, schema, stop };
         Ok(ingest::export(&self.snapshot(), &options)?)
     }

@@ -43,12 +43,13 @@ pub use database::{Database, MEMORY, RunningQuery, TENANTS_MAX, restore};
 pub use entries::{SetAside, set_aside};
 pub use error::{Error, ErrorClass};
 pub use execute::{Counters, TabletInfo, TabletMove, TabletNo};
+pub use export::ExportFormat;
 pub use files::{Checked, backup, check, open_backup};
 pub use graphson::GraphsonImport;
 pub use ingest::{
-    ExistingPolicy, ExportFormat, ExportReport, ImportOptions, ImportReport, Layout as ImportLayout,
-    MappedColumn, MappedEdges, MappedEnd, MappedFile, MappedNodes, Mapping, Progress as ImportProgress,
-    ProgressListener, Understood, UnderstoodColumn, UnderstoodListener,
+    ExistingPolicy, ExportReport, ImportOptions, ImportReport, Layout as ImportLayout, MappedColumn,
+    MappedEdges, MappedEnd, MappedFile, MappedNodes, Mapping, Progress as ImportProgress, ProgressListener,
+    Understood, UnderstoodColumn, UnderstoodListener,
 };
 pub use interrupt::Interrupter;
 pub use model::{Batch, Value};

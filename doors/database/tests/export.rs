@@ -3,12 +3,17 @@
 
 extern crate tanglewood_database as database;
 
-use database::{Database, ExportFormat, ImportOptions, MEMORY, Options, Params, Session, Value};
+use database::gremlin::GremlinOptions;
+use database::{
+    Database, ExistingPolicy, ExportFormat, ImportOptions, MEMORY, Options, Params, Session, Value,
+};
+use gremlin::{Bindings, Request};
 use std::path::Path;
 use world::chance::Chance;
 use world::files::{self, TemporaryFolder};
 
-const FORMATS: [ExportFormat; 2] = [ExportFormat::Csv, ExportFormat::Jsonl];
+const FORMATS: [ExportFormat; 4] =
+    [ExportFormat::Csv, ExportFormat::Jsonl, ExportFormat::Parquet, ExportFormat::Graphson];
 
 fn memory() -> Database {
     Database::open(MEMORY, Options::default()).unwrap()
@@ -40,6 +45,18 @@ fn lines(database: &Database) -> Vec<String> {
     lines
 }
 
+/// Runs the statements of a script; no text in it holds the end of a line.
+fn run(from: &Path) -> Database {
+    let database = memory();
+    let script = files::read_text(&from.join("graph.cypher")).unwrap();
+    let mut session = database.session();
+    for statement in script.split_terminator(";\n") {
+        ask(&mut session, statement, &[]);
+    }
+    drop(session);
+    database
+}
+
 fn again(from: &Path) -> Database {
     let database = memory();
     let report =
@@ -49,13 +66,13 @@ fn again(from: &Path) -> Database {
 }
 
 #[track_caller]
-fn comes_back(database: &Database, seed: u64) {
+fn comes_back(database: &Database, formats: &[ExportFormat], seed: u64) {
     let expected = lines(database);
-    for format in FORMATS {
+    for format in formats.iter().copied() {
         let folder = TemporaryFolder::new("export").unwrap();
         let to = folder.path().join("graph");
         let report = database.export(&to, format, None).unwrap();
-        let found = lines(&again(&to));
+        let found = lines(&if format == ExportFormat::Cypher { run(&to) } else { again(&to) });
         let differs = expected.iter().zip(&found).find(|(a, b)| a != b);
         assert!(differs.is_none(), "seed {seed}, {format:?}: {differs:#?}");
         assert_eq!(expected.len(), found.len(), "seed {seed}, {format:?}, {report:?}");
@@ -118,8 +135,9 @@ const EXPRESSIONS: [&str; 30] = [
 ];
 
 /// Any value that a property may have.
-fn value(chance: &mut Chance, values: &[Value]) -> Value {
+fn value(chance: &mut Chance, values: &[Value], with_bytes: bool) -> Value {
     match chance.below(12) {
+        2 if !with_bytes => Value::Int(2),
         0 => Value::Int(chance.next_u64() as i64),
         1 => Value::Float(f64::from_bits(chance.next_u64())),
         2 => Value::Bytes((0..chance.below(5)).map(|byte| byte as u8 * 63).collect()),
@@ -128,7 +146,7 @@ fn value(chance: &mut Chance, values: &[Value]) -> Value {
     }
 }
 
-fn random(seed: u64) -> Database {
+fn random(seed: u64, with_bytes: bool) -> Database {
     let mut chance = Chance::seeded(seed);
     let database = memory();
     let mut session = database.session();
@@ -136,8 +154,9 @@ fn random(seed: u64) -> Database {
         EXPRESSIONS.iter().enumerate().map(|(at, text)| format!("{text} AS x{at}")).collect();
     let values = ask(&mut session, &format!("RETURN {}", listed.join(", ")), &[]).remove(0);
     let properties = |chance: &mut Chance, id: Option<i64>| {
-        let mut held: Vec<(String, Value)> =
-            (0..chance.below(6)).map(|_| (name(chance).to_string(), value(chance, &values))).collect();
+        let mut held: Vec<(String, Value)> = (0..chance.below(6))
+            .map(|_| (name(chance).to_string(), value(chance, &values, with_bytes)))
+            .collect();
         held.extend(id.map(|id| ("uid".to_string(), Value::Int(id))));
         Value::map(held)
     };
@@ -170,7 +189,12 @@ fn random_graphs_come_back() {
     let start = Chance::system_seed();
     for seed in [1, 2, 3, start] {
         println!("seed {seed}");
-        comes_back(&random(seed), seed);
+        let database = random(seed, true);
+        comes_back(&database, &FORMATS, seed);
+        let folder = TemporaryFolder::new("export").unwrap();
+        let error = database.export(folder.path().join("graph"), ExportFormat::Cypher, None).unwrap_err();
+        assert!(error.message.contains("Cypher has no form for bytes"), "{error:?}");
+        comes_back(&random(seed, false), &[ExportFormat::Cypher], seed);
     }
 }
 
@@ -179,7 +203,8 @@ fn empty_graphs_and_schemas_come_back() {
     let database = memory();
     ask(&mut database.session(), "CREATE CONSTRAINT c FOR (n:A) REQUIRE n.x IS NOT NULL", &[]);
     ask(&mut database.session(), "CREATE (:A {x: 1})", &[]);
-    comes_back(&database, 0);
+    comes_back(&database, &FORMATS, 0);
+    comes_back(&database, &[ExportFormat::Cypher], 0);
 }
 
 #[test]
@@ -187,11 +212,17 @@ fn what_cannot_be_written_is_refused_and_leaves_nothing() {
     let database = memory();
     let long = Value::string("a".repeat(17 << 20));
     ask(&mut database.session(), "CREATE (n:A {ok: 1}) SET n.long = $long", &[("long", long)]);
-    for format in FORMATS {
+    let limited = [
+        (ExportFormat::Csv, 16 << 20),
+        (ExportFormat::Jsonl, 16 << 20),
+        (ExportFormat::Parquet, 16 << 20),
+        (ExportFormat::Cypher, 4 << 20),
+    ];
+    for (format, bytes) in limited {
         let folder = TemporaryFolder::new("export").unwrap();
         let to = folder.path().join("graph");
         let error = database.export(&to, format, None).unwrap_err();
-        assert!(error.message.contains("would have more than 16777216 bytes"), "{error:?}");
+        assert!(error.message.contains(&format!("would have more than {bytes} bytes")), "{error:?}");
         assert!(error.message.contains("nothing was exported") && !files::exists(&to), "{error:?}");
         files::create_folder(&to).unwrap();
         files::write_bytes(&to.join("other"), b"x").unwrap();
@@ -253,4 +284,58 @@ fn a_wrong_line_is_told_and_nothing_is_imported() {
     );
     wrong("{\"type\":\"node\",\"id\":2,\"properties\":{\"a\":18446744073709551615}}", "more than 64 bits");
     assert_eq!(import(node, true).unwrap().vertices, 1);
+}
+
+/// Graphs of Gremlin keep the ids that clients gave, several values of a key, widths of numbers; a second import finds what is there.
+#[test]
+fn a_graph_of_gremlin_comes_back_by_graphson_once_or_merged() {
+    let folder = TemporaryFolder::new("export").unwrap();
+    let line = |id: u32, next: u32, name: &str| {
+        format!(
+            concat!(
+                "{{\"id\":{{\"@type\":\"g:Int32\",\"@value\":{id}}},\"label\":\"a::b\",\"outE\":{{\"next\":[",
+                "{{\"id\":\"e{id}\",\"inV\":{next},\"properties\":{{\"w\":{{\"@type\":\"g:Int64\",\"@value\":7}}}}}}]}},",
+                "\"properties\":{{\"name\":[{{\"id\":0,\"value\":\"{name}\"}},{{\"id\":1,\"value\":\"x\",\"properties\":{{\"since\":1}}}}],",
+                "\"uuid\":[{{\"id\":2,\"value\":{{\"@type\":\"g:UUID\",\"@value\":\"00000000-0000-0000-0000-00000000000{id}\"}}}}]}}}}\n"
+            ),
+            id = id,
+            next = next,
+            name = name
+        )
+    };
+    let from = folder.path().join("from.json");
+    files::write_bytes(&from, (line(1, 2, "one") + &line(2, 1, "two")).as_bytes()).unwrap();
+    let database = again(&from);
+    let seen = |database: &Database| {
+        let mut session = database.session();
+        ["g.V().valueMap(true)", "g.E().valueMap(true)", "g.V(1).out().id()"].map(
+            |text| match gremlin::parse(text, &Bindings::new()).unwrap().remove(0) {
+                Request::Traversal(traversal, _) => {
+                    let answer = session.gremlin(&traversal, &GremlinOptions::default()).unwrap();
+                    format!("{:?}", answer.all().unwrap())
+                }
+                other => panic!("{other:?}"),
+            },
+        )
+    };
+    let expected = seen(&database);
+    let to = folder.path().join("graph");
+    database.export(&to, ExportFormat::Graphson, None).unwrap();
+    assert_eq!(seen(&again(&to)), expected);
+    let import = |existing, dry_run| {
+        let options = ImportOptions { from: to.clone(), existing, dry_run, ..ImportOptions::default() };
+        database.import(&options).map(|report| (report.vertices, report.edges, report.existing))
+    };
+    assert_eq!(import(ExistingPolicy::Fail, false).unwrap_err().code, "Neo.ClientError.Import.NotEmpty");
+    assert_eq!(import(ExistingPolicy::Skip, false).unwrap(), (0, 0, 4));
+    files::write_bytes(&to.join("graph.json"), (line(1, 3, "uno") + &line(3, 1, "three")).as_bytes())
+        .unwrap();
+    assert_eq!(import(ExistingPolicy::Merge, true).unwrap(), (1, 2, 1));
+    assert_eq!(seen(&database), expected, "a dry run changes nothing");
+    assert_eq!(import(ExistingPolicy::Merge, false).unwrap(), (1, 2, 1));
+    let changed = seen(&database);
+    assert!(
+        changed[0].contains("uno") && changed[0].contains("three") && !changed[0].contains("one\""),
+        "{changed:?}"
+    );
 }

@@ -135,7 +135,7 @@ fn features() {
     let mut sources = Sources::from([("ggraph".to_string(), database())]);
     for (name, file) in files {
         let database = database();
-        let import = GraphsonImport { from: data.join(file) };
+        let import = GraphsonImport { from: data.join(file), ..GraphsonImport::default() };
         database.import_graphson(&import).unwrap();
         sources.insert(name.to_string(), database);
     }

@@ -1,7 +1,11 @@
 //! Graphs in TinkerPop's files: GraphSON 1 to 3, one vertex a line with its outgoing edges, read into the database.
 //!
 //! The file is read twice, vertices first, then edges, since an edge may name a vertex of any line. Both are one transaction: all of it
-//! or nothing. Memory is for the transaction and for the ids.
+//! or nothing. A vertex is in the graph already if one there has the id by which a client or a file called it. Memory is for the transaction and for
+//! the ids.
+
+pub(crate) mod exact;
+mod there;
 
 use crate::Kept;
 use crate::answer::{AnswerError, kept, own_ids};
@@ -14,13 +18,27 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
 use std::path::Path;
+use store::StoreError;
+use there::There;
 use transact::{Engine, Mode, Transaction};
 
 /// Bytes of one line: a vertex with its edges.
-const LINE_BYTES_MAX: u64 = 256 << 20;
+pub(crate) const LINE_BYTES_MAX: u64 = 256 << 20;
 
 /// Units of work that a line is beside its bytes: about a microsecond.
 const UNITS_PER_LINE: u64 = 20;
+
+/// What becomes of vertices and edges that the graph has already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LoadPolicy {
+    /// The graph must be empty.
+    #[default]
+    Fail,
+    /// They stay as they are.
+    Skip,
+    /// The properties of the file are set at vertices; edges stay as they are.
+    Merge,
+}
 
 /// What was read.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,6 +47,8 @@ pub struct Loaded {
     pub vertices: u64,
     /// Edges made.
     pub edges: u64,
+    /// Vertices and edges that were there already.
+    pub existing: u64,
     /// Bytes of the file.
     pub bytes: u64,
 }
@@ -36,7 +56,10 @@ pub struct Loaded {
 struct Loading<'d> {
     from: &'d Path,
     transaction: Transaction,
+    policy: LoadPolicy,
     vertices: HashMap<String, VertexId>,
+    /// What was there before.
+    there: There,
     report: Loaded,
 }
 
@@ -49,6 +72,12 @@ impl From<graphson::GraphsonError> for Wrong {
     }
 }
 
+impl From<StoreError> for Wrong {
+    fn from(error: StoreError) -> Wrong {
+        Wrong(error.to_string())
+    }
+}
+
 impl From<transact::TransactError> for Wrong {
     fn from(error: transact::TransactError) -> Wrong {
         Wrong(error.to_string())
@@ -58,27 +87,44 @@ impl From<transact::TransactError> for Wrong {
 /// Reads a file of GraphSON into the graph, all of it or nothing.
 ///
 /// # Errors
-/// The graph holds something already; the file cannot be read, a line is no vertex, an edge leads nowhere, a value cannot be kept; or another's
-/// commit came between.
-pub fn load(engine: &Engine, from: &Path) -> Result<Loaded, AnswerError> {
+/// The graph holds something already, and the policy is to fail then; the file cannot be read, a line is no vertex, an edge leads nowhere, a value
+/// cannot be kept; or another's commit came between.
+pub fn load(engine: &Engine, from: &Path, policy: LoadPolicy) -> Result<Loaded, AnswerError> {
+    let loading = read(engine, from, policy)?;
+    loading.transaction.commit()?;
+    Ok(loading.report)
+}
+
+/// Reads a file as [`load`] does, and changes nothing.
+///
+/// # Errors
+/// As there.
+pub fn try_out(engine: &Engine, from: &Path, policy: LoadPolicy) -> Result<Loaded, AnswerError> {
+    let loading = read(engine, from, policy)?;
+    loading.transaction.rollback();
+    Ok(loading.report)
+}
+
+fn read<'d>(engine: &Engine, from: &'d Path, policy: LoadPolicy) -> Result<Loading<'d>, AnswerError> {
     let transaction = engine.begin(Mode::Write);
     // Whoever makes a vertex meanwhile is in the way.
     transaction.reads().scan(None);
-    if transaction.snapshot().statistics().vertices() > 0 {
-        let message =
-            "the database holds a graph already, and which of the file's vertices it has cannot be told";
+    if policy == LoadPolicy::Fail && transaction.snapshot().statistics().vertices() > 0 {
+        let message = "the database holds a graph already";
         return Err(AnswerError::File {
             code: "Neo.ClientError.Import.NotEmpty",
             message: message.into(),
-            hint: Some("read the file into a new database"),
+            hint: Some(
+                "--existing skip adds what is new, --existing merge sets properties, too; vertices are the same by their ids in Gremlin",
+            ),
         });
     }
-    let mut loading = Loading { from, transaction, vertices: HashMap::new(), report: Loaded::default() };
+    let there = There::of(&transaction.snapshot())?;
+    let (vertices, report) = (HashMap::new(), Loaded::default());
+    let mut loading = Loading { from, transaction, policy, vertices, there, report };
     loading.lines(Loading::vertex)?;
     loading.lines(Loading::edges)?;
-    let Loading { transaction, report, .. } = loading;
-    transaction.commit()?;
-    Ok(report)
+    Ok(loading)
 }
 
 impl Loading<'_> {
@@ -118,21 +164,33 @@ impl Loading<'_> {
     }
 
     fn vertex(&mut self, line: &Json) -> Result<(), Wrong> {
-        let FileVertex { id, label, properties: given } = graphson::file_vertex(line)?;
-        let labels = label.split("::").map(|label| self.transaction.label(label));
-        let labels = labels.collect::<Result<Vec<_>, _>>()?;
-        let mut properties = self.own_id(&id, OF_LABEL, label.split("::"))?;
+        let FileVertex { id, labels: named, properties: given, .. } = graphson::file_vertex(line)?;
+        let mut properties = Vec::new();
         for (key, values) in given {
             let kept: Vec<Kept> = values.into_iter().map(|(value, meta)| Kept { value, meta }).collect();
             if kept.is_empty() {
                 continue;
             }
-            let value = kept::many_to_value(&kept)
-                .ok_or_else(|| Wrong(format!("the values of `{key}` cannot be kept")))?;
-            properties.push((kept::key_for(&self.transaction, &key, &kept)?, value));
+            properties.push(self.property(&key, &kept)?);
         }
-        let vertex = self.transaction.create_vertex(&labels, properties)?;
-        self.report.vertices += 1;
+        let vertex = match self.there.vertex(&name(&id)) {
+            Some(vertex) => {
+                self.report.existing += 1;
+                if self.policy == LoadPolicy::Merge {
+                    let each = properties.into_iter();
+                    each.map(|(key, value)| self.transaction.set_property(vertex, key, value))
+                        .collect::<Result<(), _>>()?;
+                }
+                vertex
+            }
+            None => {
+                let labels = named.iter().map(|label| self.transaction.label(label));
+                let labels = labels.collect::<Result<Vec<_>, _>>()?;
+                properties.extend(self.own_id(&id, OF_LABEL, named.iter().map(String::as_str))?);
+                self.report.vertices += 1;
+                self.transaction.create_vertex(&labels, properties)?
+            }
+        };
         match self.vertices.insert(name(&id), vertex) {
             None => Ok(()),
             Some(_) => Err(Wrong(format!("there are two vertices with the id {}", name(&id)))),
@@ -149,8 +207,11 @@ impl Loading<'_> {
                 None => Vec::new(),
             };
             for (key, object) in given {
-                let value = self.value(&key, &object)?;
-                properties.push((kept::key_for(&self.transaction, &key, &[Kept::plain(object)])?, value));
+                properties.push(self.property(&key, &[Kept::plain(object)])?);
+            }
+            if self.there.take_edge(source, target, kind, &properties)? {
+                self.report.existing += 1;
+                continue;
             }
             self.transaction.create_edge(source, target, kind, properties)?;
             self.report.edges += 1;
@@ -158,6 +219,21 @@ impl Loading<'_> {
         Ok(())
     }
 
+    /// The number of a key, and what it is to hold.
+    fn property(&self, key: &str, kept: &[Kept]) -> Result<(KeyId, Value), Wrong> {
+        if let [only] = kept
+            && only.meta.is_empty()
+            && let Some(value) = exact::to_value(&only.value)
+        {
+            return Ok((self.transaction.key(key)?, value));
+        }
+        let value = match kept {
+            [only] if only.meta.is_empty() => self.value(key, &only.value)?,
+            several => kept::many_to_value(several)
+                .ok_or_else(|| Wrong(format!("the values of `{key}` cannot be kept")))?,
+        };
+        Ok((kept::key_for(&self.transaction, key, kept)?, value))
+    }
     fn end(&self, id: &Object) -> Result<VertexId, Wrong> {
         let found = self.vertices.get(&name(id)).copied();
         found.ok_or_else(|| {

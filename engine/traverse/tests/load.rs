@@ -2,11 +2,17 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use execute::watch::{self, Limited};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::time::Duration;
+use tanglewood_traverse::answer::AnswerError;
+use tanglewood_traverse::{LoadPolicy, Loaded};
 use transact::{Engine, Mode, OpenOptions};
 use world::files::TemporaryFolder;
+
+fn load(engine: &Engine, path: &Path) -> Result<Loaded, AnswerError> {
+    tanglewood_traverse::load(engine, path, LoadPolicy::Fail)
+}
 
 const LINES: u64 = 300;
 
@@ -34,7 +40,7 @@ fn of_two_at_once_one_is_refused() {
         let loads: usize = std::thread::scope(|scope| {
             let load = || {
                 barrier.wait();
-                usize::from(tanglewood_traverse::load(&engine, &path).is_ok())
+                usize::from(load(&engine, &path).is_ok())
             };
             let threads = [scope.spawn(load), scope.spawn(load)];
             threads.into_iter().map(|thread| thread.join().unwrap()).sum()
@@ -51,7 +57,7 @@ fn a_vertex_that_is_made_meanwhile_is_in_its_way() {
     std::thread::scope(|scope| {
         let loading = scope.spawn(|| {
             started.wait();
-            tanglewood_traverse::load(&engine, &path).is_ok()
+            load(&engine, &path).is_ok()
         });
         started.wait();
         let t = engine.begin(Mode::Write);
@@ -61,7 +67,7 @@ fn a_vertex_that_is_made_meanwhile_is_in_its_way() {
         // It came first as a whole, or not at all.
         assert_eq!(engine.snapshot().statistics().vertices(), vertices + 1);
     });
-    assert!(tanglewood_traverse::load(&engine, &path).is_err(), "the graph is not empty");
+    assert!(load(&engine, &path).is_err(), "the graph is not empty");
 }
 
 #[test]
@@ -70,9 +76,9 @@ fn it_can_be_ended() {
     let (path, engine) = (file(&folder), engine());
     let watched = watch::enter(Limited::new(Duration::ZERO, 0));
     let _ = watch::spend(watch::UNITS_PER_LOOK);
-    let error = tanglewood_traverse::load(&engine, &path).unwrap_err();
+    let error = load(&engine, &path).unwrap_err();
     drop(watched);
     assert!(format!("{error:?}").contains("Terminated"), "{error:?}");
     assert_eq!(engine.snapshot().statistics().vertices(), 0);
-    tanglewood_traverse::load(&engine, &path).unwrap();
+    load(&engine, &path).unwrap();
 }

@@ -5,7 +5,10 @@
 //!
 //! Invariant: what a format cannot say is refused, and then no file is left.
 
+mod cypher;
 pub(crate) mod jsonl;
+#[cfg(feature = "columnar")]
+mod parquet;
 pub(crate) mod sheets;
 pub(crate) mod tables;
 
@@ -29,6 +32,11 @@ pub enum ExportFormat {
     Csv,
     /// One object of JSON a line.
     Jsonl,
+    /// Parquet, a file for each set of labels and each relationship type.
+    #[cfg(feature = "columnar")]
+    Parquet,
+    /// A script of Cypher.
+    Cypher,
 }
 
 /// What to export.
@@ -60,22 +68,36 @@ pub struct ExportReport {
 /// # Errors
 /// The folder holds something already; a value has no form there; the disk refuses. Nothing is left then.
 pub fn export(snapshot: &Snapshot, options: &ExportOptions) -> Result<ExportReport, ImportError> {
-    let was_there = files::exists(&options.to);
-    if was_there && !files::list_folder(&options.to)?.is_empty() {
-        return Err(refusal(format!("{} holds something already", options.to.display())));
-    }
-    files::create_folder(&options.to)?;
     let graph = Graph { snapshot, stop: options.stop.as_deref() };
-    let written = match options.format {
+    in_new_folder(&options.to, || match options.format {
         ExportFormat::Csv => tables::write(&graph, options),
         ExportFormat::Jsonl => jsonl::write(&graph, options),
-    };
+        #[cfg(feature = "columnar")]
+        ExportFormat::Parquet => parquet::write(&graph, options),
+        ExportFormat::Cypher => cypher::write(&graph, options),
+    })
+}
+
+/// Writes files into a folder that is missing or empty; where that fails, none is left.
+///
+/// # Errors
+/// The folder holds something already, or what `write` says.
+pub fn in_new_folder<T, E: From<ImportError>>(
+    to: &Path,
+    write: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
+    let was_there = files::exists(to);
+    if was_there && !files::list_folder(to).map_err(ImportError::from)?.is_empty() {
+        return Err(refusal(format!("{} holds something already", to.display())).into());
+    }
+    files::create_folder(to).map_err(ImportError::from)?;
+    let written = write();
     if written.is_err() {
         // What cannot be removed is no database.
-        let left = files::list_folder(&options.to).unwrap_or_default();
+        let left = files::list_folder(to).unwrap_or_default();
         left.iter().for_each(|path| drop(files::remove_file(path)));
         if !was_there {
-            let _ = files::remove_empty_folder(&options.to);
+            let _ = files::remove_empty_folder(to);
         }
     }
     written
@@ -164,16 +186,19 @@ impl Graph<'_> {
     }
 }
 
-/// Writes the statements of the schema; the number of files.
-fn write_schema(options: &ExportOptions) -> Result<usize, ImportError> {
-    if options.schema.is_empty() {
+/// Writes the statements of a schema into a folder; the number of files.
+///
+/// # Errors
+/// A statement cannot be told from the next; the disk refuses.
+pub fn write_schema(folder: &Path, schema: &[String]) -> Result<usize, ImportError> {
+    if schema.is_empty() {
         return Ok(0);
     }
-    if let Some(odd) = options.schema.iter().find(|text| text.contains(BETWEEN_STATEMENTS)) {
+    if let Some(odd) = schema.iter().find(|text| text.contains(BETWEEN_STATEMENTS)) {
         return Err(refusal(format!("a name of the schema holds a semicolon and a line end: {odd}")));
     }
-    let text: String = options.schema.iter().flat_map(|text| [text.as_str(), BETWEEN_STATEMENTS]).collect();
-    files::write_bytes(&options.to.join(SCHEMA_FILE), text.as_bytes())?;
+    let text: String = schema.iter().flat_map(|text| [text.as_str(), BETWEEN_STATEMENTS]).collect();
+    files::write_bytes(&folder.join(SCHEMA_FILE), text.as_bytes())?;
     Ok(1)
 }
 

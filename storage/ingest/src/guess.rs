@@ -109,6 +109,13 @@ fn names_of(stem: &str) -> Vec<String> {
 fn look(files: &[InputFile], options: &ImportOptions) -> Result<Vec<Looked>, ImportError> {
     let mut looked = Vec::new();
     for (file, input) in files.iter().enumerate() {
+        if files.len() > 1 && input.staged.as_ref().is_some_and(|staged| staged.is_lone) {
+            let what = format!(
+                "{} is one object of JSON and may be no table, such as settings; move it away, or say what all files are",
+                input.shown.display()
+            );
+            return Err(ImportError::Mapping { what });
+        }
         let Ok(shape) = Shape::of(input, &MappedFile::default(), options.delimiter) else { continue };
         let head = source::head(input)?;
         let name = input.name().to_ascii_lowercase();

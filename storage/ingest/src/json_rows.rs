@@ -51,6 +51,8 @@ type TakeRow<'f> = &'f mut dyn FnMut(u64, JsonRow) -> Result<(), ImportError>;
 struct Rows<'f> {
     file: &'f InputFile,
     reader: JsonReader,
+    /// Did a row stand in a list?
+    is_listed: bool,
 }
 
 impl Rows<'_> {
@@ -75,6 +77,7 @@ impl Rows<'_> {
     fn list(&mut self, found: TakeRow<'_>) -> Result<(), ImportError> {
         let pass =
             |rows: &mut Self, byte: u8| rows.reader.passes(byte).map_err(|error| told(rows.file, error));
+        self.is_listed = true;
         pass(self, b'[')?;
         if pass(self, b']')? {
             return Ok(());
@@ -103,6 +106,7 @@ impl Rows<'_> {
                 [(_, Json::List(items))]
                     if !items.is_empty() && items.iter().all(|item| matches!(item, Json::Object(_))) =>
                 {
+                    self.is_listed = true;
                     for item in std::mem::take(items) {
                         let Json::Object(row) = item else { continue };
                         found(line, row)?;
@@ -126,9 +130,12 @@ fn told(file: &InputFile, error: JsonError) -> ImportError {
     }
 }
 
-fn each(file: &InputFile, found: TakeRow<'_>) -> Result<(), ImportError> {
+/// Calls `found` with every row; were rows in a list?
+fn each(file: &InputFile, found: TakeRow<'_>) -> Result<bool, ImportError> {
     let reader = JsonReader::new(source::open(file, Arc::default())?).map_err(|error| told(file, error))?;
-    Rows { file, reader }.all(found)
+    let mut rows = Rows { file, reader, is_listed: false };
+    rows.all(found)?;
+    Ok(rows.is_listed)
 }
 
 /// Calls `found` with every column of a row and its value; nulls are left out.
@@ -271,7 +278,7 @@ pub(crate) fn rows(file: &InputFile, folder: &Path, ids: &IdNames) -> Result<Inp
     let made = columns.into_iter().map(|(name, column)| RowColumn::new(name, column.kind())).collect();
     let mut staged = StagedRows::create(file, "JSON", folder, made, ids)?;
     let mut values: Vec<Option<Value>> = Vec::new();
-    each(file, &mut |line, row| {
+    let is_listed = each(file, &mut |line, row| {
         values.clear();
         values.resize(numbers.len(), None);
         let mut put = |name: String, json: Json| -> Result<(), String> {
@@ -285,5 +292,8 @@ pub(crate) fn rows(file: &InputFile, folder: &Path, ids: &IdNames) -> Result<Inp
         flatten("", row, &mut put).map_err(|what| wrong(line, what))?;
         staged.row(file, line, &values)
     })?;
+    let is_line =
+        [".jsonl", ".ndjson"].iter().any(|ending| file.name().to_ascii_lowercase().ends_with(ending));
+    staged.may_be_no_table(!is_listed && !is_line);
     staged.finish(file)
 }

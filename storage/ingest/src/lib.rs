@@ -51,7 +51,7 @@ mod vertices;
 mod work;
 
 pub use error::ImportError;
-pub use export::{ExportFormat, ExportOptions, ExportReport, export};
+pub use export::{ExportFormat, ExportOptions, ExportReport, export, in_new_folder, write_schema};
 pub use mapping::{
     MappedColumn, MappedEdges, MappedEnd, MappedFile, MappedNodes, Mapping, edges_flag, nodes_flag,
 };

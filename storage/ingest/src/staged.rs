@@ -17,6 +17,8 @@ pub(crate) struct StagedTable {
     /// What the file is, as messages call it.
     pub form: &'static str,
     pub rows: u64,
+    /// Is it one object, and nothing says that it is a row of a table?
+    pub is_lone: bool,
     /// In order, without the origin.
     pub columns: Vec<StagedColumn>,
 }

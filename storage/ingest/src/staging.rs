@@ -90,7 +90,7 @@ impl StagedRows {
         let are_ids = columns.iter().map(|column| ids.contains(&column.name)).collect();
         let kinds = columns.iter().map(|column| column.kind).collect();
         let columns = columns.into_iter().map(RowColumn::staged).collect();
-        let staged = StagedTable { form, rows: 0, columns };
+        let staged = StagedTable { form, rows: 0, columns, is_lone: false };
         Ok(StagedRows { rows, path, staged, kinds, are_ids, has_headers })
     }
     /// Writes a row: a value or nothing for each column.
@@ -129,6 +129,10 @@ impl StagedRows {
             }
             other => other,
         })
+    }
+    /// Nothing but one object says that the file holds rows; so it may hold something else, such as settings.
+    pub fn may_be_no_table(&mut self, is_object: bool) {
+        self.staged.is_lone = is_object && self.staged.rows == 1;
     }
     /// Rows so far.
     #[cfg(feature = "columnar")]

@@ -29,6 +29,26 @@ fn holds_people(all: &[(&str, &str)], nodes: &[&str], edges: &[&str]) {
     assert_eq!(edge_lines(&engine), ["1 -[:KNOWS {since: 1833}]-> 2", "2 -[:KNOWS]-> 2"]);
 }
 
+/// A file of settings in a folder of tables was taken for a node, in silence.
+#[test]
+fn one_object_among_other_files_is_refused_until_it_is_said_what_it_is() {
+    let (config, people) = ("{\"port\": 7687}\n", "id,name\n1,Ada\n");
+    let files = Files::new(&[("config.json", config), ("people.csv", people)]);
+    let error = ingest::import(&memory(), &options(files.folder())).unwrap_err();
+    assert!(error.to_string().contains("config.json is one object of JSON"), "{error}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("--nodes")), "{error}");
+    for (name, text) in [
+        ("config.jsonl", config),
+        ("config.json", "[{\"port\": 7687}]"),
+        ("config.json", "{\"a\":1}{\"a\":2}"),
+    ] {
+        let files = Files::new(&[(name, text), ("people.csv", people)]);
+        assert!(ingest::import(&memory(), &options(files.folder())).unwrap().vertices > 1, "{name} {text}");
+    }
+    let alone = Files::new(&[("config.json", config)]);
+    assert_eq!(ingest::import(&memory(), &options(alone.folder())).unwrap().vertices, 1);
+}
+
 #[test]
 fn rows_are_objects_in_a_list_in_lines_or_around_a_list() {
     let nodes = ["Person=people.json:id"];

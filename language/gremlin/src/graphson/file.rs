@@ -15,6 +15,8 @@ pub struct FileVertex {
     pub id: Object,
     /// Its labels, joined by `::`.
     pub label: String,
+    /// Each of them: what the field `labels` lists, or else the parts of the label.
+    pub labels: Vec<String>,
     /// The values of each key, in the file's order.
     pub properties: Vec<(Arc<str>, Vec<FileProperty>)>,
 }
@@ -42,9 +44,17 @@ pub fn file_vertex(line: &Json) -> Outcome<FileVertex> {
     let line = bare(line, "g:Vertex");
     let Some(id) = line.get("id") else { return wrong("a vertex has no id") };
     let label = line.get("label").and_then(Json::as_str).unwrap_or("vertex").to_string();
+    let labels = match line.get("labels").and_then(Json::as_array) {
+        Some(listed) => {
+            let named = listed.iter().map(|label| label.as_str().map(str::to_string));
+            let Some(named) = named.collect() else { return wrong("`labels` holds what is no text") };
+            named
+        }
+        None => label.split("::").map(str::to_string).collect(),
+    };
     let properties =
         fields(line.get("properties")).map(|(key, values)| Ok((key.as_str().into(), values_of(values)?)));
-    Ok(FileVertex { id: object(id)?, label, properties: properties.collect::<Outcome<_>>()? })
+    Ok(FileVertex { id: object(id)?, label, labels, properties: properties.collect::<Outcome<_>>()? })
 }
 
 /// Reads the outgoing edges of a line.

@@ -75,7 +75,10 @@ pub(super) fn write<S: Sheet>(
         );
         return Err(refusal(format!("{what}; use jsonl")));
     }
-    let report = ExportReport { files: count + write_schema(options)?, ..ExportReport::default() };
+    let report = ExportReport {
+        files: count + write_schema(&options.to, &options.schema)?,
+        ..ExportReport::default()
+    };
     rows::<S>(graph, &options.to, of_nodes, of_edges, report)
 }
 
