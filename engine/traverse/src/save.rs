@@ -46,7 +46,7 @@ impl Elements for NoElements {
     }
 }
 
-type Line<'a> = JsonWriter<'a, NoElements>;
+type LineWriter<'a> = JsonWriter<'a, NoElements>;
 
 fn refused(message: String) -> AnswerError {
     AnswerError::File {
@@ -149,7 +149,7 @@ impl Saving<'_> {
             ))
         })
     }
-    fn object(line: &mut Line<'_>, object: &Object) -> Result<(), AnswerError> {
+    fn object(line: &mut LineWriter<'_>, object: &Object) -> Result<(), AnswerError> {
         line.object(object).map_err(|error| refused(error.to_string()))
     }
     fn name(&self, key: KeyId) -> Option<Arc<str>> {
@@ -161,7 +161,7 @@ impl Saving<'_> {
         let labels = catalog.labels_of(self.snapshot.labels(vertex)?);
         let labels: Vec<Arc<str>> =
             labels.iter().filter_map(|label| catalog.label_name(*label)).cloned().collect();
-        let mut line = Line::new(Dialect::DEFAULT, None);
+        let mut line = LineWriter::new(Dialect::DEFAULT, None);
         line.put("{\"id\":");
         Self::object(&mut line, &self.id(vertex)?)?;
         line.put(",\"label\":");
@@ -183,7 +183,7 @@ impl Saving<'_> {
     }
     fn edges(
         &mut self,
-        line: &mut Line<'_>,
+        line: &mut LineWriter<'_>,
         vertex: VertexId,
         direction: Direction,
     ) -> Result<(), AnswerError> {
@@ -219,7 +219,7 @@ impl Saving<'_> {
     }
     fn edge(
         &self,
-        line: &mut Line<'_>,
+        line: &mut LineWriter<'_>,
         edge: EdgeId,
         (vertex, other): (VertexId, VertexId),
         end: &str,
@@ -242,7 +242,7 @@ impl Saving<'_> {
         line.put(if held.iter().any(|(key, _)| self.name(*key).is_some()) { "}" } else { "" });
         Ok(())
     }
-    fn properties(&mut self, line: &mut Line<'_>, vertex: VertexId) -> Result<(), AnswerError> {
+    fn properties(&mut self, line: &mut LineWriter<'_>, vertex: VertexId) -> Result<(), AnswerError> {
         let held = self.snapshot.properties(vertex)?;
         let mut is_first = true;
         for (key, value) in &held {

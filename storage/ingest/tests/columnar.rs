@@ -233,7 +233,7 @@ print("\n".join(made))
         println!("passed over: Python with pandas, polars or duckdb is not here");
         return;
     };
-    for name in String::from_utf8(output.stdout).unwrap().lines() {
+    for name in String::from_utf8(output.stdout).unwrap().lines().filter(|name| !name.is_empty()) {
         println!("{name}");
         let engine = memory();
         let report =

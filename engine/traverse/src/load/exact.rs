@@ -5,8 +5,8 @@
 
 use crate::answer::kept;
 use gremlin::{Instant, Object};
-use model::temporal::build::{Kind, duration_from_text, from_text};
 use model::Value;
+use model::temporal::build::{Kind, duration_from_text, from_text};
 use model::value::Point;
 use std::sync::Arc;
 

@@ -10,13 +10,13 @@ use std::collections::HashMap;
 use store::{EdgeScratch, LabelFilter, Snapshot, StoreError};
 
 /// Target, type and properties of an edge, the properties by key.
-type Edge = (VertexId, EdgeTypeId, String);
+type KnownEdge = (VertexId, EdgeTypeId, String);
 
 pub(super) struct There {
     snapshot: Snapshot,
     vertices: HashMap<String, VertexId>,
     /// Edges that leave a vertex, and how many of them no edge of the file was yet.
-    edges: HashMap<VertexId, HashMap<Edge, usize>>,
+    edges: HashMap<VertexId, HashMap<KnownEdge, usize>>,
     scratch: EdgeScratch,
 }
 

@@ -12,7 +12,7 @@
 //! While it runs, nodes have a label and a property more by which relationships find them; the graph has no label and no property of that name.
 //! Rows that follow each other and have the same labels, or the same type, are one statement, as long as it stays small.
 
-use super::{BETWEEN_STATEMENTS, ExportOptions, ExportReport, Graph, refusal, unwritten};
+use super::graph::{BETWEEN_STATEMENTS, ExportOptions, ExportReport, Graph, refusal, unwritten};
 use crate::{ImportError, typed};
 use model::{KeyId, Value};
 use std::fmt::Write as _;
@@ -121,7 +121,7 @@ fn push_value(text: &mut String, value: &Value) -> Result<(), String> {
 }
 
 /// A script being written.
-struct Script {
+struct ScriptFile {
     path: PathBuf,
     file: Box<dyn Write + Send>,
     /// What is done with the rows of the statement that is being written.
@@ -130,7 +130,7 @@ struct Script {
     count: usize,
 }
 
-impl Script {
+impl ScriptFile {
     fn statement(&mut self, text: &str) -> Result<(), ImportError> {
         let written = self.file.write_all(text.as_bytes());
         let written = written.and_then(|()| self.file.write_all(BETWEEN_STATEMENTS.as_bytes()));
@@ -189,7 +189,7 @@ fn push_held(
 pub(super) fn write(graph: &Graph<'_>, options: &ExportOptions) -> Result<ExportReport, ImportError> {
     let path = options.to.join(SCRIPT_FILE);
     let file = files::create_writer(&path)?;
-    let mut script = Script { path, file, action: String::new(), rows: String::new(), count: 0 };
+    let mut script = ScriptFile { path, file, action: String::new(), rows: String::new(), count: 0 };
     let catalog = graph.snapshot.catalog();
     let mut mark = MARK.to_string();
     while catalog.label(&mark).is_some() || catalog.key(&mark).is_some() {

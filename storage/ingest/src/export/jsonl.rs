@@ -6,8 +6,8 @@
 //! {"type":"relationship","label":"KNOWS","start":{"id":"7"},"end":{"id":"8"},"properties":{}}
 //! ```
 
+use super::graph::{ExportOptions, ExportReport, Graph, refusal, unwritten};
 use super::sheets::FILES_MAX;
-use super::{ExportOptions, ExportReport, Graph, refusal, unwritten};
 use crate::{ImportError, typed};
 use model::{KeyId, Value};
 use serde_json::{Map, Value as Json, json};

@@ -4,9 +4,9 @@
 //! numbers, floats, texts, bytes, dates, local times of a day (nanoseconds), and lists of the first four. Other values are texts: of one type as in a typed
 //! header (`born:datetime`), of several as JSON (`tags:any`).
 
+use super::graph::{ExportOptions, ExportReport, Graph, refusal};
 use super::sheets::{self, Sheet, SheetColumns, unsaid};
 use super::tables::{ColumnKind, escaped, is_plain};
-use super::{ExportOptions, ExportReport, Graph, refusal};
 use crate::blocks::RECORD_BYTES_MAX;
 use crate::{ImportError, typed};
 use arrow_array::builder::{
@@ -168,7 +168,7 @@ fn size(value: &Value) -> usize {
 }
 
 /// A column being filled.
-enum Column {
+enum ColumnFill {
     Bool(BooleanBuilder),
     Int(Int64Builder),
     Float(Float64Builder),
@@ -186,77 +186,77 @@ enum Column {
 macro_rules! each {
     ($column:expr, $builder:ident => $call:expr) => {
         match $column {
-            Column::Bool($builder) => $call,
-            Column::Int($builder) => $call,
-            Column::Float($builder) => $call,
-            Column::Text($builder) => $call,
-            Column::Bytes($builder) => $call,
-            Column::Date($builder) => $call,
-            Column::Moment($builder) => $call,
-            Column::BoolList($builder) => $call,
-            Column::IntList($builder) => $call,
-            Column::FloatList($builder) => $call,
-            Column::TextList($builder) => $call,
+            ColumnFill::Bool($builder) => $call,
+            ColumnFill::Int($builder) => $call,
+            ColumnFill::Float($builder) => $call,
+            ColumnFill::Text($builder) => $call,
+            ColumnFill::Bytes($builder) => $call,
+            ColumnFill::Date($builder) => $call,
+            ColumnFill::Moment($builder) => $call,
+            ColumnFill::BoolList($builder) => $call,
+            ColumnFill::IntList($builder) => $call,
+            ColumnFill::FloatList($builder) => $call,
+            ColumnFill::TextList($builder) => $call,
         }
     };
 }
 
-impl Column {
-    fn new(kind: Kind) -> Column {
+impl ColumnFill {
+    fn new(kind: Kind) -> ColumnFill {
         match kind {
-            Kind::One(Plain::Bool) => Column::Bool(BooleanBuilder::new()),
-            Kind::One(Plain::Int) => Column::Int(Int64Builder::new()),
-            Kind::One(Plain::Float) => Column::Float(Float64Builder::new()),
-            Kind::One(Plain::Text) | Kind::Text(_) | Kind::Any => Column::Text(StringBuilder::new()),
-            Kind::Bytes => Column::Bytes(BinaryBuilder::new()),
-            Kind::Date => Column::Date(Date32Builder::new()),
-            Kind::Moment => Column::Moment(TimestampNanosecondBuilder::new()),
-            Kind::List(Plain::Bool) => Column::BoolList(ListBuilder::new(BooleanBuilder::new())),
-            Kind::List(Plain::Int) => Column::IntList(ListBuilder::new(Int64Builder::new())),
-            Kind::List(Plain::Float) => Column::FloatList(ListBuilder::new(Float64Builder::new())),
-            Kind::List(Plain::Text) => Column::TextList(ListBuilder::new(StringBuilder::new())),
+            Kind::One(Plain::Bool) => ColumnFill::Bool(BooleanBuilder::new()),
+            Kind::One(Plain::Int) => ColumnFill::Int(Int64Builder::new()),
+            Kind::One(Plain::Float) => ColumnFill::Float(Float64Builder::new()),
+            Kind::One(Plain::Text) | Kind::Text(_) | Kind::Any => ColumnFill::Text(StringBuilder::new()),
+            Kind::Bytes => ColumnFill::Bytes(BinaryBuilder::new()),
+            Kind::Date => ColumnFill::Date(Date32Builder::new()),
+            Kind::Moment => ColumnFill::Moment(TimestampNanosecondBuilder::new()),
+            Kind::List(Plain::Bool) => ColumnFill::BoolList(ListBuilder::new(BooleanBuilder::new())),
+            Kind::List(Plain::Int) => ColumnFill::IntList(ListBuilder::new(Int64Builder::new())),
+            Kind::List(Plain::Float) => ColumnFill::FloatList(ListBuilder::new(Float64Builder::new())),
+            Kind::List(Plain::Text) => ColumnFill::TextList(ListBuilder::new(StringBuilder::new())),
         }
     }
     fn absent(&mut self) {
         match self {
-            Column::BoolList(builder) => builder.append(false),
-            Column::IntList(builder) => builder.append(false),
-            Column::FloatList(builder) => builder.append(false),
-            Column::TextList(builder) => builder.append(false),
-            Column::Bool(builder) => builder.append_null(),
-            Column::Int(builder) => builder.append_null(),
-            Column::Float(builder) => builder.append_null(),
-            Column::Text(builder) => builder.append_null(),
-            Column::Bytes(builder) => builder.append_null(),
-            Column::Date(builder) => builder.append_null(),
-            Column::Moment(builder) => builder.append_null(),
+            ColumnFill::BoolList(builder) => builder.append(false),
+            ColumnFill::IntList(builder) => builder.append(false),
+            ColumnFill::FloatList(builder) => builder.append(false),
+            ColumnFill::TextList(builder) => builder.append(false),
+            ColumnFill::Bool(builder) => builder.append_null(),
+            ColumnFill::Int(builder) => builder.append_null(),
+            ColumnFill::Float(builder) => builder.append_null(),
+            ColumnFill::Text(builder) => builder.append_null(),
+            ColumnFill::Bytes(builder) => builder.append_null(),
+            ColumnFill::Date(builder) => builder.append_null(),
+            ColumnFill::Moment(builder) => builder.append_null(),
         }
     }
     fn value(&mut self, kind: Kind, value: &Value) -> Result<(), String> {
         match (self, value) {
-            (Column::Bool(builder), Value::Bool(truth)) => builder.append_value(*truth),
-            (Column::Int(builder), Value::Int(int)) => builder.append_value(*int),
-            (Column::Float(builder), Value::Float(float)) => builder.append_value(*float),
-            (Column::Bytes(builder), Value::Bytes(bytes)) => builder.append_value(bytes),
-            (Column::Date(builder), value) => builder.append_option(days(value)),
-            (Column::Moment(builder), value) => builder.append_option(nanos(value)),
-            (Column::BoolList(builder), Value::List(list)) => {
+            (ColumnFill::Bool(builder), Value::Bool(truth)) => builder.append_value(*truth),
+            (ColumnFill::Int(builder), Value::Int(int)) => builder.append_value(*int),
+            (ColumnFill::Float(builder), Value::Float(float)) => builder.append_value(*float),
+            (ColumnFill::Bytes(builder), Value::Bytes(bytes)) => builder.append_value(bytes),
+            (ColumnFill::Date(builder), value) => builder.append_option(days(value)),
+            (ColumnFill::Moment(builder), value) => builder.append_option(nanos(value)),
+            (ColumnFill::BoolList(builder), Value::List(list)) => {
                 list.iter().for_each(|value| builder.values().append_option(value.as_bool()));
                 builder.append(true);
             }
-            (Column::IntList(builder), Value::List(list)) => {
+            (ColumnFill::IntList(builder), Value::List(list)) => {
                 list.iter().for_each(|value| builder.values().append_option(value.as_int()));
                 builder.append(true);
             }
-            (Column::FloatList(builder), Value::List(list)) => {
+            (ColumnFill::FloatList(builder), Value::List(list)) => {
                 list.iter().for_each(|value| builder.values().append_option(float(value)));
                 builder.append(true);
             }
-            (Column::TextList(builder), Value::List(list)) => {
+            (ColumnFill::TextList(builder), Value::List(list)) => {
                 list.iter().for_each(|value| builder.values().append_option(value.as_str()));
                 builder.append(true);
             }
-            (Column::Text(builder), value) => builder.append_value(text(kind, value)?),
+            (ColumnFill::Text(builder), value) => builder.append_value(text(kind, value)?),
             // The kind of the column was that of all its values.
             _ => return Err("its type is not that of the column".into()),
         }
@@ -266,7 +266,7 @@ impl Column {
         each!(self, builder => ArrayBuilder::finish(builder))
     }
     fn data_type(kind: Kind) -> DataType {
-        Column::new(kind).finish().data_type().clone()
+        ColumnFill::new(kind).finish().data_type().clone()
     }
 }
 
@@ -293,7 +293,7 @@ struct Group {
     ids: Vec<Int64Builder>,
     /// What the column of labels or the type holds, and the column.
     named: Option<(String, StringBuilder)>,
-    columns: Vec<(KeyId, Kind, Column)>,
+    columns: Vec<(KeyId, Kind, ColumnFill)>,
     rows: usize,
     bytes: usize,
 }
@@ -343,7 +343,7 @@ impl Sheet for Group {
             Field::new(name, if at < ids { DataType::Int64 } else { DataType::Utf8 }, at >= ids)
         });
         let of_properties = columns.iter().map(|(key, kind)| {
-            Field::new(column_name(&graph.key_name(*key), *kind), Column::data_type(*kind), true)
+            Field::new(column_name(&graph.key_name(*key), *kind), ColumnFill::data_type(*kind), true)
         });
         let schema = Arc::new(Schema::new(of_ids.chain(of_properties).collect::<Vec<_>>()));
         let properties = WriterProperties::builder()
@@ -357,7 +357,7 @@ impl Sheet for Group {
             schema,
             ids: (0..ids).map(|_| Int64Builder::new()).collect(),
             named: named.map(|named| (named, StringBuilder::new())),
-            columns: columns.into_iter().map(|(key, kind)| (key, kind, Column::new(kind))).collect(),
+            columns: columns.into_iter().map(|(key, kind)| (key, kind, ColumnFill::new(kind))).collect(),
             path,
             rows: 0,
             bytes: 0,

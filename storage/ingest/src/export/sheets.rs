@@ -3,8 +3,8 @@
 //! The graph is walked over twice: what columns there are, then the rows. The form says what kind of column each value needs, and what kind two of
 //! them need together.
 
+use super::graph::{ExportOptions, ExportReport, Graph, refusal, write_schema};
 use super::tables::{edge_columns, node_columns};
-use super::{ExportOptions, ExportReport, Graph, refusal, write_schema};
 use crate::ImportError;
 use model::{EdgeTypeId, KeyId, LabelSetId, Value};
 use std::collections::BTreeMap;

@@ -4,8 +4,8 @@
 //! of one that has no form of its own, has the type `any` (see `typed`). Names that a header would read otherwise stand in braces, with `%` and two digits
 //! for each byte that is no letter, digit or `_`: `:string{key:a%3Ab}`, `:ID(graph){labels:A%3BB+C}`, `:START_ID(graph){type:%20}`.
 
+use super::graph::{ExportOptions, ExportReport, Graph, refusal, unwritten};
 use super::sheets::{self, Sheet, SheetColumns, unsaid};
-use super::{ExportOptions, ExportReport, Graph, refusal, unwritten};
 use crate::blocks::RECORD_BYTES_MAX;
 use crate::source::HEAD_BYTES;
 use crate::{ImportError, typed};
