@@ -177,9 +177,8 @@ impl Loading<'_> {
             Some(vertex) => {
                 self.report.existing += 1;
                 if self.policy == LoadPolicy::Merge {
-                    let each = properties.into_iter();
-                    each.map(|(key, value)| self.transaction.set_property(vertex, key, value))
-                        .collect::<Result<(), _>>()?;
+                    let mut each = properties.into_iter();
+                    each.try_for_each(|(key, value)| self.transaction.set_property(vertex, key, value))?;
                 }
                 vertex
             }

@@ -1,7 +1,7 @@
 //! A graph out into files that [`crate::import`] reads back to an equal one.
 //!
-//! `csv` writes a file for each set of labels and each type, with typed headers; `jsonl` writes one file, an object a line. Both are read
-//! twice from one snapshot: what columns there are, then the rows. Nodes are numbered for the files only: the numbers are no properties.
+//! `csv` and `parquet` write a file for each set of labels and each type (`sheets`): the graph is read twice from one snapshot, what columns there are, then
+//! the rows. `jsonl` writes one file, an object a line, and `cypher` a script. Nodes are numbered for the files only: the numbers are no properties.
 //!
 //! Invariant: what a format cannot say is refused, and then no file is left.
 
