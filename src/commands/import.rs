@@ -27,9 +27,9 @@ use std::sync::Arc;
   graphson TinkerPop's files, one vertex a line with its outgoing edges
 
 Files are known by how they begin, not by their names:
-  CSV, also with tabs, semicolons or bars, in UTF-8, UTF-16 or Windows-1252; JSON and NDJSON; Parquet; Arrow files and
-  streams (Feather 2); GraphSON; lists of edges; exports of this database (csv, jsonl, parquet, graphson); each also packed
-  by gzip or zstd, or in a tar archive
+  CSV, also with tabs, semicolons or bars, in UTF-8, UTF-16 or Windows-1252; JSON, NDJSON, GraphSON;
+  Parquet; Arrow files and streams (Feather 2); lists of edges; exports of this database (csv, jsonl,
+  parquet, graphson); each also packed by gzip or zstd, or in a tar archive
 
 Examples:
   tanglewood import people.db --nodes Person=people.csv:id --edges KNOWS=friends.csv:from:Person,to:Person
