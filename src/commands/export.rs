@@ -31,14 +31,14 @@ pub struct Export {
 /// How the graph is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum FormatName {
-    /// CSV with typed headers, a file for each set of labels and each relationship type
+    /// CSV with typed headers, a file for each set of labels and each type
     #[default]
     Csv,
     /// One object of JSON a line, nodes first
     Jsonl,
-    /// Parquet, a file for each set of labels and each relationship type
+    /// Parquet, a file for each set of labels and each type
     Parquet,
-    /// A script of Cypher, for any database that runs it: tanglewood query DB - < graph.cypher
+    /// A script of Cypher, to be run and not imported
     Cypher,
     /// TinkerPop's GraphSON 3, one vertex a line
     Graphson,

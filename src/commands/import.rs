@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 Files are known by how they begin, not by their names:
   CSV, also with tabs, semicolons or bars, in UTF-8, UTF-16 or Windows-1252; JSON, NDJSON, GraphSON;
-  Parquet; Arrow files and streams (Feather 2); lists of edges; exports of this database (csv, jsonl,
+  Parquet; Arrow files and streams (Feather 2); lists of edges; what export writes (csv, jsonl,
   parquet, graphson); each also packed by gzip or zstd, or in a tar archive
 
 Examples:
