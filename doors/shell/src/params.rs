@@ -1,6 +1,7 @@
 //! Parameters from JSON: `{"name": "Ada", "age": 36}`. Integers stay integers.
 
-use database::{Params, Value};
+use database::Params;
+use formats::json;
 use serde_json::Value as Json;
 
 /// Deepest nesting is that of the JSON parser: 128.
@@ -12,33 +13,13 @@ pub fn params_from_json(text: &str) -> Result<Params, String> {
     let Json::Object(pairs) = json else {
         return Err("parameters are a JSON object, such as {\"name\": \"Ada\"}".into());
     };
-    pairs.into_iter().map(|(name, json)| Ok((name.as_str().into(), value(json)?))).collect()
-}
-
-fn value(json: Json) -> Result<Value, String> {
-    Ok(match json {
-        Json::Null => Value::Null,
-        Json::Bool(truth) => truth.into(),
-        Json::Number(number) => match number.as_i64() {
-            Some(int) => int.into(),
-            None if number.is_u64() => return Err(format!("{number} does not fit into 64 bits with a sign")),
-            None => number.as_f64().ok_or_else(|| format!("{number} is too large"))?.into(),
-        },
-        Json::String(text) => text.into(),
-        Json::Array(items) => {
-            let items = items.into_iter().map(value).collect::<Result<_, _>>()?;
-            Value::try_list(items).map_err(|error| error.to_string())?
-        }
-        Json::Object(pairs) => {
-            let pairs = pairs.into_iter().map(|(key, json)| Ok((key, value(json)?)));
-            Value::try_map(pairs.collect::<Result<Vec<_>, String>>()?).map_err(|error| error.to_string())?
-        }
-    })
+    pairs.into_iter().map(|(name, json)| Ok((name.as_str().into(), json::value(&json)?))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use database::Value;
 
     #[test]
     fn integers_stay_integers() {

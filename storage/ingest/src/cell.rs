@@ -3,12 +3,11 @@
 //! Numbers and texts go straight into typed columns; a [`Value`] is made only for lists, temporal values and points. Every push
 //! appends exactly one row, a null where the field is absent or wrong, so that the columns of a block stay of one length.
 
-use crate::split::Field;
+use formats::records::Field;
 use model::column::Texts;
 use model::temporal::Kind as Instant;
 use model::temporal::build::{duration_from_text, from_text};
 use model::{Column, Map, Nulls, Value, point};
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Characters of a wrong field that a message shows.
@@ -49,12 +48,6 @@ pub(crate) fn is_null_word(bytes: &[u8]) -> bool {
 /// Does it stand for no value in any column of an ordinary file?
 pub(crate) fn is_null(bytes: &[u8], words: &[Vec<u8>]) -> bool {
     bytes == NULL_MARK || words.iter().any(|word| word == bytes)
-}
-
-/// Text of a field; its doubled quotes are made single.
-pub(crate) fn text<'a>(field: &Field<'a>) -> Result<Cow<'a, str>, String> {
-    let text = std::str::from_utf8(field.bytes).map_err(|_| "the field is not UTF-8 text".to_string())?;
-    Ok(if field.doubled { Cow::Owned(text.replace("\"\"", "\"")) } else { Cow::Borrowed(text) })
 }
 
 /// A field as a message shows it.
@@ -132,7 +125,7 @@ pub(crate) fn value(kind: &Kind, text: &str) -> Result<Value, String> {
             let parts = text.split(char::from(*separator)).filter(|part| !part.is_empty());
             Value::list(parts.map(|part| value(kind, part)).collect::<Result<_, _>>()?)
         }
-        Kind::Any => crate::typed::read(text)?,
+        Kind::Any => formats::typed::read(text)?,
         Kind::Sniffed(kind, _) => value(kind, text)?,
     })
 }
@@ -215,13 +208,13 @@ impl<'k> Cells<'k> {
             Column::Int(rows, _) if let Some(int) = int(field.bytes) => rows.push(int),
             Column::Float(rows, _) if let Some(float) = float(field.bytes) => rows.push(float),
             Column::Bool(rows, _) if let Some(truth) = truth(field.bytes) => rows.push(truth),
-            Column::Text(rows, _) if let Ok(text) = text(field) => rows.push(&text),
+            Column::Text(rows, _) if let Ok(text) = field.text() => rows.push(&text),
             _ => return self.push_slowly(field),
         }
         Ok(())
     }
     fn push_slowly(&mut self, field: &Field<'_>) -> Result<(), String> {
-        let value = text(field).and_then(|text| value(self.kind, &text));
+        let value = field.text().and_then(|text| value(self.kind, &text));
         match (&mut self.column, value) {
             (Column::Any(rows), Ok(value)) => rows.push(value),
             (_, Ok(_)) => unreachable!("typed columns took it"),

@@ -13,9 +13,9 @@
 
 use crate::cell::{self, Kind};
 use crate::source::{self, HEAD_BYTES, InputFile};
-use crate::split::{Field, Format, record_length, split, trimmed};
 use crate::table::{EdgeTable, IdKind, Role, Rows, SpaceNo, Table, Tables, VertexTable};
 use crate::{ImportError, ImportOptions};
+use formats::records::{Field, Format, record_length, split, trimmed};
 use model::KeyId;
 use store::Names;
 
@@ -118,7 +118,7 @@ pub(crate) fn columns(
     let wrong = |what: String| ImportError::Header { path: file.shown.clone(), what };
     let mut fields: Vec<Field<'_>> = Vec::new();
     split(header, format, &mut fields).map_err(|what| wrong(what.into()))?;
-    let parsed = fields.iter().map(|field| Ok(HeaderColumn::parse(&cell::text(field).map_err(wrong)?)));
+    let parsed = fields.iter().map(|field| Ok(HeaderColumn::parse(&field.text().map_err(wrong)?)));
     parsed.collect()
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn is_header(line: &[u8], delimiter: Option<u8>) -> bool {
     if line.starts_with(b"#") || split(line, format, &mut fields).is_err() {
         return false;
     }
-    fields.iter().filter_map(|field| cell::text(field).ok()).any(|text| {
+    fields.iter().filter_map(|field| field.text().ok()).any(|text| {
         let column = HeaderColumn::parse(&text);
         STRUCTURAL.contains(&column.type_name.as_str()) && !column.is("IGNORE")
     })

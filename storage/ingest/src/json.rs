@@ -3,7 +3,7 @@
 //! Numbers stay as they are written, so that none loses digits; `NaN` and `Infinity`, as Python writes them, are numbers. Invariant: no text makes
 //! it recurse deeper than [`DEPTH_MAX`] or hold more than [`VALUE_BYTES_MAX`] of one value.
 
-use crate::blocks::RECORD_BYTES_MAX;
+use formats::blocks::RECORD_BYTES_MAX;
 use std::io::{self, Read};
 
 /// Lists and objects inside each other.

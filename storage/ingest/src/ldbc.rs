@@ -8,9 +8,9 @@
 use crate::cell::Kind;
 use crate::headers::{self, HeaderColumn};
 use crate::source::InputFile;
-use crate::split::Format;
 use crate::table::{EdgeTable, IdKind, Link, Role, Rows, SpaceNo, Table, Tables, VertexTable};
 use crate::{ImportError, ImportOptions};
+use formats::records::Format;
 use model::{KeyId, LabelId};
 use store::{Names, StoreError};
 

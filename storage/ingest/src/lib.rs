@@ -4,16 +4,15 @@
 //! or zstd, single, in folders, or in a tar archive. It parses in parallel, builds chunks without going through transactions, and becomes
 //! durable and visible at once: until then the database is as it was, whatever happens.
 //!
-//! Reading order: [`ImportOptions`] and [`ImportReport`]; `find` and `source` (which bytes), `blocks` and `split` (which records and
+//! Reading order: [`ImportOptions`] and [`ImportReport`]; `find` and `source` (which bytes; [`formats`] says which records and
 //! fields), `cell` and `ids` (which values), `work` and `belt` (threads, progress, rejected lines); `layout` with `ldbc`, `headers` (what files
 //! mean, as `table`s) and `edge_list`; `mapping`, `sniff`, `plain` and `guess` (ordinary CSV); `stage` and `staging` (files that become
 //! tables first: `staged`, `json_rows` with `json`, `columnar`); `rows` and `load` (tables to a graph), `existing` and `rules` (what the
-//! database holds already); `typed` and `export` (a graph to files).
+//! database holds already); `export` (a graph to files).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod belt;
-mod blocks;
 mod cell;
 mod columnar;
 mod edge_list;
@@ -40,12 +39,10 @@ mod rules;
 mod sniff;
 mod source;
 mod spill;
-mod split;
 mod stage;
 mod staged;
 mod staging;
 mod table;
-mod typed;
 mod understood;
 mod vertices;
 mod work;

@@ -177,7 +177,7 @@ fn vertices(intake: VertexIntake<'_>, counts: &mut Counts) -> Result<Made, Stop>
         (intake.work, intake.plan, intake.names, intake.bulk, intake.tables);
     let jobs = jobs(tables.iter().map(|(table, _)| *table));
     let mut taking = Taking::new(intake, counts, lists::read(work, plan)?);
-    let parse = |job: usize, block: &crate::blocks::Block, rejects: &mut Rejects| {
+    let parse = |job: usize, block: &formats::blocks::Block, rejects: &mut Rejects| {
         let (table, vertex) = tables[job];
         let kind = plan.spaces[vertex.space].kind;
         let batch = rows::vertices(table, vertex, kind, names, block, rejects);
@@ -292,7 +292,7 @@ impl Linking<'_, '_> {
         let edge_tables: Vec<_> = edge_tables.collect();
         let jobs = jobs(edge_tables.iter().map(|(table, _)| *table));
         let resolve = |space: SpaceNo, id: Id<'_>| self.resolve(space, id);
-        let parse = |job: usize, block: &crate::blocks::Block, rejects: &mut Rejects| {
+        let parse = |job: usize, block: &formats::blocks::Block, rejects: &mut Rejects| {
             let (table, edge) = edge_tables[job];
             let kinds = (self.plan.spaces[edge.source].kind, self.plan.spaces[edge.target].kind);
             let batches = rows::edges(table, edge, kinds, names, &resolve, block, rejects);

@@ -7,12 +7,12 @@ use crate::mapping::{MappedColumn, MappedEdges, MappedEnd, MappedFile, MappedNod
 use crate::reject::Rejects;
 use crate::sniff::{Seen, Shape, is_comment};
 use crate::source::InputFile;
-use crate::split::{Records, split};
 use crate::staged::{ORIGIN, StagedColumn};
 use crate::table::{EdgeTable, IdKind, Role, Rows, SpaceNo, Table, Tables, VertexTable};
 use crate::understood::{Understood, UnderstoodColumn};
 use crate::work::{Job, Work};
 use crate::{ImportError, ImportOptions};
+use formats::records::{Records, split};
 use model::KeyId;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;

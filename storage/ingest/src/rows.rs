@@ -2,12 +2,12 @@
 //!
 //! A row that is wrong anywhere is rejected with the first reason, and is taken out of all columns at the end of its block.
 
-use crate::blocks::Block;
 use crate::cell::{self, Cells, shown};
 use crate::ids::{Id, IdColumn};
 use crate::reject::Rejects;
-use crate::split::{Field, Records, split};
 use crate::table::{EdgeTable, IdKind, Role, SpaceNo, Table, VertexTable};
+use formats::blocks::Block;
+use formats::records::{Field, Records, split};
 use model::{Column, EdgeTypeId, KeyId, LabelId, Value};
 use store::Names;
 
@@ -81,7 +81,7 @@ fn fields<'a>(table: &Table, record: &'a [u8], fields: &mut Vec<Field<'a>>) -> R
 fn id_of<'a>(field: &'a Field<'_>, kind: IdKind, unescaped: &'a mut Vec<u8>) -> Result<Id<'a>, String> {
     let bytes = if field.doubled {
         unescaped.clear();
-        unescaped.extend_from_slice(cell::text(field)?.as_bytes());
+        unescaped.extend_from_slice(field.text()?.as_bytes());
         unescaped.as_slice()
     } else {
         field.bytes
@@ -215,7 +215,7 @@ impl<'t> VertexReading<'t> {
     }
 
     fn new_labels(&mut self, field: &Field<'_>, separator: u8, capitalise: bool) -> Result<u32, String> {
-        let text = cell::text(field)?;
+        let text = field.text()?;
         let mut labels = self.fixed_labels.to_vec();
         for name in text.split(char::from(separator)).map(str::trim).filter(|name| !name.is_empty()) {
             let name = if capitalise { capitalised(name) } else { name.to_string() };
@@ -346,7 +346,7 @@ impl EdgeReading<'_> {
     }
 
     fn new_type(&mut self, field: &Field<'_>) -> Result<u32, String> {
-        let text = cell::text(field)?;
+        let text = field.text()?;
         let edge_type = match (text.trim(), self.edge.edge_type) {
             ("", Some(edge_type)) => edge_type,
             ("", None) => return Err("the edge has no type".into()),
@@ -413,7 +413,7 @@ pub(crate) fn elements(table: &Table, block: &Block, rejects: &mut Rejects) -> E
                 match role {
                     Role::Start => id = Some(*field),
                     Role::Property(_) if !field.is_absent() => {
-                        value = Some(cell::value(kind, &cell::text(field)?)?)
+                        value = Some(cell::value(kind, &field.text()?)?)
                     }
                     _ => {}
                 }

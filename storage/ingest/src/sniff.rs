@@ -6,9 +6,9 @@
 use crate::cell::{self, Kind, is_null_word};
 use crate::headers::DELIMITERS;
 use crate::source::{self, Encoding, HEAD_BYTES, InputFile};
-use crate::split::{Field, Format, Records, split};
 use crate::staged::{ORIGIN, StagedTable};
 use crate::{ImportError, MappedFile};
+use formats::records::{Field, Format, Records, split};
 use model::temporal::Kind as Instant;
 use model::temporal::build::from_text;
 
@@ -80,7 +80,7 @@ impl Shape {
         split(first, format, &mut fields).map_err(|what| wrong(what.into()))?;
         let has_header = read.header.unwrap_or(true);
         let names = fields.iter().enumerate().map(|(at, field)| match has_header {
-            true => Ok(cell::text(field).map_err(wrong)?.trim().to_string()),
+            true => Ok(field.text().map_err(wrong)?.trim().to_string()),
             false => Ok(format!("column{}", at + 1)),
         });
         let names: Vec<String> = names.collect::<Result<_, ImportError>>()?;

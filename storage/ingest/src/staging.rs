@@ -9,7 +9,7 @@ use crate::export::tables::{self, ColumnKind, RowFile};
 use crate::source::InputFile;
 use crate::staged::{COLUMNS_MAX, IdNames, ORIGIN, StagedColumn, StagedTable};
 #[cfg(feature = "columnar")]
-use crate::typed;
+use formats::typed;
 use model::Value;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

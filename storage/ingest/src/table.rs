@@ -4,7 +4,7 @@
 
 use crate::cell::{self, Kind};
 use crate::sniff::is_comment;
-use crate::split::{Field, Format};
+use formats::records::{Field, Format};
 use model::{EdgeTypeId, KeyId, LabelId};
 use std::path::PathBuf;
 

@@ -6,12 +6,12 @@
 //! Invariant: results are handed out in the order of the files and their blocks, whichever thread made them.
 
 use crate::belt::Belt;
-use crate::blocks::{Block, BlockReader};
 use crate::reject::{Rejection, Rejects};
 use crate::source::{self, InputFile};
-use crate::split::Format;
 use crate::table::Table;
 use crate::{ImportError, ImportOptions, Progress};
+use formats::blocks::{Block, BlockReader};
+use formats::records::Format;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

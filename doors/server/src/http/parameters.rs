@@ -1,6 +1,7 @@
 //! Parameters out of JSON, plain and typed: the inverse of [`super::values`].
 
 use super::values::Form;
+use formats::json;
 use model::Value;
 use model::temporal::build::{Kind, duration_from_text, from_text};
 use model::value::Point;
@@ -13,35 +14,9 @@ use std::sync::Arc;
 /// What is wrong with it, as a sentence.
 pub fn value(json: &Json, form: Form) -> Result<Value, String> {
     match form {
-        Form::Plain => plain(json),
+        Form::Plain => json::value(json),
         Form::Typed => typed(json),
     }
-}
-
-fn plain(json: &Json) -> Result<Value, String> {
-    Ok(match json {
-        Json::Null => Value::Null,
-        Json::Bool(truth) => (*truth).into(),
-        Json::String(text) => text.as_str().into(),
-        Json::Number(number) => match (number.as_i64(), number.is_u64(), number.as_f64()) {
-            (Some(int), _, _) => Value::Int(int),
-            (None, true, _) => return Err(format!("the number {number} has more than 64 bits")),
-            (None, false, Some(float)) => Value::Float(float),
-            (None, false, None) => return Err(format!("the number {number} cannot be read")),
-        },
-        Json::Array(items) => list(items.iter().map(plain))?,
-        Json::Object(fields) => {
-            map(fields.iter().map(|(key, item)| Ok((Arc::from(key.as_str()), plain(item)?))))?
-        }
-    })
-}
-
-fn list(items: impl Iterator<Item = Result<Value, String>>) -> Result<Value, String> {
-    Value::try_list(items.collect::<Result<_, _>>()?).map_err(|error| error.to_string())
-}
-
-fn map(pairs: impl Iterator<Item = Result<(Arc<str>, Value), String>>) -> Result<Value, String> {
-    Value::try_map(pairs.collect::<Result<Vec<_>, _>>()?).map_err(|error| error.to_string())
 }
 
 fn typed(json: &Json) -> Result<Value, String> {
@@ -52,10 +27,8 @@ fn typed(json: &Json) -> Result<Value, String> {
     match (name.as_str(), value) {
         ("Null", _) => Ok(Value::Null),
         ("Boolean", Json::Bool(truth)) => Ok((*truth).into()),
-        ("List", Json::Array(items)) => list(items.iter().map(typed)),
-        ("Map", Json::Object(fields)) => {
-            map(fields.iter().map(|(key, item)| Ok((Arc::from(key.as_str()), typed(item)?))))
-        }
+        ("List", Json::Array(items)) => json::list(items, typed),
+        ("Map", Json::Object(fields)) => json::map(fields, typed),
         ("Integer", Json::Number(number)) => number.as_i64().map(Value::Int).ok_or_else(wrong),
         ("Float", Json::Number(number)) => number.as_f64().map(Value::Float).ok_or_else(wrong),
         (_, Json::String(text)) => of_text(name, text).ok_or_else(wrong)?,

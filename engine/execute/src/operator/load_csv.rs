@@ -71,8 +71,11 @@ impl Open {
         }
         let name = Value::string(format!("/{}", Path::new(&name).display()));
         let separator = match separator.as_str().map(str::as_bytes) {
-            Some([byte]) => *byte,
-            _ => return Err(ExecuteError::External("a FIELDTERMINATOR is one ASCII character".into())),
+            Some([byte]) if !matches!(byte, b'"' | b'\n' | b'\r') => *byte,
+            _ => {
+                let what = "a FIELDTERMINATOR is one ASCII character, and neither a quote nor a line end";
+                return Err(ExecuteError::External(what.into()));
+            }
         };
         let mut records = Records::new(reader, separator);
         let titles = match headers.as_bool() {

@@ -1,6 +1,6 @@
 //! Edges between the vertices that were found for their ids.
 
-use super::EdgeLists;
+use super::file::EdgeLists;
 use super::lines::{Ends, Numbers, Parsed};
 use crate::ImportError;
 use crate::ids::{Id, IdMap};

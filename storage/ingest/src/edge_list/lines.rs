@@ -1,10 +1,10 @@
 //! Lines of an edge list: what is a field, an id, a number.
 
-use super::EdgeFile;
-use crate::blocks::Block;
+use super::file::EdgeFile;
 use crate::cell;
 use crate::reject::Rejects;
-use crate::split::{Format, Records};
+use formats::blocks::Block;
+use formats::records::{Format, Records};
 use model::{Column, Nulls};
 
 pub(super) const PLAIN: Format = Format { delimiter: b'\t', quoting: false };

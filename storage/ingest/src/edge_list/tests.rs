@@ -1,7 +1,8 @@
 //! Lines of edge lists.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-use super::*;
+use super::file::edge_file;
+use super::lines::Fields;
 
 fn fields(line: &str, delimiter: Option<u8>) -> Vec<String> {
     let fields = Fields { rest: line.as_bytes(), delimiter };

@@ -13,7 +13,8 @@
 //! Rows that follow each other and have the same labels, or the same type, are one statement, as long as it stays small.
 
 use super::graph::{BETWEEN_STATEMENTS, ExportOptions, ExportReport, Graph, refusal, unwritten};
-use crate::{ImportError, typed};
+use crate::ImportError;
+use formats::typed;
 use model::{KeyId, Value};
 use std::fmt::Write as _;
 use std::io::Write;

@@ -8,7 +8,8 @@
 
 use super::graph::{ExportOptions, ExportReport, Graph, refusal, unwritten};
 use super::sheets::FILES_MAX;
-use crate::{ImportError, typed};
+use crate::ImportError;
+use formats::typed;
 use model::{KeyId, Value};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;

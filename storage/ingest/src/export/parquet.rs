@@ -7,8 +7,9 @@
 use super::graph::{ExportOptions, ExportReport, Graph, refusal};
 use super::sheets::{self, Sheet, SheetColumns, unsaid};
 use super::tables::{ColumnKind, escaped, is_plain};
-use crate::blocks::RECORD_BYTES_MAX;
-use crate::{ImportError, typed};
+use formats::blocks::RECORD_BYTES_MAX;
+use crate::ImportError;
+use formats::typed;
 use arrow_array::builder::{
     ArrayBuilder, BinaryBuilder, BooleanBuilder, Date32Builder, Float64Builder, Int64Builder, ListBuilder,
     StringBuilder, TimestampNanosecondBuilder,

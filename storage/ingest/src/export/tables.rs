@@ -6,9 +6,10 @@
 
 use super::graph::{ExportOptions, ExportReport, Graph, refusal, unwritten};
 use super::sheets::{self, Sheet, SheetColumns, unsaid};
-use crate::blocks::RECORD_BYTES_MAX;
+use crate::ImportError;
 use crate::source::HEAD_BYTES;
-use crate::{ImportError, typed};
+use formats::blocks::RECORD_BYTES_MAX;
+use formats::typed;
 use model::temporal::Kind as Instant;
 use model::{KeyId, Value};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};

@@ -1,13 +1,13 @@
-//! Comma-separated values, one record after another.
-//!
-//! A field may stand in double quotes, in which two quotes are one, and the separator and line ends are plain characters. A field that is
-//! empty without quotes is null. Lines end with LF or CR LF; a mark of the byte order before the first is passed over.
+//! The records of a file for LOAD CSV, one after another, as [`formats`] cuts them. A field that is empty without quotes is null; empty lines are
+//! passed over.
 
 use crate::ExecuteError;
-use std::io::BufRead;
+use formats::blocks::{Block, BlockReader, RECORD_BYTES_MAX};
+use formats::records::{Format, Records as InBlock, split};
+use std::io::Read;
 
-/// Longest record: a quote that is never closed must not read a file of any size into memory.
-pub(super) const RECORD_BYTES_MAX: usize = 16 << 20;
+/// Bytes read at once: few, for a LIMIT may end the reading after its first record.
+const BLOCK_BYTES: usize = 64 << 10;
 
 /// Empty lines passed over between two looks at the clock: a small compressed file may hold billions.
 const BLANK_LINES_PER_LOOK: usize = 65_536;
@@ -16,111 +16,79 @@ const BLANK_LINES_PER_LOOK: usize = 65_536;
 pub(super) type Field = Option<String>;
 
 pub(super) struct Records {
-    reader: Box<dyn BufRead + Send>,
-    separator: u8,
+    reader: BlockReader,
+    format: Format,
+    block: Block,
+    /// How much of the block was read.
+    taken: usize,
+    /// The line on which the rest of the block begins.
+    next_line: u64,
+    /// The line on which the record ends that came last.
     line: u64,
 }
 
 impl Records {
-    pub(super) fn new(reader: Box<dyn BufRead + Send>, separator: u8) -> Records {
-        Records { reader, separator, line: 0 }
+    pub(super) fn new(reader: Box<dyn Read + Send>, separator: u8) -> Records {
+        let format = Format { delimiter: separator, quoting: true };
+        let reader = BlockReader::new(reader, format, 0).with_sizes(BLOCK_BYTES, RECORD_BYTES_MAX);
+        Records { reader, format, block: Block::default(), taken: 0, next_line: 1, line: 0 }
     }
 
-    fn fail<T>(&self, what: &str) -> Result<T, ExecuteError> {
-        Err(ExecuteError::External(format!("line {} of the file {what}", self.line)))
+    fn fail<T>(&self, line: u64, what: &dyn std::fmt::Display) -> Result<T, ExecuteError> {
+        Err(ExecuteError::External(format!("line {line} of the file: {what}")))
     }
 
-    /// Appends a line; false at the end of the file.
-    fn read_line(&mut self, text: &mut Vec<u8>) -> Result<bool, ExecuteError> {
-        let begin = text.len();
-        loop {
-            let available = match self.reader.fill_buf() {
-                Ok(available) => available,
-                Err(error) => return self.fail(&format!("cannot be read: {error}")),
-            };
-            let end = available.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
-            let taken = end.unwrap_or(available.len());
-            text.extend_from_slice(&available[..taken]);
-            self.reader.consume(taken);
-            if text.len() > RECORD_BYTES_MAX {
-                return self
-                    .fail(&format!("begins or continues a record longer than {RECORD_BYTES_MAX} bytes"));
-            }
-            if end.is_some() || taken == 0 {
-                break;
-            }
-        }
-        self.line += u64::from(text.len() > begin);
-        if self.line == 1 && begin == 0 && text.starts_with(b"\xef\xbb\xbf") {
-            text.drain(..3);
-        }
-        Ok(text.len() > begin)
-    }
-
-    /// Lines read so far: that on which the record ends that came last.
+    /// The line on which the record ends that came last, from 1.
     pub(super) fn line(&self) -> u64 {
         self.line
     }
 
+    /// Reads the next block; false at the end of the file.
+    fn next_block(&mut self) -> Result<bool, ExecuteError> {
+        match self.reader.next(&mut self.block) {
+            Ok(false) => return Ok(false),
+            Ok(true) => {}
+            Err(error) => return self.fail(self.next_line, &format_args!("it cannot be read: {error}")),
+        }
+        (self.taken, self.next_line) = (0, self.block.first_line);
+        match self.block.broken {
+            Some(what) => self.fail(self.block.first_line, &what),
+            None => Ok(true),
+        }
+    }
+
     /// The next record; an inner none after [`BLANK_LINES_PER_LOOK`] empty lines, which are passed over.
     pub(super) fn next(&mut self) -> Result<Option<Option<Vec<Field>>>, ExecuteError> {
-        let mut text = Vec::new();
-        for blank in 0.. {
-            if blank == BLANK_LINES_PER_LOOK {
-                return Ok(Some(None));
-            }
-            if !self.read_line(&mut text)? {
+        for _ in 0..BLANK_LINES_PER_LOOK {
+            if self.taken == self.block.bytes.len() && !self.next_block()? {
                 return Ok(None);
             }
-            if !text.iter().all(|byte| matches!(byte, b'\n' | b'\r')) {
-                break;
+            let mut records = InBlock::new(&self.block.bytes[self.taken..], self.format, self.next_line);
+            let Some((line, record)) = records.next() else { return Ok(None) };
+            let (rest, next_line) = records.rest();
+            (self.taken, self.next_line) = (self.block.bytes.len() - rest.len(), next_line);
+            self.line = line + record.iter().filter(|byte| **byte == b'\n').count() as u64;
+            if record.is_empty() {
+                continue;
             }
-            text.clear();
+            return match fields(record, self.format) {
+                Ok(fields) => Ok(Some(Some(fields))),
+                Err(what) => self.fail(line, &what),
+            };
         }
-        // A record goes on where a quote is open at the end of a line.
-        let mut counted = 0;
-        let mut quotes = 0_usize;
-        loop {
-            quotes += text[counted..].iter().filter(|byte| **byte == b'"').count();
-            counted = text.len();
-            if quotes.is_multiple_of(2) {
-                break;
-            }
-            if !self.read_line(&mut text)? {
-                return self.fail("ends inside quotes");
-            }
-        }
-        while text.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
-            text.pop();
-        }
-        match String::from_utf8(text) {
-            Ok(text) => Ok(Some(Some(fields(&text, self.separator)))),
-            Err(_) => self.fail("is not UTF-8"),
-        }
+        Ok(Some(None))
     }
 }
 
 /// Cuts a record at its separators.
-fn fields(text: &str, separator: u8) -> Vec<Field> {
-    let separator = char::from(separator);
-    let (mut fields, mut field, mut quoted, mut inside) = (Vec::new(), String::new(), false, false);
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' if inside && letters.peek() == Some(&'"') => {
-                letters.next();
-                field.push('"');
-            }
-            '"' if inside || field.is_empty() => (inside, quoted) = (!inside, true),
-            letter if letter == separator && !inside => {
-                fields.push((quoted || !field.is_empty()).then(|| std::mem::take(&mut field)));
-                quoted = false;
-            }
-            letter => field.push(letter),
-        }
-    }
-    fields.push((quoted || !field.is_empty()).then_some(field));
-    fields
+fn fields(record: &[u8], format: Format) -> Result<Vec<Field>, String> {
+    let mut fields = Vec::new();
+    split(record, format, &mut fields)?;
+    let text = |field: &formats::records::Field<'_>| match field.is_absent() {
+        true => Ok(None),
+        false => field.text().map(|text| Some(text.into_owned())),
+    };
+    fields.iter().map(text).collect()
 }
 
 #[cfg(test)]
@@ -140,7 +108,21 @@ mod tests {
             all("\u{feff}\"a \"\"b\"\"\nc\",\"\",x\"y\"\n"),
             [[some("a \"b\"\nc"), some(""), some("x\"y\"")]]
         );
-        let mut open = Records::new(Box::new("\"a\nb".as_bytes()), b',');
-        assert!(open.next().unwrap_err().to_string().contains("inside quotes"));
+        // A quote within a field is a character: it once took the next lines for its own.
+        assert_eq!(all("5\" pipe\nnext\n"), [[some("5\" pipe")], [some("next")]]);
+        let mut open = Records::new(Box::new("a\n\"a\nb".as_bytes()), b',');
+        assert!(open.next().unwrap().is_some());
+        let error = open.next().unwrap_err().to_string();
+        assert!(error.contains("line 2") && error.contains("never closed"), "{error}");
+        let mut behind = Records::new(Box::new("\"a\"b\n".as_bytes()), b',');
+        assert!(behind.next().unwrap_err().to_string().contains("text follows a closing quote"));
+    }
+
+    #[test]
+    fn lines_are_those_on_which_records_end() {
+        let mut records = Records::new(Box::new("a\n\n\"b\nc\",d\r\ne".as_bytes()), b',');
+        let lines: Vec<u64> =
+            std::iter::from_fn(|| records.next().unwrap().map(|_| records.line())).collect();
+        assert_eq!(lines, [1, 4, 5]);
     }
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use super::*;
-use crate::split::Records;
+use crate::records::Records;
 use world::chance::Chance;
 
 type Found = Vec<(u64, Result<Vec<u8>, &'static str>)>;

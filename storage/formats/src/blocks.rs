@@ -1,22 +1,23 @@
-//! A file as blocks of whole records, so that several threads parse one file.
+//! A stream of CSV as blocks of whole records, so that several threads can parse one file.
 //!
 //! Blocks are cut one after the other (whoever needs one takes the next), because only a reader that comes from the beginning knows whether a
 //! line end lies inside quotes. Cutting costs a search for line ends; parsing, the larger part, runs in parallel.
 //! Invariant: blocks in order are the file, without what was skipped as too long.
 
-use crate::split::{Format, NEVER_CLOSED, record_length, records_length};
+use crate::records::{Format, NEVER_CLOSED, record_length, records_length};
 use std::io::{self, Read};
 
 /// Bytes a block has, about: a few milliseconds of parsing.
-pub(crate) const BLOCK_BYTES: usize = 1 << 20;
+pub const BLOCK_BYTES: usize = 1 << 20;
 /// Bytes one record may have; beyond it, a quote was left open or the file has no lines.
-pub(crate) const RECORD_BYTES_MAX: usize = 16 << 20;
+pub const RECORD_BYTES_MAX: usize = 16 << 20;
 const TOO_LONG: &str = "the line is longer than 16 MiB";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Whole records of a file.
-#[derive(Default)]
-pub(crate) struct Block {
+#[derive(Debug, Default)]
+pub struct Block {
+    /// The records, each with its line end; the last of a file may have none.
     pub bytes: Vec<u8>,
     /// Which block of its file, from 0.
     pub number: usize,
@@ -27,7 +28,7 @@ pub(crate) struct Block {
 }
 
 /// Cuts a file into blocks.
-pub(crate) struct BlockReader {
+pub struct BlockReader {
     source: Box<dyn Read + Send>,
     format: Format,
     block_bytes: usize,
@@ -44,6 +45,8 @@ pub(crate) struct BlockReader {
 }
 
 impl BlockReader {
+    /// Reads `source`; leaves out its first `skip` records.
+    #[must_use]
     pub fn new(source: Box<dyn Read + Send>, format: Format, skip: usize) -> BlockReader {
         BlockReader {
             source,
@@ -60,16 +63,21 @@ impl BlockReader {
         }
     }
     /// Blocks cut so far.
+    #[must_use]
     pub fn blocks(&self) -> usize {
         self.next_number
     }
-    #[cfg(test)]
+    /// Cuts blocks of about so many bytes, and takes records of so many for broken.
+    #[must_use]
     pub fn with_sizes(mut self, block_bytes: usize, record_bytes_max: usize) -> BlockReader {
         (self.block_bytes, self.record_bytes_max) = (block_bytes, record_bytes_max);
         self
     }
 
     /// Fills `block` with the next records; false at the end of the file.
+    ///
+    /// # Errors
+    /// The source cannot be read.
     pub fn next(&mut self, block: &mut Block) -> io::Result<bool> {
         block.bytes.clear();
         block.bytes.append(&mut self.rest);
@@ -129,6 +137,7 @@ impl BlockReader {
         let bytes = std::mem::take(&mut block.bytes);
         self.pass(&bytes);
         block.bytes = bytes;
+        debug_assert!(!block.bytes.is_empty(), "a block without records");
     }
 
     /// Would the record go on if a line end followed?

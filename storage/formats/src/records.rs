@@ -1,14 +1,17 @@
-//! Records and fields: where a line ends, and where its fields do.
+//! CSV records and fields: where a line ends, and where its fields do.
 //!
 //! Without quoting, a record is a line and a delimiter always separates. With quoting, a field that begins with `"` goes on to the next
 //! `"` that is not doubled, over delimiters and line ends; a `"` further inside a field is an ordinary character. A line may end in
 //! CR LF. Nothing is copied: fields are slices. Cost: one vectorised search per field.
+//! `docs/decisions/2026-11-28-own-csv.md` says why this is not the crate csv-core.
 
 use memchr::{memchr, memchr2};
+use std::borrow::Cow;
 
 /// How a file separates fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Format {
+pub struct Format {
+    /// The byte between two fields; neither a quote nor a line end.
     pub delimiter: u8,
     /// Does `"` at the beginning of a field quote it?
     pub quoting: bool,
@@ -16,6 +19,7 @@ pub(crate) struct Format {
 
 impl Format {
     /// What separates the elements of a list within a field.
+    #[must_use]
     pub fn list_separator(self) -> u8 {
         if self.delimiter == b';' { b',' } else { b';' }
     }
@@ -23,28 +27,40 @@ impl Format {
 
 /// One field of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Field<'a> {
+pub struct Field<'a> {
     /// What it holds, without the quotes around it.
     pub bytes: &'a [u8],
+    /// Did it stand in quotes?
     pub quoted: bool,
     /// Does it hold quotes that are written twice?
     pub doubled: bool,
 }
 
-impl Field<'_> {
+impl<'a> Field<'a> {
     /// Is nothing there? A quoted empty text is something.
+    #[must_use]
     pub fn is_absent(&self) -> bool {
         self.bytes.is_empty() && !self.quoted
     }
+    /// Its text; quotes that are written twice become one.
+    ///
+    /// # Errors
+    /// It is not UTF-8.
+    pub fn text(&self) -> Result<Cow<'a, str>, String> {
+        let text = std::str::from_utf8(self.bytes).map_err(|_| "the field is not UTF-8 text".to_string())?;
+        Ok(if self.doubled { Cow::Owned(text.replace("\"\"", "\"")) } else { Cow::Borrowed(text) })
+    }
 }
 
-/// Why a quoted record cannot be split.
-pub(crate) const NEVER_CLOSED: &str = "a quoted field is never closed";
-const AFTER_QUOTE: &str = "text follows a closing quote";
+/// Why a quoted record cannot be split: its end is missing.
+pub const NEVER_CLOSED: &str = "a quoted field is never closed";
+/// Why a quoted record cannot be split: a field goes on behind its quotes.
+pub const AFTER_QUOTE: &str = "text follows a closing quote";
 
 /// Length of the first record of `bytes`, its line end included; none if it does not end there.
 #[inline]
-pub(crate) fn record_length(bytes: &[u8], format: Format) -> Option<usize> {
+#[must_use]
+pub fn record_length(bytes: &[u8], format: Format) -> Option<usize> {
     let line_end = memchr(b'\n', bytes)?;
     if !format.quoting || memchr(b'"', &bytes[..line_end]).is_none() {
         return Some(line_end + 1);
@@ -80,7 +96,8 @@ fn quoted_end(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Length of as many whole records as `bytes` begins with.
-pub(crate) fn records_length(bytes: &[u8], format: Format) -> usize {
+#[must_use]
+pub fn records_length(bytes: &[u8], format: Format) -> usize {
     if !format.quoting {
         return memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1);
     }
@@ -92,18 +109,18 @@ pub(crate) fn records_length(bytes: &[u8], format: Format) -> usize {
 }
 
 /// The record without its line end.
-pub(crate) fn trimmed(record: &[u8]) -> &[u8] {
+#[must_use]
+pub fn trimmed(record: &[u8]) -> &[u8] {
     let record = record.strip_suffix(b"\n").unwrap_or(record);
     record.strip_suffix(b"\r").unwrap_or(record)
 }
 
 /// The fields of a record (without its line end), appended to `fields`.
+///
+/// # Errors
+/// Its quotes are wrong: [`NEVER_CLOSED`] or [`AFTER_QUOTE`].
 #[inline]
-pub(crate) fn split<'a>(
-    record: &'a [u8],
-    format: Format,
-    fields: &mut Vec<Field<'a>>,
-) -> Result<(), &'static str> {
+pub fn split<'a>(record: &'a [u8], format: Format, fields: &mut Vec<Field<'a>>) -> Result<(), &'static str> {
     if format.quoting && memchr(b'"', record).is_some() {
         return split_quoted(record, format.delimiter, fields);
     }
@@ -145,7 +162,7 @@ fn split_quoted<'a>(
 }
 
 /// Records of a block with their line numbers.
-pub(crate) struct Records<'a> {
+pub struct Records<'a> {
     rest: &'a [u8],
     format: Format,
     next_line: u64,
@@ -153,8 +170,15 @@ pub(crate) struct Records<'a> {
 
 impl<'a> Records<'a> {
     /// Records of `bytes`, whose first line is line `first_line` of its file. The last record need not have a line end.
+    #[must_use]
     pub fn new(bytes: &'a [u8], format: Format, first_line: u64) -> Records<'a> {
+        debug_assert!(!matches!(format.delimiter, b'"' | b'\n' | b'\r'), "a delimiter that ends or quotes");
         Records { rest: bytes, format, next_line: first_line }
+    }
+    /// What was not read yet, and the line on which it begins.
+    #[must_use]
+    pub fn rest(&self) -> (&'a [u8], u64) {
+        (self.rest, self.next_line)
     }
 }
 

@@ -6,6 +6,7 @@
 //!
 //! Invariant: what is written is read as the same value; what would not be is refused where it is written.
 
+use crate::json;
 use model::temporal::Kind as Instant;
 use model::temporal::build::{duration_from_text, from_text};
 use model::value::Point;
@@ -24,8 +25,9 @@ const INSTANTS: [(&str, Instant); 5] = [
     ("$datetime", Instant::DateTime),
 ];
 
-/// The kind of an instant.
-pub(crate) fn instant_of(value: &Value) -> Option<Instant> {
+/// The kind of an instant; none for other values.
+#[must_use]
+pub fn instant_of(value: &Value) -> Option<Instant> {
     Some(match value {
         Value::Date(_) => Instant::Date,
         Value::LocalTime(_) => Instant::LocalTime,
@@ -36,8 +38,11 @@ pub(crate) fn instant_of(value: &Value) -> Option<Instant> {
     })
 }
 
-/// The text of an instant or a duration, if it is read as the same.
-pub(crate) fn temporal_text(value: &Value) -> Result<String, String> {
+/// The text of an instant or a duration.
+///
+/// # Errors
+/// It is neither, or its text would not be read as the same value.
+pub fn temporal_text(value: &Value) -> Result<String, String> {
     let text = temporal::text(value).ok_or("it is no time")?;
     let read = match instant_of(value) {
         Some(kind) => from_text(kind, &text),
@@ -53,7 +58,7 @@ pub(crate) fn temporal_text(value: &Value) -> Result<String, String> {
 ///
 /// # Errors
 /// It has no form, or is nested too deep.
-pub(crate) fn to_json(value: &Value) -> Result<Json, String> {
+pub fn to_json(value: &Value) -> Result<Json, String> {
     deep(value, 0)
 }
 
@@ -103,54 +108,37 @@ fn hexadecimal(bytes: &[u8]) -> String {
 ///
 /// # Errors
 /// What is wrong with the text.
-pub(crate) fn read(text: &str) -> Result<Value, String> {
+pub fn read(text: &str) -> Result<Value, String> {
     let json: Json = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    from_json(json)
+    from_json(&json)
 }
 
 /// The value that JSON stands for.
 ///
 /// # Errors
 /// An object that is none of the known forms; a number beyond 64 bits; a value that is too large.
-pub(crate) fn from_json(json: Json) -> Result<Value, String> {
-    Ok(match json {
-        Json::Null => Value::Null,
-        Json::Bool(truth) => Value::Bool(truth),
-        Json::String(text) => Value::from(text),
-        Json::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(int), _) => Value::Int(int),
-            (None, Some(float)) if !number.is_u64() => Value::Float(float),
-            _ => return Err(format!("{number} has more than 64 bits")),
-        },
-        Json::Array(items) => {
-            let items = items.into_iter().map(from_json).collect::<Result<_, _>>()?;
-            Value::try_list(items).map_err(|error| error.to_string())?
-        }
-        Json::Object(map) => object(map)?,
-    })
+pub fn from_json(json: &Json) -> Result<Value, String> {
+    json::value_with(json, &object)
 }
 
-fn object(map: Map<String, Json>) -> Result<Value, String> {
-    let count = map.len();
-    let (Some((name, json)), 1) = (map.into_iter().next(), count) else {
+fn object(map: &Map<String, Json>) -> Result<Value, String> {
+    let (Some((name, json)), 1) = (map.iter().next(), map.len()) else {
         return Err("an object is no property; give its parts as properties of their own".into());
     };
     let text = json.as_str();
     let wrong = || format!("`{json}` is no {name}");
-    if let Some((_, kind)) = INSTANTS.iter().find(|(named, _)| *named == name) {
+    if let Some((_, kind)) = INSTANTS.iter().find(|(named, _)| *named == name.as_str()) {
         return from_text(*kind, text.ok_or_else(wrong)?).map_err(|_| wrong());
     }
     match (name.as_str(), text) {
         ("$duration", Some(text)) => duration_from_text(text).map(Value::from).map_err(|_| wrong()),
         ("$float", Some(text)) => text.parse().map(Value::Float).map_err(|_| wrong()),
         ("$bytes", Some(text)) => bytes(text).map(|bytes| Value::Bytes(bytes.into())).ok_or_else(wrong),
-        ("$point", None) => point(&json).ok_or_else(wrong),
-        ("$map", None) => {
-            let Json::Object(entries) = json else { return Err("a $map is an object".into()) };
-            let entries = entries.into_iter().map(|(key, value)| Ok((key, from_json(value)?)));
-            let entries = entries.collect::<Result<Vec<_>, String>>()?;
-            Value::try_map(entries).map_err(|error| error.to_string())
-        }
+        ("$point", None) => point(json).ok_or_else(wrong),
+        ("$map", None) => match json {
+            Json::Object(entries) => json::map(entries, from_json),
+            _ => Err("a $map is an object".into()),
+        },
         _ => Err(format!("an object with the name `{name}` is no property")),
     }
 }
@@ -170,7 +158,7 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
 fn point(json: &Json) -> Option<Value> {
     let srid = u32::try_from(json.get("srid")?.as_u64()?).ok()?;
     let coordinates = json.get("coordinates")?.as_array()?;
-    let coordinate = |json: &Json| match from_json(json.clone()) {
+    let coordinate = |json: &Json| match from_json(json) {
         Ok(Value::Float(float)) => Some(float),
         Ok(Value::Int(int)) => Some(int as f64),
         _ => None,

@@ -1,0 +1,14 @@
+//! # formats: records and values in text
+//!
+//! CSV and JSON as every part of the product reads them: imports, `LOAD CSV`, parameters over HTTP and in the shell. This crate opens no file;
+//! it works on bytes and on [`std::io::Read`].
+//!
+//! Reading order: [`records`] (CSV records and fields within bytes), [`blocks`] (a stream cut into blocks of whole records), [`json`] (what JSON
+//! stands for), [`typed`] (JSON that keeps the type of every value).
+
+#![cfg_attr(not(test), deny(clippy::unwrap_used))]
+
+pub mod blocks;
+pub mod json;
+pub mod records;
+pub mod typed;
