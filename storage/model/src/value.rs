@@ -4,7 +4,7 @@
 
 use crate::id::{EdgeRef, VertexId};
 use crate::nested::{ListValue, MapValue, ValueTooLarge, extent_of};
-use crate::temporal::{Date, Duration, LocalDateTime, LocalTime, ZonedDateTime, ZonedTime};
+use crate::temporal::types::{Date, Duration, LocalDateTime, LocalTime, ZonedDateTime, ZonedTime};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

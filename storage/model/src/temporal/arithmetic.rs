@@ -5,7 +5,7 @@
 
 use super::calendar::month_days;
 use super::instant::{DAY_NANOS, DAY_SECONDS, SECOND};
-use super::{Date, Duration, LocalDateTime, LocalTime, TemporalError, ZonedDateTime, ZonedTime};
+use super::types::{Date, Duration, LocalDateTime, LocalTime, TemporalError, ZonedDateTime, ZonedTime};
 use crate::value::Value;
 
 /// Seconds of an average month.

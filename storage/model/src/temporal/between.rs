@@ -6,7 +6,8 @@
 use super::arithmetic::duration;
 use super::build::Parts;
 use super::instant::{DAY_NANOS, SECOND};
-use super::{Date, Duration, LocalDateTime, LocalTime, TemporalError, Zone, ZonedDateTime};
+use super::types::{Date, Duration, LocalDateTime, LocalTime, TemporalError, ZonedDateTime};
+use super::zone::Zone;
 use crate::value::Value;
 
 /// Two instants on common ground.

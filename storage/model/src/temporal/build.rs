@@ -7,7 +7,9 @@
 use super::arithmetic::Amounts;
 use super::calendar::month_days;
 use super::instant::{DAY_NANOS, SECOND};
-use super::{Date, Duration, LocalDateTime, LocalTime, TemporalError, Zone, ZonedDateTime, ZonedTime, parse};
+use super::parse;
+use super::types::{Date, Duration, LocalDateTime, LocalTime, TemporalError, ZonedDateTime, ZonedTime};
+use super::zone::Zone;
 use crate::value::{Map, Value};
 
 /// The five types of instants.

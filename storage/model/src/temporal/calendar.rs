@@ -3,7 +3,7 @@
 //! A date is a count of days from 1970-01-01; year, month and day are computed by Hinnant's algorithms ("chrono-compatible low-level
 //! date algorithms"), in constant time for any year.
 
-use super::{Date, TemporalError};
+use super::types::{Date, TemporalError};
 
 /// Years run from minus this to this.
 pub const YEAR_MAX: i64 = 999_999_999;

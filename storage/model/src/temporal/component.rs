@@ -1,8 +1,8 @@
 //! The components of temporal values: `date.week`, `datetime.epochMillis`, `duration.minutesOfHour`.
 
 use super::instant::{DAY_SECONDS, SECOND};
+use super::types::{Date, Duration, LocalTime, TemporalError, ZonedDateTime};
 use super::zone::ShownOffset;
-use super::{Date, Duration, LocalTime, TemporalError, ZonedDateTime};
 use crate::value::Value;
 
 /// The component `name` of a temporal value.

@@ -1,6 +1,7 @@
 //! From each type to the parts it is made of, and back.
 
-use super::{Date, LocalDateTime, LocalTime, TemporalError, Zone, ZonedDateTime, ZonedTime};
+use super::types::{Date, LocalDateTime, LocalTime, TemporalError, ZonedDateTime, ZonedTime};
+use super::zone::Zone;
 
 /// Nanoseconds of a second.
 pub(super) const SECOND: i128 = 1_000_000_000;

@@ -2,7 +2,8 @@
 
 use super::arithmetic::Amounts;
 use super::build::{Kind, Parts};
-use super::{Date, Duration, LocalDateTime, LocalTime, TemporalError, Zone, ZonedDateTime};
+use super::types::{Date, Duration, LocalDateTime, LocalTime, TemporalError, ZonedDateTime};
+use super::zone::Zone;
 use crate::value::Value;
 
 /// Digits a number in a duration may have: more do not fit 64 bits.

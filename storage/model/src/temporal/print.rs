@@ -1,8 +1,8 @@
 //! Temporal values as text: ISO 8601, in the spelling of Cypher. Seconds are left out where they are zero, fractions are written in
 //! groups of three digits; a duration writes only what it holds.
 
+use super::types::{Date, Duration, LocalDateTime, LocalTime, ZonedDateTime, ZonedTime};
 use super::zone::ShownOffset;
-use super::{Date, Duration, LocalDateTime, LocalTime, ZonedDateTime, ZonedTime};
 use std::fmt;
 
 type Printed = fmt::Result;

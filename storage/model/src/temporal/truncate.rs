@@ -1,7 +1,8 @@
 //! Instants rounded down to a unit, some of their smaller fields then set anew.
 
 use super::build::{Fields, Kind, Parts};
-use super::{Date, TemporalError, Zone};
+use super::types::{Date, TemporalError};
+use super::zone::Zone;
 use crate::value::{Map, Value};
 
 /// `value` rounded down to `unit`, then overridden by `fields`, as an instant of this kind.

@@ -1,6 +1,6 @@
 //! Zones: an offset from UTC, or a name whose rules give the offset at each instant.
 
-use super::TemporalError;
+use super::types::TemporalError;
 use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone, TimeZoneDatabase};
 use std::fmt;

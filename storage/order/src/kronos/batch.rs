@@ -4,8 +4,8 @@
 //! takes back the edges that the batch added, the last one first.
 //! Invariant: a refused batch leaves no trace in any answer.
 
+use super::event::{EventId, EventOrder, KronosError};
 use super::graph::EventGraph;
-use super::{EventId, EventOrder, KronosError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 

@@ -2,7 +2,8 @@
 //!
 //! An entry carries the time at which its leader proposed it, since the machine has no clock.
 
-use super::{Assigned, Constraint, Direction, EventId, KronosError, Refused, Strength};
+use super::batch::{Assigned, Constraint, Direction, Refused, Strength};
+use super::event::{EventId, KronosError};
 use crate::stamp::Stamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -10,10 +10,9 @@
 //! without references and without such edges is free; a name fits one generation of its slot.
 //! Cost: 32 bytes an event, 4 to 8 an edge.
 
+use super::event::{EVENTS_LARGEST, EventId, EventOrder, KronosError, SnapshotError};
 use super::lists::{List, Lists};
 use super::search::Search;
-use super::snapshot::SnapshotError;
-use super::{EVENTS_LARGEST, EventId, EventOrder, KronosError};
 use foldhash::fast::FixedState;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;

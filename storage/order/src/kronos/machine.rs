@@ -5,9 +5,11 @@
 //! Cost: that of the graph's call, a map entry a reference, and with a request number a copy of the answer.
 
 use super::command::*;
+use super::event::{EventId, EventOrder, KronosError};
+use super::graph::{EventGraph, GraphLimits};
+use super::search::Search;
 use super::session::Session;
 use super::stamps::Stamps;
-use super::{EventGraph, EventId, EventOrder, GraphLimits, KronosError, Search};
 use crate::stamp::Stamp;
 use std::collections::BTreeMap;
 

@@ -4,8 +4,8 @@
 //! request whose answer it no longer keeps is never carried out again.
 //! Cost: some 20 bytes a reference; sessions that follow each other in creating events append to their maps.
 
-use super::EventId;
 use super::command::{ANSWER_ITEMS_MAX, ANSWERS_MAX, Answer, Failure};
+use super::event::EventId;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 

@@ -7,31 +7,13 @@
 //! Numbers are postcard's (variable length). Predecessors are counted anew while edges are read.
 //! Invariant: a machine read back answers every later entry as the one that was written.
 
+use super::event::SnapshotError;
 use super::graph::{EventGraph, GraphImage, SlotImage};
 use super::machine::Machine;
 use postcard::{take_from_bytes, to_extend};
-use std::fmt;
 
 /// The first number of a snapshot.
 const VERSION: u32 = 1;
-
-/// Bytes that are no snapshot of this version.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SnapshotError(pub(super) String);
-
-impl fmt::Display for SnapshotError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the snapshot cannot be read: {}", self.0)
-    }
-}
-
-impl std::error::Error for SnapshotError {}
-
-impl From<postcard::Error> for SnapshotError {
-    fn from(error: postcard::Error) -> SnapshotError {
-        SnapshotError(error.to_string())
-    }
-}
 
 impl Machine {
     /// The state as bytes.

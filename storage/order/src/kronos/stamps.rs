@@ -2,9 +2,9 @@
 //!
 //! Invariant: stamps of one epoch have as many counters as it has gatekeepers; an earlier epoch comes before a later one.
 
-use super::EventOrder;
 use super::batch::{Assigned, Direction, Strength};
 use super::command::{StampConstraint, StampError};
+use super::event::EventOrder;
 use crate::gatekeepers::GATEKEEPERS_MAX;
 use crate::oracle::batch::Wanted;
 use crate::oracle::{First, ORACLE_EVENTS_MAX, Oracle};

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Disk, DiskError, DiskFile, DiskLock, DiskResult, OpenHow};
+use super::contract::{Disk, DiskFile, DiskLock, OpenHow};
+use super::error::{DiskError, DiskResult};
 
 /// A disk over another; clones are handles on the same changes.
 #[derive(Clone)]

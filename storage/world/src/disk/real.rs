@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
-use super::{Disk, DiskError, DiskFile, DiskLock, DiskResult, OpenHow};
+use super::contract::{Disk, DiskFile, DiskLock, OpenHow};
+use super::error::{DiskError, DiskResult};
 
 /// The disk of this machine.
 #[derive(Clone, Copy, Debug, Default)]

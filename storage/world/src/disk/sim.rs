@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Disk, DiskError, DiskFile, DiskLock, DiskResult, OpenHow};
+use super::contract::{Disk, DiskFile, DiskLock, OpenHow};
+use super::error::{DiskError, DiskResult};
 use crate::chance::Chance;
 
 mod image;
