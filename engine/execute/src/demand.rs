@@ -8,8 +8,8 @@
 //! Invariant: a counter only falls. A maker below `Most` counts a row down when it makes it, since the row is sure to arrive; who stated the
 //! demand ends an outer row when it has enough. Cost: one look at a counter for each row of input.
 
-use crate::operator::apply::ScopeRows;
 use crate::rows::Rows;
+use crate::scope_rows::ScopeRows;
 use dataflow::{Context, Tag};
 use model::{Batch, Column};
 use plan::{Plan, Wanted};

@@ -29,6 +29,7 @@ pub mod program;
 mod reads;
 pub mod result;
 mod rows;
+mod scope_rows;
 pub mod searches;
 mod stream;
 mod turn;

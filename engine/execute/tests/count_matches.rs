@@ -90,6 +90,7 @@ fn pattern(chance: &mut Chance) -> (Plan, u32) {
             imports,
             kind: ApplyKind::Anti,
             scope: Default::default(),
+            rank: None,
         }));
     }
     (plan, count)

@@ -38,6 +38,12 @@ impl Layout {
         } else if at > FEW_MAX {
             self.places.insert(variable, at);
         }
+        debug_assert_eq!(self.places.is_empty(), self.columns.len() <= FEW_MAX, "few columns are searched");
+        debug_assert_eq!(
+            self.position(variable),
+            Some(at),
+            "the last column of a variable is the one that is found"
+        );
         at
     }
     /// The variables in column order.

@@ -56,7 +56,12 @@ impl<T> Segments<T> {
         let more = &mut self.more.get_or_insert_with(|| Box::new(More(Vec::new()))).0;
         match more.last_mut() {
             Some(last) if last.len() < SEGMENT => last.push(entry),
-            _ => {
+            last => {
+                debug_assert_eq!(self.first.len(), SEGMENT, "a segment is full before the next begins");
+                debug_assert!(
+                    last.is_none_or(|last| last.len() == SEGMENT),
+                    "a segment is full before the next begins"
+                );
                 let mut next = Vec::with_capacity(SEGMENT);
                 next.push(entry);
                 more.push(next);

@@ -23,7 +23,7 @@ mod words;
 pub use policy::{
     DispatchPolicy, LANE_HOPS_MIN, LANE_SOURCES_MIN, LANES_MAX, Occasion, SEARCHES_OPEN_MAX, Sharing,
 };
-pub use search::Turn;
+pub use search::{Turn, Worker};
 
 use crate::adjacency::Adjacency;
 use crate::answers::Answers;
@@ -34,37 +34,9 @@ use crate::reach::Keep;
 use crate::work::Work;
 use ground::Ground;
 use parking_lot::{Mutex, RwLock};
-use search::{Own, Search};
-use stage::Task;
+use search::Search;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// What one worker holds between turns. A worker is used by one thread at a time.
-pub struct Worker {
-    number: usize,
-    search: Option<Arc<Search>>,
-    task: Option<Task>,
-    own: Own,
-    is_present: bool,
-    is_idle: bool,
-    /// What the dispatcher knows that it holds.
-    held: usize,
-}
-
-impl Worker {
-    /// Workers have different numbers.
-    pub fn new(number: usize) -> Worker {
-        Worker {
-            number,
-            search: None,
-            task: None,
-            own: Own::default(),
-            is_present: false,
-            is_idle: false,
-            held: 0,
-        }
-    }
-}
 
 /// See the module's head.
 pub struct Dispatcher<A> {

@@ -214,6 +214,7 @@ impl<A: Adjacency> Reach<A> {
         if self.found.len() == self.level_end || self.depth + 1 >= self.hops.max || self.has_failed() {
             return false;
         }
+        debug_assert!(self.level_end < self.found.len(), "a level is what was found behind the last one");
         self.depth += 1;
         if self.keep == Keep::Count {
             self.found.drop_front(self.level_end);

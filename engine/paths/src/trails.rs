@@ -350,6 +350,7 @@ impl<A: Adjacency, G: Guide> Trails<A, G> {
             PathMode::Trail => self.on_path.push(edge),
             PathMode::Acyclic | PathMode::Simple => self.on_path.push(far as u64),
         }
+        debug_assert_eq!(self.vertices.len(), self.edges.len() + 1, "vertices and edges are one path");
         self.push_frame();
         Ok(())
     }

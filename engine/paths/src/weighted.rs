@@ -112,6 +112,11 @@ impl<A: Adjacency, W: Weights> WeightedShortest<A, W> {
             self.is_done = true;
             return;
         };
+        let last = self.settled.last().and_then(|last| self.touched.get(last));
+        debug_assert!(
+            last.is_none_or(|last| last.cost <= candidate.cost),
+            "vertices are settled in order of their costs"
+        );
         let Some(entry) = self.touched.get_mut(&candidate.vertex) else { return };
         if entry.is_settled {
             return;

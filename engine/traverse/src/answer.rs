@@ -5,11 +5,13 @@
 //! writes one out.
 //!
 //! Reading order: [`kept`] (objects as values of the graph), [`own_ids`], [`planned`] and [`texts`] (what was asked before), [`walked`] and
-//! [`running`] (the machine over the store), `lowered` (rows as objects), `shown` and [`ending`] (what a door is given), [`told`].
+//! [`running`] (the machine over the store), `elements` (names of vertices and edges), `lowered` (rows as objects), `shown` and [`ending`] (what a door is given), [`told`].
 
+mod elements;
 pub mod ending;
 pub mod kept;
 mod lowered;
+mod outcome;
 pub mod own_ids;
 pub mod planned;
 pub mod running;
@@ -18,20 +20,14 @@ pub mod texts;
 pub mod told;
 pub mod walked;
 
-use crate::TraverseError;
-use execute::{ExecuteError, NodeProfile, ResultStream};
-use gremlin::{GremlinError, Object, ResultKind, TraversalMetrics};
-use plan::PlanError;
+pub use outcome::{AnswerError, Objects, Params};
+
+use execute::{NodeProfile, ResultStream};
+use gremlin::{Object, ResultKind, TraversalMetrics};
 use running::Found;
 use std::sync::Arc;
-use store::{Snapshot, StoreError};
-use transact::{TransactError, Transaction};
-
-/// Values by the names that a plan uses for its parameters.
-pub type Params = std::collections::HashMap<Arc<str>, model::Value>;
-
-/// Objects, each with how often it is there.
-pub type Objects = Vec<(Object, u64)>;
+use store::Snapshot;
+use transact::Transaction;
 
 /// What a traversal gives, in parts.
 pub struct Answer {
@@ -107,63 +103,5 @@ impl Answer {
             }
             Source::Running { stream, found } => running::wait(stream, found),
         }
-    }
-}
-
-/// Why there is no answer.
-#[derive(Debug)]
-pub enum AnswerError {
-    /// The traversal is wrong, or fails.
-    Traverse(TraverseError),
-    /// It cannot be planned.
-    Plan(PlanError),
-    /// Its run failed, or was ended.
-    Execute(ExecuteError),
-    /// The graph cannot be read, or refuses a change.
-    Transact(TransactError),
-    /// A file cannot be read, or is not as it should be.
-    File {
-        /// A stable code.
-        code: &'static str,
-        /// What is wrong.
-        message: String,
-        /// What may help.
-        hint: Option<&'static str>,
-    },
-}
-
-impl From<TraverseError> for AnswerError {
-    fn from(error: TraverseError) -> AnswerError {
-        AnswerError::Traverse(error)
-    }
-}
-
-impl From<GremlinError> for AnswerError {
-    fn from(error: GremlinError) -> AnswerError {
-        AnswerError::Traverse(error.into())
-    }
-}
-
-impl From<PlanError> for AnswerError {
-    fn from(error: PlanError) -> AnswerError {
-        AnswerError::Plan(error)
-    }
-}
-
-impl From<ExecuteError> for AnswerError {
-    fn from(error: ExecuteError) -> AnswerError {
-        AnswerError::Execute(error)
-    }
-}
-
-impl From<TransactError> for AnswerError {
-    fn from(error: TransactError) -> AnswerError {
-        AnswerError::Transact(error)
-    }
-}
-
-impl From<StoreError> for AnswerError {
-    fn from(error: StoreError) -> AnswerError {
-        AnswerError::Transact(error.into())
     }
 }

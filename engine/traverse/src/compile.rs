@@ -15,8 +15,8 @@ mod walk;
 use carried::{Carried, Expiry};
 use liveness::{Around, Mentions};
 pub(crate) use pattern::named;
-pub use source::Setting;
 
+use crate::compiled::Compiled;
 use crate::error::{Outcome, TraverseError};
 use crate::step::{Body, By, Given, Name, Program, Step};
 use gremlin::{Argument, Instruction, Object, Predicate, Token, Traversal};
@@ -24,33 +24,6 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
-
-/// What is compiled: a program, how it is set, and whether its traversers keep their paths.
-#[derive(Debug)]
-pub struct Compiled {
-    /// The steps.
-    pub program: Body,
-    /// The instructions that each step was made of.
-    pub origins: Vec<Range<usize>>,
-    /// What the source says.
-    pub setting: Setting,
-    /// Does any step ask for the whole way? Otherwise traversers keep what has a label that is read later.
-    pub keeps_path: bool,
-    /// Most labels that a traverser has at a time.
-    pub labels_max: usize,
-    /// Does any step change the graph?
-    pub writes: bool,
-}
-
-impl Compiled {
-    /// Are traversers that differ in nothing put together on the way?
-    pub fn bulks(&self) -> bool {
-        !self.keeps_path
-            && self.setting.sack.is_none()
-            && !self.setting.no_bulk
-            && !crate::machine::is_watched(&self.program)
-    }
-}
 
 /// Compiles a traversal.
 pub fn compile(traversal: &Traversal) -> Outcome<Compiled> {

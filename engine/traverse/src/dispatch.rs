@@ -148,7 +148,7 @@ impl Machine {
             Step::Reduce(reduce) => self.reduce(*reduce, gathered, out)?,
             Step::Fold(seed) => self.fold(seed.as_ref(), gathered, out)?,
             Step::Group { side: None, grouping } => {
-                let mut groups = crate::sides::Ordered::default();
+                let mut groups = crate::ordered::Ordered::default();
                 for traverser in gathered {
                     self.add_to_group(&mut groups, &grouping.key, traverser)?;
                 }
@@ -156,11 +156,11 @@ impl Machine {
                 out.push(self.fresh(map));
             }
             Step::GroupCount { side: None, by } => {
-                let mut counts = crate::sides::Ordered::default();
+                let mut counts = crate::ordered::Ordered::default();
                 for traverser in &gathered {
                     self.add_to_counts(&mut counts, by, traverser)?;
                 }
-                out.push(self.fresh(crate::sides::counts_map(&counts)));
+                out.push(self.fresh(crate::ordered::counts_map(&counts)));
             }
             Step::Tree { side: None, by } => {
                 let mut tree = Vec::new();

@@ -11,7 +11,7 @@
 //!                          Pipeline --> results
 //! ```
 //!
-//! Reading order: [`graph`] (what is asked of the graph), [`step`] (what is run), [`mod@compile`] (how a traversal becomes that),
+//! Reading order: [`graph`] (what is asked of the graph), [`step`] (what is run), [`mod@compile`] (how a traversal becomes that, as [`compiled`] holds it),
 //! [`traverser`], [`machine`] and `pipeline` (how it is run), then a file for each family of steps; `compare`, `number`, `convert`
 //! and `formula` know objects only. Then [`mod@answer`], and `load` (TinkerPop's files).
 
@@ -20,6 +20,7 @@
 pub mod answer;
 pub mod compare;
 pub mod compile;
+pub mod compiled;
 pub mod convert;
 pub mod error;
 pub mod formula;
@@ -34,13 +35,17 @@ pub mod traverser;
 
 mod branches;
 mod by;
+mod calls;
 mod changes;
 mod dispatch;
+mod effects;
 mod elements;
 mod extent;
 mod groups;
 mod matching;
 mod merging;
+mod operate;
+mod ordered;
 mod profile;
 mod projections;
 mod save;
@@ -51,7 +56,8 @@ mod sides;
 mod subgraph;
 mod walks;
 
-pub use compile::{Compiled, compile};
+pub use compile::compile;
+pub use compiled::Compiled;
 pub use elements::property_id;
 pub use error::{Outcome, TraverseError};
 pub use graph::{Graph, Kept, Wanted};

@@ -1,15 +1,15 @@
 //! What all steps of a running traversal share: the graph, the setting, the side effects, chance.
 
-use crate::compile::{Compiled, Setting};
+use crate::compiled::{Compiled, Setting};
 use crate::error::{Outcome, TraverseError};
 use crate::graph::Graph;
 use crate::limits::RUN_DEPTH_MAX;
 use crate::pipeline::Pipeline;
 use crate::profile::Profile;
 use crate::sides::Sides;
-use crate::step::{Body, By, Given, Step};
+use crate::step::{Body, By, Given};
 use crate::traverser::Traverser;
-use gremlin::{Object, Token};
+use gremlin::{Metrics, Object, Traversal};
 use model::{EdgeRef, VertexId};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Machine {
         Machine {
             graph,
             keeps_path: compiled.keeps_path,
-            batch: if is_watched(&compiled.program) { 1 } else { crate::limits::BATCH },
+            batch: if compiled.program.is_watched() { 1 } else { crate::limits::BATCH },
             sides: RefCell::new(Sides::new(&compiled.setting.sides, &compiled.program)),
             depth: Cell::new(0),
             held: RefCell::new(vec![0]),
@@ -58,8 +58,10 @@ impl Machine {
     pub(crate) fn profile_of(&self, program: &Body) -> Option<&Profile> {
         self.profile.as_ref().filter(|_| Arc::ptr_eq(program, &self.compiled.program))
     }
-    pub(crate) fn origins(&self) -> &[std::ops::Range<usize>] {
-        &self.compiled.origins
+    /// What each step did so far, where the machine measures; each is called by the instructions it was made of.
+    pub fn metrics(&self, traversal: &Traversal) -> Vec<Metrics> {
+        let profile = self.profile.as_ref();
+        profile.map(|profile| profile.metrics(traversal, &self.compiled.origins)).unwrap_or_default()
     }
     /// Does the traversal change the graph?
     pub(crate) fn writes(&self) -> bool {
@@ -220,43 +222,4 @@ impl Machine {
     pub(crate) fn sees_all(&self) -> bool {
         self.whole.get() || (self.setting().subgraph.is_none() && self.setting().partition.is_none())
     }
-}
-
-/// Can anyone tell how far the steps before have come? Then traversers go one by one.
-pub(crate) fn is_watched(program: &Body) -> bool {
-    program.steps.iter().any(|step| match step {
-        Step::Aggregate { eager: false, .. } | Step::SideEffect(_) => true,
-        Step::Local(body) | Step::Optional(body) | Step::FlatMap(body) => is_watched(body),
-        Step::Union(bodies) | Step::Coalesce(bodies) => bodies.iter().any(is_watched),
-        Step::Repeat(repeat) => is_watched(&repeat.body),
-        _ => false,
-    })
-}
-
-/// Puts one object to another by an operator of a sack or side effect.
-pub(crate) fn operate(operator: Token, left: &Object, right: &Object) -> Outcome<Object> {
-    use crate::number::Arithmetic::{Add, Divide, Multiply, Subtract};
-    use crate::number::calculate;
-    let truth = |object: &Object| match object {
-        Object::Bool(truth) => Ok(*truth),
-        other => {
-            Err(TraverseError::step("sack", format!("{other} is a {}, not a truth value", other.type_name())))
-        }
-    };
-    if *left == Object::Null && matches!(operator, Token::Sum | Token::Mult | Token::Minus | Token::Div) {
-        return Ok(right.clone());
-    }
-    Ok(match operator {
-        Token::Sum | Token::SumLong => calculate("sum", Add, left, right)?,
-        Token::Minus => calculate("minus", Subtract, left, right)?,
-        Token::Mult => calculate("mult", Multiply, left, right)?,
-        Token::Div => calculate("div", Divide, left, right)?,
-        Token::Min if crate::compare::order(right, left).is_lt() => right.clone(),
-        Token::Max if crate::compare::order(right, left).is_gt() => right.clone(),
-        Token::Min | Token::Max => left.clone(),
-        Token::And => Object::Bool(truth(left)? && truth(right)?),
-        Token::Or => Object::Bool(truth(left)? || truth(right)?),
-        Token::AddAll => crate::sides::add_all(left, right)?,
-        _ => right.clone(),
-    })
 }

@@ -1,6 +1,5 @@
 //! `profile`: time in each step of a traversal and what it gave. Nested traversals count for the step that runs them.
 
-use crate::machine::Machine;
 use crate::traverser::Traverser;
 use gremlin::{Metrics, Traversal};
 use std::cell::RefCell;
@@ -32,16 +31,12 @@ impl Profile {
             measured.elements = measured.elements.saturating_add(elements);
         }
     }
-}
-
-impl Machine {
-    /// What each step did so far, where the machine measures; each is called by the instructions it was made of.
-    pub fn metrics(&self, traversal: &Traversal) -> Vec<Metrics> {
-        let Some(profile) = &self.profile else { return Vec::new() };
-        let steps = profile.steps.borrow();
+    /// What each step did so far, called by the instructions that it was made of.
+    pub fn metrics(&self, traversal: &Traversal, origins: &[Range<usize>]) -> Vec<Metrics> {
+        let steps = self.steps.borrow();
         let part = |(at, measured): (usize, &Measured)| Metrics {
             id: format!("{at}").into(),
-            name: written(traversal, self.origins().get(at)).into(),
+            name: written(traversal, origins.get(at)).into(),
             duration_ns: measured.duration_ns,
             elements: measured.elements,
             traversers: measured.traversers,

@@ -15,7 +15,7 @@ impl Machine {
         by: &[By],
         traverser: &Traverser,
     ) -> Outcome<Option<Object>> {
-        let mut map = crate::sides::Ordered::<Object>::default();
+        let mut map = crate::ordered::Ordered::<Object>::default();
         for (at, label) in labels.iter().enumerate() {
             let Some(object) = self.scoped(label, traverser, pop)? else { return Ok(None) };
             let there = Traverser { object, ..traverser.clone() };

@@ -1,20 +1,11 @@
-//! `call`: what a graph offers beyond its steps, by name: those that TinkerPop's reference graph has.
+//! What `call` can call: what a graph offers beyond its steps, by name: those that TinkerPop's reference graph has.
 //!
 //! - `--list`: the names of all services; with `service`, that one alone; with `verbose`, maps that describe them.
 //! - `tinker.search`: properties whose text contains `search`; with `type`, those of a `Vertex`, an `Edge` or a `VertexProperty` alone.
 //! - `tinker.degree.centrality`: how many edges lead to a vertex, or by `direction` away from it, or both.
 
-use crate::error::{Outcome, TraverseError};
-use crate::limits::COLLECTION_MAX;
-use crate::machine::Machine;
 use crate::step::{Body, Given, Name};
-use crate::traverser::Traverser;
-use gremlin::{Object, Property, Token};
-use model::{Direction, VertexId};
-use std::sync::Arc;
-
-/// Steps of a search between two pauses.
-const CURSOR_ELEMENTS: usize = 256;
+use gremlin::Object;
 
 /// A `call` with what it is given.
 #[derive(Clone, Debug)]
@@ -41,10 +32,10 @@ pub enum Service {
 }
 
 /// A service: its name, and its parameters with what each is.
-type Offered = (&'static str, Service, &'static [(&'static str, &'static str)]);
+pub(crate) type Offered = (&'static str, Service, &'static [(&'static str, &'static str)]);
 
 /// All services.
-const SERVICES: [Offered; 2] = [
+pub(crate) const SERVICES: [Offered; 2] = [
     (
         "tinker.search",
         Service::Search,
@@ -69,191 +60,4 @@ impl Service {
     pub fn names() -> impl Iterator<Item = &'static str> {
         ["--list"].into_iter().chain(SERVICES.iter().map(|(name, ..)| *name))
     }
-}
-
-/// Parameters of one call; the first of a name counts.
-type Parameters = Vec<(Object, Object)>;
-
-fn parameter<'p>(parameters: &'p Parameters, name: &str) -> Option<&'p Object> {
-    parameters.iter().find(|(key, _)| key.as_str() == Some(name)).map(|(_, value)| value)
-}
-
-impl Machine {
-    /// Calls a service for a traverser.
-    pub(crate) fn call(&self, call: &Call, traverser: &Traverser, out: &mut Vec<Traverser>) -> Outcome<()> {
-        let parameters = self.parameters(call, traverser)?;
-        match call.service {
-            Service::List => {
-                out.extend(listed(&parameters).into_iter().map(|one| traverser.to(one, self.keeps_path)));
-                Ok(())
-            }
-            Service::Search => self.search(&parameters, traverser, out),
-            Service::Degree => {
-                let Object::Vertex(vertex) = &traverser.object else {
-                    let message = format!("{} is no vertex", traverser.object);
-                    return Err(TraverseError::step("call", format!("tinker.degree.centrality: {message}")));
-                };
-                let degree = self.degree(*vertex, &parameters)?;
-                out.push(traverser.to(Object::Long(degree), self.keeps_path));
-                Ok(())
-            }
-        }
-    }
-
-    fn parameters(&self, call: &Call, traverser: &Traverser) -> Outcome<Parameters> {
-        let mut all = Vec::new();
-        for (name, given) in &call.named {
-            all.extend(self.given(given, traverser)?.map(|value| (Object::String(name.clone()), value)));
-        }
-        if let Some(body) = &call.body {
-            let start = Traverser { bulk: 1, ..traverser.clone() };
-            match self.first(body, start)?.map(|found| found.object) {
-                Some(Object::Map(pairs)) => all.extend(pairs.iter().cloned()),
-                None => {}
-                Some(other) => {
-                    let message = format!("parameters are a map, not {other}");
-                    return Err(TraverseError::step("call", message));
-                }
-            }
-        }
-        if let Some(Object::Map(pairs)) = &call.map {
-            all.extend(pairs.iter().cloned());
-        }
-        Ok(all)
-    }
-
-    fn search(
-        &self,
-        parameters: &Parameters,
-        traverser: &Traverser,
-        out: &mut Vec<Traverser>,
-    ) -> Outcome<()> {
-        let Some(Object::String(wanted)) = parameter(parameters, "search") else {
-            return Err(TraverseError::step("call", "tinker.search wants a text as `search`"));
-        };
-        let kind = parameter(parameters, "type").and_then(Object::as_str);
-        let takes = |name: &str| kind.is_none_or(|kind| kind == name);
-        if takes("Vertex") || takes("VertexProperty") {
-            let given = out.len();
-            let mut give = |one| self.give(one, traverser, out);
-            self.search_vertices(wanted, [takes("Vertex"), takes("VertexProperty")], given, &mut give)?;
-        }
-        if takes("Edge") {
-            self.search_edges(wanted, out.len(), &mut |one| self.give(one, traverser, out))?;
-        }
-        Ok(())
-    }
-    /// Gives one hit; says how many this turn has given.
-    fn give(&self, hit: Object, traverser: &Traverser, out: &mut Vec<Traverser>) -> Outcome<usize> {
-        if out.len() >= COLLECTION_MAX {
-            let message = format!("tinker.search finds more than {COLLECTION_MAX} properties");
-            return Err(TraverseError::Limit(message));
-        }
-        out.push(traverser.to(hit, self.keeps_path));
-        Ok(out.len())
-    }
-    fn search_vertices(
-        &self,
-        wanted: &str,
-        [own, meta]: [bool; 2],
-        mut given: usize,
-        give: Give<'_>,
-    ) -> Outcome<()> {
-        let (mut cursor, mut some) = (Some(0), Vec::with_capacity(CURSOR_ELEMENTS));
-        while let Some(from) = cursor {
-            some.clear();
-            cursor = self.graph.vertices(&crate::graph::Wanted::default(), from, &mut some)?;
-            for (at, vertex) in some.iter().enumerate() {
-                if at % CURSOR_ELEMENTS == 0 {
-                    self.pause_holding(given)?;
-                }
-                if !self.sees_vertex(*vertex)? {
-                    continue;
-                }
-                for property in self.properties_of(&Object::Vertex(*vertex), &[])? {
-                    let Object::VertexProperty(known) = &property else { continue };
-                    if meta {
-                        for (key, value) in known.meta.iter().filter(|(_, value)| contains(value, wanted)) {
-                            given = give(of(&property, key, value))?;
-                        }
-                    }
-                    if own && contains(&known.value, wanted) {
-                        given = give(property)?;
-                    }
-                }
-            }
-            self.pause_holding(given)?;
-        }
-        Ok(())
-    }
-    fn search_edges(&self, wanted: &str, mut given: usize, give: Give<'_>) -> Outcome<()> {
-        let (mut cursor, mut some) = (Some(0), Vec::with_capacity(CURSOR_ELEMENTS));
-        while let Some(from) = cursor {
-            some.clear();
-            cursor = self.graph.edges(from, &mut some)?;
-            for (at, edge) in some.iter().enumerate() {
-                if at % CURSOR_ELEMENTS == 0 {
-                    self.pause_holding(given)?;
-                }
-                if !self.sees_edge(edge)? {
-                    continue;
-                }
-                let owner = Object::Edge(Arc::new(*edge));
-                let properties = self.graph.edge_properties(edge)?;
-                for (key, value) in properties.iter().filter(|(_, value)| contains(value, wanted)) {
-                    given = give(of(&owner, key, value))?;
-                }
-            }
-            self.pause_holding(given)?;
-        }
-        Ok(())
-    }
-
-    fn degree(&self, vertex: VertexId, parameters: &Parameters) -> Outcome<i64> {
-        let direction = match parameter(parameters, "direction") {
-            None | Some(Object::Token(Token::In)) => Direction::In,
-            Some(Object::Token(Token::Out)) => Direction::Out,
-            Some(Object::Token(Token::Both)) => Direction::Both,
-            Some(other) => {
-                let message = format!("tinker.degree.centrality: {other} is no direction");
-                return Err(TraverseError::step("call", message));
-            }
-        };
-        let mut edges = Vec::new();
-        self.graph.adjacent(vertex, direction, &[], &mut edges)?;
-        if !self.sees_all() {
-            let seen = edges.iter().map(|edge| self.sees_edge(edge)).collect::<Outcome<Vec<_>>>()?;
-            return Ok(seen.into_iter().filter(|sees| *sees).count() as i64);
-        }
-        Ok(edges.len() as i64)
-    }
-}
-
-/// Gives a hit; says how many there are.
-type Give<'g> = &'g mut dyn FnMut(Object) -> Outcome<usize>;
-
-fn of(owner: &Object, key: &Name, value: &Object) -> Object {
-    Object::Property(Arc::new(Property { owner: owner.clone(), key: key.clone(), value: value.clone() }))
-}
-
-fn contains(value: &Object, wanted: &str) -> bool {
-    value.as_str().is_some_and(|text| text.contains(wanted))
-}
-
-/// The services that are asked about.
-fn listed(parameters: &Parameters) -> Vec<Object> {
-    let only = parameter(parameters, "service").and_then(Object::as_str);
-    let verbose = parameter(parameters, "verbose") == Some(&Object::Bool(true));
-    let chosen = SERVICES.iter().filter(|(name, ..)| only.is_none_or(|only| only == *name));
-    let described = |(name, _, takes): &Offered| {
-        let takes = takes.iter().map(|(name, what)| (Object::string(*name), Object::string(*what)));
-        match verbose {
-            false => Object::string(*name),
-            true => Object::map(vec![
-                (Object::string("name"), Object::string(*name)),
-                (Object::string("params"), Object::map(takes.collect())),
-            ]),
-        }
-    };
-    chosen.map(described).collect()
 }

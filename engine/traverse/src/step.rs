@@ -23,6 +23,16 @@ impl Program {
         let remembers = |step: &Step| matches!(step, Step::Range { .. } | Step::Dedup { .. });
         self.gathers || self.steps.iter().any(remembers)
     }
+    /// Can anyone tell how far the steps before have come? Then traversers go one by one.
+    pub fn is_watched(&self) -> bool {
+        self.steps.iter().any(|step| match step {
+            Step::Aggregate { eager: false, .. } | Step::SideEffect(_) => true,
+            Step::Local(body) | Step::Optional(body) | Step::FlatMap(body) => body.is_watched(),
+            Step::Union(bodies) | Step::Coalesce(bodies) => bodies.iter().any(|body| body.is_watched()),
+            Step::Repeat(repeat) => repeat.body.is_watched(),
+            _ => false,
+        })
+    }
 }
 
 /// A program inside another.

@@ -159,7 +159,7 @@ impl Machine {
         traverser: &Traverser,
     ) -> Outcome<Object> {
         let object = &traverser.object;
-        let mut map = crate::sides::Ordered::<Option<Vec<Object>>>::default();
+        let mut map = crate::ordered::Ordered::<Option<Vec<Object>>>::default();
         if values && tokens & 1 != 0 {
             map.at(&Object::Token(Token::TId)).get_or_insert_default().push(self.id(object)?);
         }
@@ -217,7 +217,7 @@ impl Machine {
                 pairs.push((token(word), Object::map(own)));
             }
         }
-        let mut map = crate::sides::Ordered::<Object>::default();
+        let mut map = crate::ordered::Ordered::<Object>::default();
         for property in self.properties_of(object, keys)? {
             *map.at(&self.key(&property)?) = self.value(&property)?;
         }

@@ -8,10 +8,12 @@
 //! other column gets a new one.
 
 mod aggregate;
+mod argument;
 mod as_of;
 mod call;
 mod case;
 mod check;
+mod columns;
 mod create;
 mod dynamic;
 mod entries;
@@ -44,9 +46,8 @@ use plan::statement::{Mode, Statement, StatementKind};
 use crate::ast;
 use crate::error::{CypherError, ErrorKind};
 use crate::parser;
-use aggregate::Aggregation;
+use columns::{Aggregation, Sorting};
 use scope::Scope;
-use sort::Sorting;
 use text::Span;
 use types::Type;
 
@@ -113,6 +114,8 @@ pub(crate) struct Lowerer<'t> {
     sorting: Option<Sorting>,
     /// What is asked for the scopes that are lowered now.
     scope_hint: Option<plan::scope::ScopeHint>,
+    /// What ranks their instances, where the hint says `BY`.
+    scope_rank: Option<Expr>,
 }
 
 impl<'t> Lowerer<'t> {
@@ -130,6 +133,7 @@ impl<'t> Lowerer<'t> {
             case_subject: None,
             sorting: None,
             scope_hint: None,
+            scope_rank: None,
         }
     }
 

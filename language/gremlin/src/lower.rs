@@ -311,7 +311,7 @@ impl<'t> Lowering<'t> {
 
     /// A sub-query, run as the hint says.
     fn subquery(&self, kind: SubqueryKind, imports: Vec<Var>, plan: Plan) -> Expr {
-        Expr::Subquery(Box::new(Subquery { kind, imports, plan, hint: self.hint.clone() }))
+        Expr::Subquery(Box::new(Subquery { kind, imports, plan, hint: self.hint.clone(), rank: None }))
     }
     fn scope(&self) -> Scope {
         Scope::hinted(self.hint.clone())

@@ -1,8 +1,8 @@
 //! Vertices and edges as clients see them: inside the engine an object names one by its number.
 
-use crate::graphson::BagTooLarge;
 use crate::{Object, VertexProperty};
 use model::{EdgeRef, VertexId};
+use std::fmt;
 use std::sync::Arc;
 
 /// A vertex as clients see it.
@@ -30,6 +30,26 @@ pub struct ShownEdge {
     /// Its properties.
     pub properties: Vec<(Arc<str>, Object)>,
 }
+
+/// A bag that a version must write element by element, and that has too many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BagTooLarge {
+    /// Elements, each as often as it is there.
+    pub count: u64,
+}
+
+impl BagTooLarge {
+    /// What may help.
+    pub const HINT: &str = "ask in GraphSON 3 or GraphBinary, which write how often each element is there";
+}
+
+impl fmt::Display for BagTooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a bag of {} elements is too large to be written one by one", self.count)
+    }
+}
+
+impl std::error::Error for BagTooLarge {}
 
 /// Tells what stands behind the numbers of vertices and edges, for whoever writes them out.
 pub trait Elements {

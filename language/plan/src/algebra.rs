@@ -4,12 +4,12 @@
 //! says otherwise ([`Project`], [`Aggregate`], [`Union`]). `Match` is the unordered form that languages produce; the rewrite
 //! `order_match` replaces it by scans, seeks, expands and joins, and `execute` never meets it.
 
-pub use crate::counting::{CountArm, CountMatches, CountStep, CountStored, CountTree, Counted};
-pub use crate::expand_pattern::{ExpandPattern, PartEdge, PathChoice, PatternPart};
+pub use crate::counting::{CountArm, CountStep, CountTree, Counted};
 use crate::expr::{Expr, LabelExpr, Name, Var};
 use crate::functions::AggregateFunction;
-pub use crate::intersect::{Intersect, IntersectArm};
+pub use crate::intersect::IntersectArm;
 use crate::pattern::{OrderHint, PathMode, Pattern, Selector};
+pub use crate::pattern::{PartEdge, PathChoice, PatternPart};
 use crate::scope::Scope;
 use model::Direction;
 
@@ -200,6 +200,74 @@ pub struct ExpandPath {
     pub edge_predicate: Option<(Var, Expr)>,
 }
 
+/// For each input row, the paths of a pattern from a bound vertex; with `into`, those to another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpandPattern {
+    /// Rows to extend.
+    pub input: Plan,
+    /// Bound vertex to start from.
+    pub from: Var,
+    /// Column of the far end: new, or bound with `into`.
+    pub to: Var,
+    /// Is `to` bound?
+    pub into: bool,
+    /// Parts from `from` to `to`.
+    pub parts: Vec<PatternPart>,
+    /// What may repeat along the whole path.
+    pub mode: PathMode,
+    /// Which paths between two ends are wanted.
+    pub choice: PathChoice,
+    /// New column: all edges in walking order.
+    pub edges: Var,
+    /// New column: a list of how often each part was gone through.
+    pub rounds: Var,
+    /// `edges` and `rounds` are written from `to` to `from` (the pattern is walked from its right end).
+    pub reversed: bool,
+    /// A condition on the whole path, over `from`, `to`, `edges`, `rounds` and the row: what fails it is not among those chosen.
+    pub predicate: Option<Expr>,
+}
+
+/// For each input row, in how many ways the pattern goes on from it: one new column. Rows without any way are dropped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CountMatches {
+    /// Rows to extend.
+    pub input: Plan,
+    /// Bound vertex from which the pattern goes on.
+    pub start: Var,
+    /// What hangs on it.
+    pub trees: Vec<CountTree>,
+    /// The other vertices of the core, each bound after those it refers to.
+    pub steps: Vec<CountStep>,
+    /// New column: how many ways.
+    pub count: Var,
+    /// The number is written so many times itself: less than zero where it is subtracted from others.
+    pub times: i64,
+}
+
+/// For each input row, how many of these there are, as every commit keeps count of them: one new column. Nothing is gone through.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CountStored {
+    /// Rows to extend.
+    pub input: Plan,
+    /// What is counted.
+    pub counted: Counted,
+    /// New column: how many.
+    pub count: Var,
+}
+
+/// For each input row, the vertices in the neighbour lists of all arms; once for each combination of edges.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Intersect {
+    /// Rows to extend.
+    pub input: Plan,
+    /// Edges from bound vertices, at least two.
+    pub arms: Vec<IntersectArm>,
+    /// New column: the vertex where they meet.
+    pub to: Var,
+    /// Its labels.
+    pub labels: LabelExpr,
+}
+
 /// Rows for which the predicate is true.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
@@ -350,6 +418,8 @@ pub struct Apply {
     pub kind: ApplyKind,
     /// How it runs.
     pub scope: Scope,
+    /// Which instance runs first, over the columns of the outer row; read where the scope's order is `By`, and there then.
+    pub rank: Option<Expr>,
 }
 
 /// How the rows of an `Apply`'s inner plan are joined back to the row they were run for.

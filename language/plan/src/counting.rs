@@ -1,24 +1,13 @@
-//! Counting without enumerating: what [`CountMatches`] is made of.
+//! Counting without enumerating: what [`crate::algebra::CountMatches`] is made of.
 //!
 //! A pattern that is only counted falls into a core and trees. The core's vertices are bound one after another, each out of the
 //! intersection of the neighbour lists of those before it (a worst-case optimal join, one vertex at a time: Ngo, Porat, Ré, Rudra 2012);
 //! what hangs on a core vertex by one edge is never bound but multiplied in, as the sum over its ends of the product of their own
 //! trees (a factorised count, Olteanu and Schleich 2016).
 
-use crate::algebra::Plan;
-use crate::expr::{LabelExpr, Name, Var};
+use crate::label_expr::{LabelExpr, Name};
+use crate::vars::Var;
 use model::Direction;
-
-/// For each input row, how many of these there are, as every commit keeps count of them: one new column. Nothing is gone through.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CountStored {
-    /// Rows to extend.
-    pub input: Plan,
-    /// What is counted.
-    pub counted: Counted,
-    /// New column: how many.
-    pub count: Var,
-}
 
 /// What the store keeps count of.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,23 +23,6 @@ pub enum Counted {
         /// Out or in, seen from that vertex.
         direction: Direction,
     },
-}
-
-/// For each input row, in how many ways the pattern goes on from it: one new column. Rows without any way are dropped.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CountMatches {
-    /// Rows to extend.
-    pub input: Plan,
-    /// Bound vertex from which the pattern goes on.
-    pub start: Var,
-    /// What hangs on it.
-    pub trees: Vec<CountTree>,
-    /// The other vertices of the core, each bound after those it refers to.
-    pub steps: Vec<CountStep>,
-    /// New column: how many ways.
-    pub count: Var,
-    /// The number is written so many times itself: less than zero where it is subtracted from others.
-    pub times: i64,
 }
 
 /// One more vertex of the core.

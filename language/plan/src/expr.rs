@@ -5,13 +5,11 @@
 
 use crate::algebra::Plan;
 use crate::functions::Function;
+pub use crate::label_expr::{LabelExpr, Name};
+use crate::scope::ScopeHint;
 pub use crate::vars::Var;
 use crate::vars::Vars;
 use model::Value;
-use std::sync::Arc;
-
-/// A name of a label, edge type or property key.
-pub type Name = Arc<str>;
 
 /// An expression over one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,7 +123,9 @@ pub struct Subquery {
     /// Its rows.
     pub plan: Plan,
     /// How the text asks for it to run.
-    pub hint: Option<crate::scope::ScopeHint>,
+    pub hint: Option<ScopeHint>,
+    /// Which instance runs first, over the columns of the outer row, where the hint says `BY`.
+    pub rank: Option<Expr>,
 }
 
 /// What a sub-query in an expression yields.
@@ -184,46 +184,6 @@ pub enum Quantifier {
     Any,
     None,
     Single,
-}
-
-/// A label expression: `A|B`, `A&!B`, `%`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum LabelExpr {
-    /// No condition.
-    Any,
-    /// Carries this label.
-    Has(Name),
-    /// Carries any label at all: `%`.
-    Some,
-    /// Both hold.
-    And(Box<LabelExpr>, Box<LabelExpr>),
-    /// One holds.
-    Or(Box<LabelExpr>, Box<LabelExpr>),
-    /// Does not hold.
-    Not(Box<LabelExpr>),
-}
-
-impl LabelExpr {
-    /// Both conditions; `Any` vanishes.
-    pub fn and(self, other: LabelExpr) -> LabelExpr {
-        match (self, other) {
-            (LabelExpr::Any, other) | (other, LabelExpr::Any) => other,
-            (a, b) if a == b => a,
-            (a, b) => LabelExpr::And(Box::new(a), Box::new(b)),
-        }
-    }
-    /// Labels that every vertex satisfying this must carry.
-    pub fn required(&self) -> Vec<Name> {
-        match self {
-            LabelExpr::Has(name) => vec![name.clone()],
-            LabelExpr::And(a, b) => [a.required(), b.required()].concat(),
-            _ => Vec::new(),
-        }
-    }
-    /// No condition at all?
-    pub fn is_any(&self) -> bool {
-        *self == LabelExpr::Any
-    }
 }
 
 /// Calls `$visit` on each direct part of `$expr`: one list of parts, whether they are read or changed (`$iter`).

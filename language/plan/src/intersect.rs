@@ -5,22 +5,9 @@
 //! ordered (a worst-case optimal join, one vertex at a time: Ngo, Porat, Ré, Rudra 2012), and where a vertex comes in many rows its list is
 //! looked through once for all of them.
 
-use crate::algebra::Plan;
-use crate::expr::{LabelExpr, Name, Var};
+use crate::label_expr::Name;
+use crate::vars::Var;
 use model::Direction;
-
-/// For each input row, the vertices in the neighbour lists of all arms; once for each combination of edges.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Intersect {
-    /// Rows to extend.
-    pub input: Plan,
-    /// Edges from bound vertices, at least two.
-    pub arms: Vec<IntersectArm>,
-    /// New column: the vertex where they meet.
-    pub to: Var,
-    /// Its labels.
-    pub labels: LabelExpr,
-}
 
 /// An edge from a bound vertex. No column is made of it.
 #[derive(Clone, Debug, PartialEq)]

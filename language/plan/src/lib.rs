@@ -23,6 +23,7 @@ pub mod expr;
 pub mod functions;
 pub mod hidden;
 mod intersect;
+mod label_expr;
 mod labels;
 mod names;
 mod optimize;

@@ -96,3 +96,40 @@ pub enum PathMode {
     /// undirected edge is not simple, out by one edge and back by a parallel one is.
     Simple,
 }
+
+/// A row of edges, repeated; one without edges is a single vertex, once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PatternPart {
+    /// Vertices of a round: one more than edges. Bound within `predicate` only.
+    pub vertices: Vec<PatternVertex>,
+    /// Edges of a round.
+    pub edges: Vec<PartEdge>,
+    /// Fewest rounds.
+    pub min: u32,
+    /// Most rounds; `None` for no bound.
+    pub max: Option<u32>,
+    /// A condition on each round, over its vertices and edges and the row.
+    pub predicate: Option<Expr>,
+}
+
+/// An edge of a part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartEdge {
+    /// Bound within the part's predicate only.
+    pub variable: Var,
+    /// Admitted types; empty admits all.
+    pub types: Vec<Name>,
+    /// Seen from the vertex before it.
+    pub direction: Direction,
+}
+
+/// Which of the paths between two ends are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PathChoice {
+    /// All.
+    Every,
+    /// So many, the shortest first.
+    Paths(u64),
+    /// Those of the so many least lengths.
+    Groups(u64),
+}

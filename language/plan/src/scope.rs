@@ -3,11 +3,10 @@
 //! A scope (Banyan, section 3) is a piece of plan of which instances are made at run time: one for some rows of the plan around it, or one
 //! for each round of a loop. Each instance can be ended by itself, and policies say which instance, and which operator in it, runs first.
 
-use crate::expr::Expr;
 use std::fmt;
 
 /// Which instance of a scope runs first.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InstanceOrder {
     /// All take turns.
     #[default]
@@ -16,8 +15,8 @@ pub enum InstanceOrder {
     Bfs,
     /// The youngest, or of a loop the latest round.
     Dfs,
-    /// The one whose outer row has the least value of this, or with `true` the greatest; for sub-queries only.
-    By(Box<Expr>, bool),
+    /// The one whose outer row has the least rank, or with `true` the greatest; for sub-queries only. The rank stands with the sub-query.
+    By(bool),
 }
 
 /// Which operator of an instance runs first.
@@ -138,8 +137,8 @@ impl fmt::Display for InstanceOrder {
             InstanceOrder::Fifo => "FIFO",
             InstanceOrder::Bfs => "BFS",
             InstanceOrder::Dfs => "DFS",
-            InstanceOrder::By(_, false) => "BY",
-            InstanceOrder::By(_, true) => "BY DESC",
+            InstanceOrder::By(false) => "BY",
+            InstanceOrder::By(true) => "BY DESC",
         })
     }
 }

@@ -306,8 +306,8 @@ macro_rules! each_expression {
             Plan::Unit | Plan::Argument(_) | Plan::ScanVertices(_) | Plan::Expand(_) => {}
             Plan::CountMatches(_) | Plan::CountStored(_) | Plan::Intersect(_) => {}
             Plan::Apply(node) => {
-                if let InstanceOrder::By(expr, _) = $($borrow)+ node.scope.order {
-                    $visit(expr)
+                if let (InstanceOrder::By(_), Some(rank)) = (node.scope.order, $($borrow)+ node.rank) {
+                    $visit(rank)
                 }
             }
             Plan::Distinct(_) | Plan::Join(_) | Plan::Union(_) => {}

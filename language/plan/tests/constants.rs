@@ -418,7 +418,7 @@ fn scopes_are_as_hints_ask() {
     told.sort();
     told.dedup();
     assert!(told.len() == reasons.len() && told.iter().all(|text| !text.is_empty()));
-    let by = |descending| InstanceOrder::By(Box::new(Expr::literal(1_i64)), descending);
+    let by = InstanceOrder::By;
     let orders = [InstanceOrder::Fifo, InstanceOrder::Bfs, InstanceOrder::Dfs, by(false), by(true)];
     assert_eq!(orders.map(|order| order.to_string()), ["FIFO", "BFS", "DFS", "BY", "BY DESC"]);
     let orders = [OperatorOrder::Fifo, OperatorOrder::Bfs, OperatorOrder::Dfs];

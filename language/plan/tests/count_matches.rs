@@ -74,6 +74,7 @@ fn statement(chance: &mut Chance) -> Statement {
             imports,
             kind: ApplyKind::Anti,
             scope: Default::default(),
+            rank: None,
         }))
     }
     let n = t.var("n");

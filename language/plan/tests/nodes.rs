@@ -397,7 +397,15 @@ fn applies() -> Vec<Plan> {
     let inner =
         || Plan::Expand(Box::new(Expand { input: argument(&[var("a")]), ..expand(&["KNOWS"], Out, "") }));
     let apply = |kind: ApplyKind, scope: Scope| {
-        Plan::Apply(Box::new(Apply { input: people(), inner: inner(), imports: vec![var("a")], kind, scope }))
+        let rank = matches!(scope.order, InstanceOrder::By(_)).then(|| value("b"));
+        Plan::Apply(Box::new(Apply {
+            input: people(),
+            inner: inner(),
+            imports: vec![var("a")],
+            kind,
+            scope,
+            rank,
+        }))
     };
     let repeat = |min, max, distinct| {
         ApplyKind::Repeat(Repeat { at: var("a"), next: var("v"), to: var("w"), min, max, distinct })
@@ -412,10 +420,7 @@ fn applies() -> Vec<Plan> {
         apply(ApplyKind::Anti, reason(ScopeReason::EarlyExit)),
         apply(ApplyKind::Exists(var("n")), hinted(InstanceOrder::Bfs)),
         apply(ApplyKind::Count(var("n")), Scope::off(ScopeReason::Off)),
-        apply(
-            ApplyKind::Collect { list: var("n"), column: var("v") },
-            hinted(InstanceOrder::By(Box::new(value("b")), true)),
-        ),
+        apply(ApplyKind::Collect { list: var("n"), column: var("v") }, hinted(InstanceOrder::By(true))),
         apply(ApplyKind::Unit, hinted(InstanceOrder::Dfs)),
         apply(repeat(0, 3, false), reason(ScopeReason::AllWanted)),
         apply(repeat(2, 2, true), Scope { wide: true, ..reason(ScopeReason::FewWanted) }),

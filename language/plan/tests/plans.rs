@@ -590,6 +590,7 @@ fn plan_deepest() {
             imports: vec![a],
             kind: ApplyKind::Inner(vec![n]),
             scope: Default::default(),
+            rank: None,
         };
         (0..length).fold(start(), |plan, _| Plan::Apply(Box::new(call(plan))))
     };

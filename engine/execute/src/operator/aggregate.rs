@@ -6,9 +6,9 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::operator::apply::ScopeRows;
 use crate::operator::distinct::{VertexSet, plain_vertices};
 use crate::reads::EntityReads;
+use crate::scope_rows::ScopeRows;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
 use expression::segments::Segments;

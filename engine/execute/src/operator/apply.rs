@@ -13,18 +13,16 @@
 
 use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};
-use crate::demand::{Counters, DemandPort, NodeDemand, RowDemand, Stated};
+use crate::demand::{Counters, DemandPort, NodeDemand, Stated};
 use crate::limits::APPLY_INSTANCES_MAX;
 use crate::operator::hold;
 use crate::rows::Rows;
+use crate::scope_rows::ScopeRows;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Intake, TakingIn, Try, charged};
-use dataflow::{Context, Flow, InterPolicy, IntraPolicy, Outcome, ScopeOptions, Tag, VertexOptions};
+use dataflow::{Context, Flow, InterPolicy, IntraPolicy, Outcome, ScopeOptions, VertexOptions};
 use expression::{Compiled, Layout};
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 use model::{Batch, Column, Nulls};
-use parking_lot::Mutex;
 use plan::VarSet;
 use plan::algebra::ApplyKind;
 use plan::physical::Algorithm;
@@ -32,85 +30,10 @@ use plan::scope::{InstanceOrder, OperatorOrder, Scope};
 use plan::{Plan, Wanted};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 mod close;
 
 pub(crate) use close::compile as close;
-
-/// A live instance.
-struct Live {
-    rows: usize,
-    /// Whose it is.
-    opener: u64,
-    /// What is wanted of each outer row, by the number of the demand.
-    demands: Vec<Option<Arc<RowDemand>>>,
-}
-
-/// How many outer rows each live instance of a scope has, and how many instances live on each executor.
-#[derive(Default)]
-pub(crate) struct ScopeRows {
-    rows: Mutex<HashMap<(usize, Tag), Live, FixedState>>,
-    live: Vec<AtomicUsize>,
-    openers: AtomicU64,
-}
-
-impl ScopeRows {
-    pub(crate) fn new(executors: usize) -> ScopeRows {
-        let live = (0..executors).map(|_| AtomicUsize::new(0)).collect();
-        ScopeRows { rows: Mutex::default(), live, openers: AtomicU64::new(0) }
-    }
-    /// Is it of a scope, or of a sub-query that runs within one operator and has no instances?
-    pub(crate) fn has_instances(&self) -> bool {
-        !self.live.is_empty()
-    }
-    /// A number for an operator that opens instances.
-    pub(crate) fn opener(&self) -> u64 {
-        self.openers.fetch_add(1, Ordering::Relaxed)
-    }
-    /// A new instance with so many outer rows.
-    pub(crate) fn open(&self, executor: usize, tag: Tag, rows: usize, opener: u64) {
-        self.rows.lock().insert((executor, tag), Live { rows, opener, demands: Vec::new() });
-        self.live[executor].fetch_add(1, Ordering::Relaxed);
-    }
-    /// Outer rows of an instance.
-    pub(crate) fn get(&self, executor: usize, tag: Tag) -> usize {
-        self.rows.lock().get(&(executor, tag)).map_or(0, |live| live.rows)
-    }
-    /// The counters of a demand in an instance; made if need be.
-    pub(crate) fn demand(&self, executor: usize, tag: Tag, stated: Stated) -> Arc<RowDemand> {
-        let mut rows = self.rows.lock();
-        let Some(live) = rows.get_mut(&(executor, tag)) else { return Arc::new(RowDemand::new(0, 0)) };
-        if live.demands.len() <= stated.number {
-            live.demands.resize(stated.number + 1, None);
-        }
-        let made = || Arc::new(RowDemand::new(live.rows, stated.most));
-        live.demands[stated.number].get_or_insert_with(made).clone()
-    }
-    /// The instance has ended.
-    pub(crate) fn close(&self, executor: usize, tag: Tag) {
-        if self.rows.lock().remove(&(executor, tag)).is_some() {
-            self.live[executor].fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-    /// An operator that opened instances is gone. Those of it that still live were cancelled with what it stood in, and nobody else
-    /// tells of their end.
-    pub(crate) fn abandon(&self, opener: u64) {
-        if self.live.iter().all(|live| live.load(Ordering::Relaxed) == 0) {
-            return;
-        }
-        self.rows.lock().retain(|(executor, _), live| {
-            let is_gone = live.opener == opener;
-            if is_gone {
-                self.live[*executor].fetch_sub(1, Ordering::Relaxed);
-            }
-            !is_gone
-        });
-    }
-    pub(crate) fn live(&self, executor: usize) -> usize {
-        self.live[executor].load(Ordering::Relaxed)
-    }
-}
 
 /// How many outputs lead from an ApplyOpen into the scope: one for each argument, and one for the outer rows.
 pub(crate) struct OpenPlan {
@@ -223,11 +146,11 @@ impl Intake for ApplyOpen {
 
 /// A branch scope's options.
 pub(crate) fn options(how: &Scope) -> ScopeOptions {
-    let inter = match &how.order {
+    let inter = match how.order {
         InstanceOrder::Fifo => InterPolicy::Fifo,
         InstanceOrder::Bfs => InterPolicy::Bfs,
         InstanceOrder::Dfs => InterPolicy::Dfs,
-        InstanceOrder::By(..) => InterPolicy::BestFirst,
+        InstanceOrder::By(_) => InterPolicy::BestFirst,
     };
     let intra = match how.within {
         OperatorOrder::Fifo => IntraPolicy::Fifo,
@@ -273,6 +196,8 @@ pub(crate) struct Opened {
 pub(crate) struct How<'a> {
     /// As the plan says.
     pub(crate) scope: &'a Scope,
+    /// What ranks its instances, where the order says so.
+    pub(crate) rank: Option<&'a plan::Expr>,
     /// The demand for the inner rows.
     pub(crate) inner: NodeDemand,
     /// The inner plan writes.
@@ -289,7 +214,7 @@ pub(crate) fn open(
     imports: &[plan::Var],
     how: &How<'_>,
 ) -> Result<Opened, ExecuteError> {
-    let How { instance_rows, writes, inner: of_inner, scope: how } = *how;
+    let How { instance_rows, writes, inner: of_inner, scope: how, rank } = *how;
     let eager = writes || instance_rows.is_some();
     let row = compiler.fresh();
     let rows = Arc::new(ScopeRows::new(compiler.executors));
@@ -309,9 +234,9 @@ pub(crate) fn open(
             Some(most) => most as usize,
         },
         instance_rows: instance_rows.or(writes.then_some(1)).or(how.rows.map(|rows| (rows as usize).max(1))),
-        rank: match &how.order {
-            InstanceOrder::By(value, descending) => {
-                Some((compiler.expression(value, &input.layout)?, *descending))
+        rank: match (how.order, rank) {
+            (InstanceOrder::By(descending), Some(rank)) => {
+                Some((compiler.expression(rank, &input.layout)?, descending))
             }
             _ => None,
         },
@@ -387,7 +312,8 @@ pub(crate) fn compile(
         true => NodeDemand::of_each(Stated { number: 0, most: 1 }),
         false => inner_demand(&node.kind, compiler.demand),
     };
-    let how = How { scope: &node.scope, inner, writes, instance_rows: None };
+    let rank = node.rank.as_ref();
+    let how = How { scope: &node.scope, rank, inner, writes, instance_rows: None };
     let opened = open(compiler, input, &node.inner, &node.imports, &how)?;
     let stream = close(compiler, &node.kind, opened, required, &new)?;
     let stream = Stream { ordered, ..stream };

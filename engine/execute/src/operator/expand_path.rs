@@ -7,25 +7,20 @@
 //! `dispatched`; inside sub-queries many of them share one search, see `lanes`.
 
 use crate::ExecuteError;
-use crate::access::Environment;
 use crate::adjacency::{EdgeCondition, Walk};
 use crate::compile::Compiler;
 use crate::labels::LabelCheck;
 use crate::operator::expand::edge_types;
 use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Here, Progress, Try, Turn};
-use expression::Compiled;
-use model::{Batch, Column, Direction, EdgeTypeId, NO_VERTEX, Nulls, Value, VertexId};
+use model::{Batch, Column, EdgeTypeId, NO_VERTEX, Nulls, Value, VertexId};
 use paths::Hops;
-use plan::LabelExpr;
 use plan::VarSet;
-use plan::expr::Name;
-use plan::pattern::{PathMode, Selector};
 use plan::physical::Algorithm;
 use std::sync::Arc;
-use store::Snapshot;
 
 mod dispatched;
+mod expansion;
 mod lanes;
 mod search;
 mod trailing;
@@ -33,53 +28,9 @@ mod trailing;
 /// Ends looked at together at least where few with the right labels are enough.
 const ENDS_LOOKED_AT_FOR_FEW: usize = 16;
 
+use expansion::{Bound, Expansion, Walks, keep_end};
 use lanes::Lanes;
 use search::{Found, Search};
-
-pub(crate) struct Expansion {
-    from: usize,
-    to: Option<usize>,
-    types: Vec<Name>,
-    direction: Direction,
-    labels: LabelExpr,
-    hops: Hops,
-    mode: PathMode,
-    selector: Selector,
-    distinct_ends: bool,
-    predicate: Option<Arc<Compiled>>,
-    reversed: bool,
-    keep_edges: bool,
-    keep_length: bool,
-    keep_to: bool,
-    /// Rows may share a search: what they ask for fits, and they may come out in another order than they came in.
-    shares: bool,
-}
-
-/// What to ask instead of a path to each end, and of every path.
-const INSTEAD_OF_PATHS: &str = "it returns a path to each end: ask for length(p), count(*) or the DISTINCT ends \
-                                instead, or give a LIMIT";
-const INSTEAD_OF_ALL_PATHS: &str = "it lists every path: ask for DISTINCT ends, for ANY SHORTEST paths and their \
-                                    length(p), or whether one EXISTS instead, bound the hops, or give a LIMIT";
-
-impl Expansion {
-    /// Keeps, for the case that the budget is exceeded, what could be asked that needs less.
-    fn say_instead(&self, environment: &Environment) {
-        let lists_all = !self.distinct_ends && self.selector != Selector::AnyShortest;
-        let instead = match (lists_all, self.keep_edges) {
-            (true, _) => INSTEAD_OF_ALL_PATHS,
-            (false, true) => INSTEAD_OF_PATHS,
-            (false, false) => return,
-        };
-        environment.instead.get_or_init(|| instead);
-    }
-}
-
-/// What is known once the view is taken.
-struct Bound {
-    snapshot: Snapshot,
-    types: Option<Arc<Vec<EdgeTypeId>>>,
-    labels: LabelCheck,
-}
 
 struct ExpandPath {
     plan: Arc<Expansion>,
@@ -93,12 +44,6 @@ struct ExpandPath {
     ends: Vec<VertexId>,
     lengths: Vec<i64>,
     edges: Vec<Value>,
-}
-
-/// The walks of one row: along the path, and against it.
-pub(crate) struct Walks {
-    pub(crate) along: Arc<Walk>,
-    pub(crate) against: Arc<Walk>,
 }
 
 impl ExpandPath {
@@ -253,16 +198,6 @@ impl ExpandPath {
             }
         }
         Ok(Progress::Done)
-    }
-}
-
-/// Keeps an end and its distance, as far as they are asked for.
-fn keep_end(plan: &Expansion, ends: &mut Vec<VertexId>, lengths: &mut Vec<i64>, end: VertexId, length: u32) {
-    if plan.keep_to {
-        ends.push(end);
-    }
-    if plan.keep_length {
-        lengths.push(i64::from(length));
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn compile(
     let instance_rows = if compiler.algorithm() == Algorithm::AllElements { usize::MAX } else { 1 };
     let scope = plan::scope::Scope::default();
     let (inner, instance_rows) = (NodeDemand::default(), Some(instance_rows));
-    let how = apply::How { scope: &scope, inner, writes: true, instance_rows };
+    let how = apply::How { scope: &scope, rank: None, inner, writes: true, instance_rows };
     let opened = apply::open(compiler, elements, &node.body, &imports, &how)?;
     let done = apply::close(compiler, &ApplyKind::Unit, opened, &VarSet::new(), &[])?;
     Ok(hold::attach_both(compiler, rows, Some(done)))

@@ -125,7 +125,7 @@ pub fn argument(variables: &[u32]) -> Plan {
 }
 pub fn apply(input: Plan, inner: Plan, imports: &[u32], kind: ApplyKind) -> Plan {
     let imports = imports.iter().map(|variable| Var(*variable)).collect();
-    Plan::Apply(Box::new(Apply { input, inner, imports, kind, scope: Default::default() }))
+    Plan::Apply(Box::new(Apply { input, inner, imports, kind, scope: Default::default(), rank: None }))
 }
 pub fn union(left: Plan, right: Plan, columns: &[(u32, u32, u32)], distinct: bool) -> Plan {
     let columns = columns.iter().map(|(to, a, b)| (Var(*to), Var(*a), Var(*b))).collect();

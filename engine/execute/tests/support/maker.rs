@@ -375,25 +375,26 @@ impl<'a> Maker<'a> {
         }
         draft.plan = apply(draft.plan, inner.plan, &[import], kind);
         if let Plan::Apply(node) = &mut draft.plan {
-            node.scope = self.scope(import);
+            node.scope = self.scope();
+            let id = || Expr::Call(plan::Function::Id, vec![Expr::Variable(Var(import))]);
+            node.rank = matches!(node.scope.order, InstanceOrder::By(_)).then(id);
         }
         draft
     }
 
     /// However a sub-query runs, its answer is the same.
-    fn scope(&mut self, import: u32) -> Scope {
+    fn scope(&mut self) -> Scope {
         if self.chance.happens(0.5) {
             // What is a line then runs within one operator.
             return Scope::default();
         }
         let some =
             |chance: &mut Chance, most: usize| chance.happens(0.5).then(|| 1 + chance.index(most) as u32);
-        let id = Expr::Call(plan::Function::Id, vec![Expr::Variable(Var(import))]);
         let order = match self.chance.below(4) {
             0 => InstanceOrder::Fifo,
             1 => InstanceOrder::Bfs,
             2 => InstanceOrder::Dfs,
-            _ => InstanceOrder::By(Box::new(id), self.chance.happens(0.5)),
+            _ => InstanceOrder::By(self.chance.happens(0.5)),
         };
         let orders = [OperatorOrder::Fifo, OperatorOrder::Bfs, OperatorOrder::Dfs];
         Scope {

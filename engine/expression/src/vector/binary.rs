@@ -1,6 +1,7 @@
 //! Comparison and arithmetic of two columns: a loop for each pair of types that matters, one value at a time for the rest.
 
-use super::{Operand, Source, Truths, edges, floats, in_set, integers, numbers, texts, vertices};
+use super::in_set;
+use super::operand::{Operand, Source, Truths, edges, floats, integers, numbers, texts, vertices};
 use crate::error::EvalError;
 use crate::metered;
 use crate::node::ConstantSet;

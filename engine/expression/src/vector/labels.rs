@@ -1,6 +1,6 @@
 //! `labels(n)` over a column: one list for each set of labels that occurs, shared by all its rows.
 
-use super::{Operand, vertices};
+use super::operand::{Operand, vertices};
 use crate::error::EvalError;
 use crate::functions;
 use crate::scope::Scope;

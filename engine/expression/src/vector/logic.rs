@@ -1,6 +1,7 @@
 //! AND and OR over columns: the right side is evaluated only for the rows that the left leaves open.
 
-use super::{Operand, Rows, Truths, operand};
+use super::operand;
+use super::operand::{Operand, Rows, Truths};
 use crate::error::EvalError;
 use crate::node::Node;
 use crate::operators;

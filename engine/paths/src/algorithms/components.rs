@@ -78,6 +78,7 @@ impl<A: Adjacency> Components<A> {
         while one != other {
             let (low, high) = (one.min(other), one.max(other));
             let up = self.up(high);
+            debug_assert!(up <= high, "a vertex never hangs below a larger one");
             let is_root = up == high;
             let place = &self.above[high as usize];
             if up == low || (is_root && place.compare_exchange(high, low, Relaxed, Relaxed).is_ok()) {

@@ -1,6 +1,5 @@
 //! One search that workers may share: stages, what their morsels hand in, and answers that wait to be taken.
 
-use super::Worker;
 use super::ground::Ground;
 use super::lanes::{Buckets, Lanes, Tallies};
 use super::policy::DispatchPolicy;
@@ -40,6 +39,33 @@ pub(super) struct Own {
     pub(super) scratch: Vec<u32>,
     pub(super) edge_scratch: EdgeScratch,
     pub(super) tracer: Tracer,
+}
+
+/// What one worker holds between turns. A worker is used by one thread at a time.
+pub struct Worker {
+    pub(super) number: usize,
+    pub(super) search: Option<Arc<Search>>,
+    pub(super) task: Option<Task>,
+    pub(super) own: Own,
+    pub(super) is_present: bool,
+    pub(super) is_idle: bool,
+    /// What the dispatcher knows that it holds.
+    pub(super) held: usize,
+}
+
+impl Worker {
+    /// Workers have different numbers.
+    pub fn new(number: usize) -> Worker {
+        Worker {
+            number,
+            search: None,
+            task: None,
+            own: Own::default(),
+            is_present: false,
+            is_idle: false,
+            held: 0,
+        }
+    }
 }
 
 /// What a morsel handed in.

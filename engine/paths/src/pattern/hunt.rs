@@ -116,6 +116,7 @@ impl Hunt {
             self.vertices.push(vertex);
             self.edges.push(edge);
         }
+        debug_assert_eq!(self.vertices.len(), self.edges.len() + 1, "vertices and edges are one path");
         self.push(next.state, next.edge.is_some(), next.closes);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! How a traversal ends: `.next(3)`, `.hasNext()`, `.iterate()`, … decide how much of its objects is the answer.
 
-use super::Objects;
+use super::outcome::Objects;
 use gremlin::{Object, Terminal};
 
 /// The part of an answer that its terminal asks for.

@@ -1,6 +1,7 @@
 //! Rows of a lowered traversal as the objects a traversal gives.
 
-use super::{AnswerError, Objects, kept};
+use super::kept;
+use super::outcome::{AnswerError, Objects};
 use execute::ResultStream;
 use gremlin::{Object, ResultKind, Shape};
 use model::{Batch, Value};

@@ -3,8 +3,9 @@
 //! Kept with each is the traversal it was made for, so that a hash that two shapes share misleads nobody; and that a shape has no plan
 //! is kept too. Cost of a look-up: the traversal is read twice, and nothing is printed.
 
+use super::kept;
+use super::outcome::{AnswerError, Params};
 use super::texts::{Asked, Known, Texts};
-use super::{AnswerError, Params, kept};
 use execute::{PLANS_MAX, Prepared};
 use gremlin::{Bindings, Request, ResultKind, Traversal, shape};
 use hashbrown::HashMap;

@@ -1,7 +1,7 @@
 //! A traversal as a program on the executors, and what it puts aside for its client.
 
+use super::outcome::{AnswerError, Objects};
 use super::walked::{TRAVERSER_BYTES, Walked};
-use super::{AnswerError, Objects};
 use crate::machine::Machine;
 use crate::pipeline::{Pipeline, Worked};
 use crate::{Compiled, TraverseError};

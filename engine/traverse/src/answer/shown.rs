@@ -1,11 +1,11 @@
 //! What stands behind the number of a vertex or edge, for a door that writes one out.
 
-use super::kept::{self, OWN_ID};
-use super::{Answer, AnswerError};
+use super::elements::{edge_id, labels, named, vertex_id};
+use super::outcome::AnswerError;
+use super::{Answer, kept};
 use gremlin::{Object, ShownEdge, ShownVertex, VertexProperty};
-use model::{EdgeRef, Value, VertexId};
+use model::{EdgeRef, VertexId};
 use std::sync::Arc;
-use store::{Snapshot, StoreError};
 
 impl Answer {
     /// A vertex; one that is gone has no label and no properties.
@@ -51,52 +51,4 @@ impl Answer {
                 .collect(),
         })
     }
-}
-
-/// Properties by their names, in order, without the id that a client gave.
-pub(super) fn named(view: &Snapshot, properties: Vec<(model::KeyId, Value)>) -> Vec<(Arc<str>, Value)> {
-    let named = properties
-        .into_iter()
-        .filter_map(|(key, value)| Some((view.catalog().key_name(key)?.clone(), value)));
-    let mut named: Vec<_> = named.filter(|(key, _)| &**key != OWN_ID).collect();
-    named.sort_by(|a, b| a.0.cmp(&b.0));
-    named
-}
-
-pub(super) fn labels(view: &Snapshot, vertex: VertexId) -> Result<Vec<Arc<str>>, StoreError> {
-    if !view.exists(vertex)? {
-        return Ok(Vec::new());
-    }
-    let catalog = view.catalog();
-    let named = catalog
-        .labels_of(view.labels(vertex)?)
-        .iter()
-        .filter_map(|label| catalog.label_name(*label).cloned());
-    let mut named: Vec<Arc<str>> = named.collect();
-    named.sort();
-    Ok(named)
-}
-
-pub(super) fn vertex_id(view: &Snapshot, vertex: VertexId) -> Result<Object, StoreError> {
-    let own = match view.catalog().key(OWN_ID) {
-        Some(key) if view.exists(vertex)? => view.property(vertex, key)?,
-        _ => Value::Null,
-    };
-    Ok(if own.is_null() {
-        Object::Long(vertex.0 as i64)
-    } else {
-        kept::read(&own, kept::is_wide(view, OWN_ID))
-    })
-}
-
-pub(super) fn edge_id(view: &Snapshot, edge: &EdgeRef) -> Result<Object, StoreError> {
-    let own = match view.catalog().key(OWN_ID) {
-        Some(key) if view.edge(edge.id)?.is_some() => view.edge_property(edge.id, key)?,
-        _ => Value::Null,
-    };
-    Ok(if own.is_null() {
-        Object::Long(edge.id.0 as i64)
-    } else {
-        kept::read(&own, kept::is_wide(view, OWN_ID))
-    })
 }

@@ -9,7 +9,7 @@
 //! each time, and one that began with a rare kind is served soon. Cost of a look-up: one hash of the text, and a look at each binding that
 //! is used.
 
-use super::Params;
+use super::outcome::Params;
 use super::planned::PlannedTraversal;
 use execute::{PLAN_TEXT_BYTES_MAX, PLANS_MAX};
 use gremlin::shape::{self, Constant};

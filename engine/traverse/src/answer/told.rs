@@ -1,6 +1,6 @@
 //! `explain()` and `profile()`: how a traversal runs, as text.
 
-use super::AnswerError;
+use super::outcome::AnswerError;
 use super::planned::{PlannedTraversal, Plans};
 use execute::profiling::Profiling;
 use gremlin::{Argument, Instruction, Metrics, Traversal, shape};

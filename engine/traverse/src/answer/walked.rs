@@ -440,15 +440,15 @@ impl Graph for Walked {
     }
     fn vertex_id(&self, vertex: VertexId) -> Outcome<Object> {
         let view = self.view()?;
-        super::shown::vertex_id(&view, vertex).map_err(unread)
+        super::elements::vertex_id(&view, vertex).map_err(unread)
     }
     fn edge_id(&self, edge: &EdgeRef) -> Outcome<Object> {
         let view = self.view()?;
-        super::shown::edge_id(&view, edge).map_err(unread)
+        super::elements::edge_id(&view, edge).map_err(unread)
     }
     fn labels(&self, vertex: VertexId) -> Outcome<Vec<Arc<str>>> {
         self.record(|reads| reads.vertex(vertex));
-        super::shown::labels(&self.view()?, vertex).map_err(unread)
+        super::elements::labels(&self.view()?, vertex).map_err(unread)
     }
     fn edge_type(&self, edge: &EdgeRef) -> Outcome<Arc<str>> {
         Ok(self.view()?.catalog().edge_type_name(edge.id.edge_type()).cloned().unwrap_or_else(|| "".into()))
@@ -462,7 +462,7 @@ impl Graph for Walked {
     fn properties(&self, vertex: VertexId) -> Outcome<Vec<(Arc<str>, Vec<Kept>)>> {
         let view = self.view()?;
         self.record(|reads| reads.vertex(vertex));
-        let all = super::shown::named(&view, view.properties(vertex).map_err(unread)?);
+        let all = super::elements::named(&view, view.properties(vertex).map_err(unread)?);
         let mut found = Vec::new();
         for (key, value) in all {
             let values = kept::many_of(&value, self.is_wide(&view, &key));
@@ -480,7 +480,7 @@ impl Graph for Walked {
     fn edge_properties(&self, edge: &EdgeRef) -> Outcome<Vec<(Arc<str>, Object)>> {
         let view = self.view()?;
         self.record(|reads| reads.edge(edge.id));
-        let all = super::shown::named(&view, view.edge_properties(edge.id).map_err(unread)?);
+        let all = super::elements::named(&view, view.edge_properties(edge.id).map_err(unread)?);
         let mut found = Vec::new();
         for (key, value) in all {
             let value = kept::read(&value, self.is_wide(&view, &key));

@@ -1,58 +1,10 @@
 //! What a source says before its first step: sacks, side effects, strategies, options.
 
 use super::{Compiler, wants};
+use crate::compiled::{Partition, Setting, Subgraph};
 use crate::error::{Outcome, TraverseError};
-use crate::step::{Body, Name};
+use crate::step::Name;
 use gremlin::{Argument, Instruction, Object, Strategy, Token, Traversal, strategies};
-
-/// How a traversal is set.
-#[derive(Debug, Default)]
-pub struct Setting {
-    /// What every traverser carries at first, and how two sacks become one.
-    pub sack: Option<(Object, Option<Token>)>,
-    /// Side effects with their first value and how values are put to them.
-    pub sides: Vec<(Name, Object, Option<Token>)>,
-    /// `SubgraphStrategy`.
-    pub subgraph: Option<Subgraph>,
-    /// `PartitionStrategy`.
-    pub partition: Option<Partition>,
-    /// `SeedStrategy`.
-    pub seed: Option<i64>,
-    /// `ProductiveByStrategy`, with the keys it does not hold for.
-    pub productive_by: Option<Vec<Name>>,
-    /// `withBulk(false)`.
-    pub no_bulk: bool,
-    /// Are trees given as maps of maps, for clients that know no trees: `with("trees", "maps")`?
-    pub trees_are_maps: bool,
-    /// `evaluationTimeout` in milliseconds, where `with` gives it.
-    pub timeout_ms: Option<u64>,
-}
-
-/// The part of the graph that is seen.
-#[derive(Debug, Default)]
-pub struct Subgraph {
-    /// Which vertices.
-    pub vertices: Option<Body>,
-    /// Which edges.
-    pub edges: Option<Body>,
-    /// Which properties of vertices.
-    pub properties: Option<Body>,
-    /// Does an edge need both its ends?
-    pub checks_ends: bool,
-}
-
-/// A part of the graph, told by a property.
-#[derive(Clone, Debug)]
-pub struct Partition {
-    /// The key.
-    pub key: Name,
-    /// What is written to it.
-    pub write: Option<Object>,
-    /// What is read.
-    pub read: Vec<Object>,
-    /// Does it hold for properties of vertices too?
-    pub properties: bool,
-}
 
 impl Compiler {
     pub(super) fn setting(&self, source: &[Instruction]) -> Outcome<Setting> {

@@ -1,6 +1,6 @@
 //! `conjoin`, `combine`, `difference`, `disjunct`, `intersect`, `merge`, `product`: steps on lists, sets and maps.
 
-use super::{elements_of, set_of, shown};
+use super::objects::{elements_of, set_of, shown};
 use crate::compare::{Keyed, equal};
 use crate::error::{Outcome, TraverseError};
 use crate::limits::COLLECTION_MAX;

@@ -1,6 +1,6 @@
 //! `asDate`, `dateAdd`, `dateDiff`.
 
-use super::shown;
+use super::objects::shown;
 use crate::error::{Outcome, TraverseError};
 use gremlin::{Instant, Object, Token};
 use std::sync::Arc;

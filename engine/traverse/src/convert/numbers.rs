@@ -1,6 +1,6 @@
 //! `asNumber`, `asBool`: texts and numbers to numbers of a width, and to truth values.
 
-use super::shown;
+use super::objects::shown;
 use crate::error::{Outcome, TraverseError};
 use crate::number::Number;
 use gremlin::{Decimal, Object, Token};

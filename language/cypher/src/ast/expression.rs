@@ -1,6 +1,8 @@
 //! Expressions: everything that has a value.
 
-use super::{LabelExpression, Name, PathPattern, Query};
+use super::name::Name;
+use super::pattern::{LabelExpression, PathPattern};
+use super::query::Query;
 use text::Span;
 
 /// An expression with its place (inside its outermost brackets, if it has any).

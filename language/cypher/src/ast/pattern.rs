@@ -1,6 +1,7 @@
 //! Graph patterns: what `MATCH`, `CREATE`, `MERGE`, predicates and subqueries look for or make.
 
-use super::{Expression, Name};
+use super::expression::Expression;
+use super::name::Name;
 use text::Span;
 
 /// `[variable =] [selector] elements`.

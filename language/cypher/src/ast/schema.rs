@@ -1,6 +1,8 @@
 //! Statements about the schema and the server: indexes, constraints, `SHOW`.
 
-use super::{Expression, Name, Projection, Yield};
+use super::expression::Expression;
+use super::name::Name;
+use super::query::{Projection, Yield};
 
 /// Creates or drops an index or a constraint.
 #[derive(Clone, Debug, PartialEq)]

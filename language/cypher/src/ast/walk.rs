@@ -1,6 +1,6 @@
 //! Walking expressions: the direct parts of each kind, taught once.
 
-use super::{Expression, ExpressionKind, MapProjectionItem};
+use super::expression::{Expression, ExpressionKind, MapProjectionItem};
 
 impl Expression {
     /// Calls `visit` on each direct part. Patterns and subqueries are worlds of their own and are not entered.

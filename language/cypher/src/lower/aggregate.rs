@@ -5,32 +5,14 @@
 
 use plan::algebra::AggregateCall;
 use plan::expr::{Expr, Var};
-use plan::{AggregateFunction, Function, Vars};
+use plan::{AggregateFunction, Function};
 
-use super::entries::Entries;
 use super::scope::Scope;
 use super::types::Type;
 use super::{Lowered, Lowerer, Typed, fail, fail_with_hint};
 use crate::ast::{Expression, ExpressionKind, FunctionCall};
 use crate::error::ErrorKind;
 use text::Span;
-
-/// What is known while columns that aggregate are lowered.
-pub(crate) struct Aggregation {
-    pub keys: Entries<Expression, Key>,
-    /// The columns of those keys.
-    pub key_columns: Vars,
-    /// The aggregates found so far.
-    pub calls: Entries<AggregateCall, Var>,
-    /// Inside the arguments of an aggregate, where rows are seen, not groups.
-    pub inside: bool,
-}
-
-/// A grouping column.
-pub(crate) struct Key {
-    pub var: Var,
-    pub kind: Type,
-}
 
 /// The first aggregate in an expression, subqueries aside.
 pub(super) fn find(expression: &Expression) -> Option<Span> {

@@ -9,10 +9,11 @@ use plan::statement::{Mode, StatementKind};
 
 use plan::procedures::{BACKED_UP, BACKUP, LIST_CONFIG, LISTED_SETTINGS, Procedure};
 
+use super::argument::set_argument;
 use super::procedure;
 use super::query::{Column, Place, Rows};
 use super::scope::Scope;
-use super::subquery::{carry, has_with, set_argument};
+use super::subquery::{carry, has_with};
 use super::types::Type;
 use super::{Lowered, Lowerer, fail, fail_with_hint};
 use crate::ast::{
@@ -58,6 +59,7 @@ impl Lowerer<'_> {
             imports,
             kind,
             scope: Default::default(),
+            rank: None,
         }));
         Ok(())
     }
@@ -240,7 +242,14 @@ impl Lowerer<'_> {
         }
         let kind = ApplyKind::Optional(columns.iter().map(|column| column.var).collect());
         let (input, inner) = (rows.plan.take(), inner.plan);
-        rows.plan = Plan::Apply(Box::new(Apply { input, inner, imports, kind, scope: Default::default() }));
+        rows.plan = Plan::Apply(Box::new(Apply {
+            input,
+            inner,
+            imports,
+            kind,
+            scope: Default::default(),
+            rank: None,
+        }));
         Ok(columns)
     }
 

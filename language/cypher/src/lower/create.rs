@@ -8,11 +8,11 @@ use plan::expr::{Expr, Name, Var};
 use plan::pattern::{Pattern, PatternEdge, PatternVertex};
 use plan::{LabelExpr, Plan, Vars};
 
+use super::argument::set_argument;
 use super::matching::compute;
 use super::pattern::{already_declared, direction, type_conflict};
 use super::query::Rows;
 use super::scope::Scope;
-use super::subquery::set_argument;
 use super::types::Type;
 use super::{Lowered, Lowerer, fail, fail_with_hint, name};
 use crate::ast::{

@@ -5,7 +5,7 @@ use plan::Vars;
 use plan::algebra::{Aggregate, Project};
 use plan::expr::Expr;
 
-use super::aggregate::{Aggregation, Key};
+use super::columns::{Aggregation, Key};
 use super::entries::Entries;
 use super::projection::{Item, Lowering};
 use super::query::Rows;

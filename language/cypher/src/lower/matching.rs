@@ -9,10 +9,10 @@ use plan::procedures::LOAD_CSV;
 use plan::scope::{InstanceOrder, ScopeHint};
 use plan::{Plan, Vars};
 
+use super::argument::set_argument;
 use super::pattern::{Matched, Names};
 use super::query::Rows;
 use super::repeat::Rounds;
-use super::subquery::set_argument;
 use super::types::Type;
 use super::{Lowered, Lowerer, fail, fail_with_hint};
 use crate::ast::{self, Expression, Hint, Name};
@@ -29,14 +29,15 @@ impl Lowerer<'_> {
         let mut matched = self.pattern(&clause.patterns, &mut rows.scope, Names::New)?;
         if let Some(ast::ScopeHint { order: Some(ast::ScopeOrder::By(value, descending)), .. }) = scope_hint {
             let value = self.expression(value, &mut rows.scope)?.expr;
-            let order = Some(InstanceOrder::By(Box::new(value), *descending));
+            self.scope_rank = Some(value);
+            let order = Some(InstanceOrder::By(*descending));
             self.scope_hint = self.scope_hint.take().map(|hint| ScopeHint { order, ..hint });
         }
         if let Some(condition) = &clause.condition {
             let predicate = self.predicate(condition, &mut rows.scope)?.expr;
             matched.pattern.predicates.extend(predicate.conjuncts());
         }
-        self.scope_hint = None;
+        (self.scope_hint, self.scope_rank) = (None, None);
         self.hints.extend(clause.hints.iter().filter_map(hint_text));
         if clause.repeatable_elements {
             if clause.optional {
@@ -188,6 +189,7 @@ fn optionally(input: Plan, mut inner: Plan) -> Plan {
         imports,
         kind: ApplyKind::Optional(made),
         scope: Default::default(),
+        rank: None,
     }))
 }
 

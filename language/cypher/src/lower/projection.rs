@@ -7,9 +7,9 @@ use plan::expr::{Expr, Var};
 use plan::{Plan, Vars};
 
 use super::aggregate;
+use super::columns::{SortColumn, SortColumns};
 use super::query::{Column, Rows};
 use super::scope::Scope;
-use super::sort::{SortColumn, SortColumns};
 use super::types::Type;
 use super::{Lowered, Lowerer, fail_with_hint};
 use crate::ast::{Expression, ExpressionKind, Projection, ProjectionItem};

@@ -8,10 +8,10 @@ use plan::algebra::{Apply, ApplyKind, Extend, Repeat};
 use plan::expr::{BinaryOperator, Expr, Var};
 use plan::scope::Scope as PlanScope;
 
+use super::argument::set_argument;
 use super::pattern::{Building, Names};
 use super::query::Rows;
 use super::scope::Scope;
-use super::subquery::set_argument;
 use super::types::Type;
 use super::{Lowered, Lowerer, fail, fail_with_hint};
 use crate::ast::{
@@ -46,6 +46,7 @@ impl Rounds {
             imports: self.imports,
             kind,
             scope: self.scope,
+            rank: None,
         }))
     }
 }

@@ -8,26 +8,11 @@ use plan::expr::{Expr, Var};
 use plan::{Plan, Vars};
 
 use super::aggregate;
-use super::entries::Entries;
+use super::columns::{SortColumns, Sorting};
 use super::scope::Scope;
-use super::types::Type;
 use super::{Lowered, Lowerer, Typed, fail, fail_with_hint};
 use crate::ast::{Expression, ExpressionKind, Literal, Projection};
 use crate::error::ErrorKind;
-
-/// The columns that a sort key, or the condition after them, may mean by their expressions.
-pub(crate) struct Sorting {
-    pub columns: SortColumns,
-}
-
-/// Columns by the expressions that compute them.
-pub(crate) type SortColumns = Entries<Expression, SortColumn>;
-
-/// A column that a sort key may mean.
-pub(crate) struct SortColumn {
-    pub var: Var,
-    pub kind: Type,
-}
 
 /// What follows the columns, lowered.
 #[derive(Default)]

@@ -5,6 +5,7 @@ use plan::algebra::Project;
 use plan::expr::{Expr, Subquery, SubqueryKind, Var};
 use plan::{Function, Vars, expr};
 
+use super::argument::set_argument;
 use super::matching;
 use super::pattern::Names;
 use super::query::{Place, Rows};
@@ -42,17 +43,18 @@ impl Lowerer<'_> {
         let aggregation = self.aggregation.take();
         let sorting = self.sorting.take();
         // A hint is about this sub-query, not about those inside.
-        let hint = self.scope_hint.take();
+        let (hint, rank) = (self.scope_hint.take(), self.scope_rank.take());
         let (first_own, first_used) = (self.variables.len(), self.used.len());
         let answer = lower(self);
         self.aggregation = aggregation;
         self.sorting = sorting;
-        self.scope_hint = hint.clone();
+        (self.scope_hint, self.scope_rank) = (hint.clone(), rank.clone());
         let (mut plan, kind, of_type) = answer?;
         let imports = self.imports_since(first_own, first_used);
         self.check_imports(&imports, span)?;
         set_argument(&mut plan, &imports);
-        Ok(Typed { expr: Expr::Subquery(Box::new(Subquery { kind, imports, plan, hint })), kind: of_type })
+        let expr = Expr::Subquery(Box::new(Subquery { kind, imports, plan, hint, rank }));
+        Ok(Typed { expr, kind: of_type })
     }
 
     /// The variables used since a moment that are older than it, each once.
@@ -173,18 +175,6 @@ impl Lowerer<'_> {
 
 fn inner_rows(scope: &Scope) -> Rows {
     Rows { plan: Plan::Argument(Vec::new()), scope: scope.as_outer() }
-}
-
-/// Fills in the columns that a plan starts from, at the leaves of its main line.
-pub(super) fn set_argument(plan: &mut Plan, columns: &[Var]) {
-    let mut waiting = vec![plan];
-    while let Some(plan) = waiting.pop() {
-        match plan {
-            Plan::Argument(found) => *found = columns.to_vec(),
-            Plan::Union(union) => waiting.extend([&mut union.left, &mut union.right]),
-            other => waiting.extend(other.input_mut()),
-        }
-    }
 }
 
 /// Whether a query projects before its end.

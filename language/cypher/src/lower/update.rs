@@ -4,9 +4,9 @@ use plan::Plan;
 use plan::algebra::{Delete, ForEach, Set, SetItem};
 use plan::expr::Expr;
 
+use super::argument::set_argument;
 use super::query::Rows;
 use super::scope::Scope;
-use super::subquery::set_argument;
 use super::types::Type;
 use super::{Lowered, Lowerer, fail, fail_with_hint, name};
 use crate::ast::{self, Expression, ExpressionKind, Foreach, Name, RemoveItem};

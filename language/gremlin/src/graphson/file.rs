@@ -1,6 +1,7 @@
 //! TinkerPop's files: one vertex a line, with its properties and its outgoing edges.
 
-use super::{Outcome, object, wrong};
+use super::error::{Outcome, wrong};
+use super::reading::object;
 use crate::Object;
 use serde_json::Value as Json;
 use std::sync::Arc;

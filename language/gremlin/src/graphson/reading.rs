@@ -4,7 +4,7 @@
 //! as the JSON it is. The JSON is there already, so nothing here is larger than what was sent; nesting has a limit all the same, for what
 //! is done with the values later.
 
-use super::{GraphsonError, Outcome, wrong};
+use super::error::{GraphsonError, Outcome, wrong};
 use crate::limits::NESTING_DEPTH_MAX;
 use crate::object::{Decimal, Instant, ReferenceKind, parse_uuid};
 use crate::{Argument, Object, Predicate, Reference, Strategy, Token, bytecode};

@@ -3,9 +3,10 @@
 //! Text is written straight on, without a tree of JSON between. Versions differ in how they write collections: 3 gives lists, sets and maps
 //! a type of their own, 2 writes them as JSON's.
 
+use crate::Object;
 use crate::object::{Path, Property, VertexProperty, duration_text, uuid_text};
-use crate::{Elements, Object};
-use std::fmt::{self, Display, Write};
+use crate::shown::{BagTooLarge, Elements};
+use std::fmt::{Display, Write};
 
 /// Elements that a bag may have where a version must write each as often as it is there.
 const BAG_ELEMENTS_MAX: u64 = 100_000;
@@ -47,26 +48,6 @@ impl Dialect {
         NAMES.iter().map(|(_, dialect)| *dialect)
     }
 }
-
-/// A bag that a version must write element by element, and that has too many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BagTooLarge {
-    /// Elements, each as often as it is there.
-    pub count: u64,
-}
-
-impl BagTooLarge {
-    /// What may help.
-    pub const HINT: &str = "ask in GraphSON 3 or GraphBinary, which write how often each element is there";
-}
-
-impl Display for BagTooLarge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a bag of {} elements is too large to be written one by one", self.count)
-    }
-}
-
-impl std::error::Error for BagTooLarge {}
 
 /// Writes at the end of a text.
 pub struct JsonWriter<'a, E> {

@@ -103,7 +103,8 @@ impl<'t> Lowering<'t> {
         let inner = with_imports(inner, &imports);
         let input = self.take();
         let kind = ApplyKind::Inner(vec![column]);
-        self.plan = Plan::Apply(Box::new(Apply { input, inner, imports, kind, scope: self.scope() }));
+        self.plan =
+            Plan::Apply(Box::new(Apply { input, inner, imports, kind, scope: self.scope(), rank: None }));
         (self.single, self.disturbed, self.way) = (false, true, None);
         if !vertex {
             self.sure.push(column);

@@ -255,7 +255,8 @@ impl<'t> Lowering<'t> {
         let kind = ApplyKind::Repeat(Repeat { at, next, to, min, max, distinct: false });
         let items = vec![(at, Expr::Variable(from))];
         let input = Plan::Extend(Box::new(Extend { input: self.take(), items }));
-        self.plan = Plan::Apply(Box::new(Apply { input, inner, imports, kind, scope: self.scope() }));
+        self.plan =
+            Plan::Apply(Box::new(Apply { input, inner, imports, kind, scope: self.scope(), rank: None }));
         self.way = None;
         (self.single, self.disturbed) = (false, true);
         Some(At::Vertex(to))

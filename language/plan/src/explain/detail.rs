@@ -270,7 +270,7 @@ fn apply(node: &Apply, algorithm: Algorithm, print: &Printer<'_>) -> String {
         ApplyKind::Repeat(repeat) => super::scope::rounds(repeat, print),
         ApplyKind::Semi | ApplyKind::Anti | ApplyKind::Unit => String::new(),
     };
-    let scope = super::scope::detail(&node.scope, algorithm, print);
+    let scope = super::scope::detail(node, algorithm, print);
     let both = [columns, scope];
     both.iter().filter(|part| !part.is_empty()).map(String::as_str).collect::<Vec<_>>().join("  ")
 }

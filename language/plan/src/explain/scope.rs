@@ -1,9 +1,9 @@
 //! How a scope runs, in words.
 
 use super::text::Printer;
-use crate::algebra::Repeat;
+use crate::algebra::{Apply, Repeat};
 use crate::physical::Algorithm;
-use crate::scope::{InstanceOrder, Scope, ScopeReason};
+use crate::scope::{InstanceOrder, ScopeReason};
 
 /// From where to where, and how often.
 pub(super) fn rounds(repeat: &Repeat, print: &Printer<'_>) -> String {
@@ -13,15 +13,16 @@ pub(super) fn rounds(repeat: &Repeat, print: &Printer<'_>) -> String {
 }
 
 /// Empty for the usual.
-pub(super) fn detail(scope: &Scope, algorithm: Algorithm, print: &Printer<'_>) -> String {
+pub(super) fn detail(node: &Apply, algorithm: Algorithm, print: &Printer<'_>) -> String {
+    let scope = &node.scope;
     if scope.reason == ScopeReason::Usual {
         return String::new();
     }
-    let order = match &scope.order {
-        InstanceOrder::By(value, descending) => {
-            format!("by {}{}", print.expr(value), if *descending { " desc" } else { "" })
+    let order = match (scope.order, &node.rank) {
+        (InstanceOrder::By(descending), Some(rank)) => {
+            format!("by {}{}", print.expr(rank), if descending { " desc" } else { "" })
         }
-        order => order.to_string(),
+        (order, _) => order.to_string(),
     };
     let early = if scope.early { "" } else { "off, " };
     let rows = scope.rows.map_or("a batch".to_string(), |rows| format!("{rows} rows"));

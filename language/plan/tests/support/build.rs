@@ -124,7 +124,7 @@ pub fn aggregate(
 }
 
 pub fn subquery(kind: SubqueryKind, imports: &[Var], plan: Plan) -> Expr {
-    Expr::Subquery(Box::new(Subquery { kind, imports: imports.to_vec(), plan, hint: None }))
+    Expr::Subquery(Box::new(Subquery { kind, imports: imports.to_vec(), plan, hint: None, rank: None }))
 }
 
 pub fn argument(imports: &[Var]) -> Plan {

@@ -1,11 +1,12 @@
 //! ApplyClose: joins the inner rows back to the outer rows of its instance, by the kind of the Apply.
 
-use super::{Opened, ScopeRows};
+use super::Opened;
 use crate::ExecuteError;
 use crate::columns::{concatenate, piece};
 use crate::compile::Compiler;
 use crate::demand::{Counters, RowDemand, number};
 use crate::rows::Rows;
+use crate::scope_rows::ScopeRows;
 use crate::stream::Stream;
 use crate::turn::Try;
 use dataflow::{Context, Flow, Operator, Outcome, Tag};

@@ -5,8 +5,8 @@
 //! rows come out in no order. An answer is a run: the ends of one source at one distance. A long run is a batch whose other
 //! columns are constant, and where not even the ends are asked for it is only as long as it says.
 
+use super::expansion::{Bound, Expansion, Walks, keep_end};
 use super::search::orientation;
-use super::{Bound, Expansion, Walks, keep_end};
 use crate::adjacency::Walk;
 use crate::compile::Compiler;
 use crate::demand::DemandPort;

@@ -1,8 +1,8 @@
 //! Many rows at once inside a sub-query, where an operator works alone: their searches as lanes of one, where each row asks for all its
 //! ends by distance. Rows come out by distance, not by row, so a stream that someone ordered is searched row by row.
 
+use super::expansion::{Bound, Expansion, Walks};
 use super::search::orientation;
-use super::{Bound, Expansion, Walks};
 use crate::adjacency::Walk;
 use crate::turn::{Progress, Try};
 use model::{Batch, NO_VERTEX, VertexId};

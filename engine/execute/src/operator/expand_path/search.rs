@@ -1,7 +1,7 @@
 //! The search of one row: which one, and how its answers become ends, lengths and lists of edges.
 
+use super::expansion::{Expansion, Walks};
 use super::trailing::Trailing;
-use super::{Expansion, Walks};
 use crate::adjacency::Walk;
 use crate::turn::{Progress, Try};
 use foldhash::fast::FixedState;

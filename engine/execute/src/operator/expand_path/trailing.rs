@@ -3,8 +3,8 @@
 //! Distinct ends of more than one edge are looked for trail by trail at first: whoever needs few ends has them soon, and a short search is
 //! over. Where there are many trails, their ends are found without listing them ([`TrailEnds`]).
 
+use super::expansion::{Expansion, Walks};
 use super::search::{Along, Found, done_if};
-use super::{Expansion, Walks};
 use crate::operator::expand_pattern::mode;
 use crate::turn::Progress;
 use paths::{

@@ -47,6 +47,7 @@ impl Integers {
             self.sparse.remove(&int);
             self.set(int as u64);
         }
+        debug_assert!(self.sparse.iter().all(|int| *int as u64 >= end), "what fits into the bitmap is in it");
     }
     pub(super) fn merge(&mut self, other: Integers) {
         if self.words.len() < other.words.len() {

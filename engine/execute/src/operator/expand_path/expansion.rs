@@ -1,0 +1,81 @@
+//! What an ExpandPath asks, and what its kinds of search need to know of it.
+
+use crate::access::Environment;
+use crate::adjacency::Walk;
+use crate::labels::LabelCheck;
+use expression::Compiled;
+use model::{Direction, EdgeTypeId, VertexId};
+use paths::Hops;
+use plan::LabelExpr;
+use plan::expr::Name;
+use plan::pattern::{PathMode, Selector};
+use std::sync::Arc;
+use store::Snapshot;
+
+/// What one ExpandPath asks, the same for all its rows and executors.
+pub(crate) struct Expansion {
+    pub(super) from: usize,
+    pub(super) to: Option<usize>,
+    pub(super) types: Vec<Name>,
+    pub(super) direction: Direction,
+    pub(super) labels: LabelExpr,
+    pub(super) hops: Hops,
+    pub(super) mode: PathMode,
+    pub(super) selector: Selector,
+    pub(super) distinct_ends: bool,
+    pub(super) predicate: Option<Arc<Compiled>>,
+    pub(super) reversed: bool,
+    pub(super) keep_edges: bool,
+    pub(super) keep_length: bool,
+    pub(super) keep_to: bool,
+    /// Rows may share a search: what they ask for fits, and they may come out in another order than they came in.
+    pub(super) shares: bool,
+}
+
+/// What to ask instead of a path to each end, and of every path.
+const INSTEAD_OF_PATHS: &str = "it returns a path to each end: ask for length(p), count(*) or the DISTINCT ends \
+                                instead, or give a LIMIT";
+const INSTEAD_OF_ALL_PATHS: &str = "it lists every path: ask for DISTINCT ends, for ANY SHORTEST paths and their \
+                                    length(p), or whether one EXISTS instead, bound the hops, or give a LIMIT";
+
+impl Expansion {
+    /// Keeps, for the case that the budget is exceeded, what could be asked that needs less.
+    pub(super) fn say_instead(&self, environment: &Environment) {
+        let lists_all = !self.distinct_ends && self.selector != Selector::AnyShortest;
+        let instead = match (lists_all, self.keep_edges) {
+            (true, _) => INSTEAD_OF_ALL_PATHS,
+            (false, true) => INSTEAD_OF_PATHS,
+            (false, false) => return,
+        };
+        environment.instead.get_or_init(|| instead);
+    }
+}
+
+/// What is known once the view is taken.
+pub(super) struct Bound {
+    pub(super) snapshot: Snapshot,
+    pub(super) types: Option<Arc<Vec<EdgeTypeId>>>,
+    pub(super) labels: LabelCheck,
+}
+
+/// The walks of one row: along the path, and against it.
+pub(crate) struct Walks {
+    pub(crate) along: Arc<Walk>,
+    pub(crate) against: Arc<Walk>,
+}
+
+/// Keeps an end and its distance, as far as they are asked for.
+pub(super) fn keep_end(
+    plan: &Expansion,
+    ends: &mut Vec<VertexId>,
+    lengths: &mut Vec<i64>,
+    end: VertexId,
+    length: u32,
+) {
+    if plan.keep_to {
+        ends.push(end);
+    }
+    if plan.keep_length {
+        lengths.push(i64::from(length));
+    }
+}

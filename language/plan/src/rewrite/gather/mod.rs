@@ -1,0 +1,7 @@
+//! First phase: everything becomes plan, and conditions stand with the patterns they speak of. Nothing is asked of the graph.
+
+pub(crate) mod fold_constants;
+pub(crate) mod lift_subqueries;
+pub(crate) mod optional_match;
+pub(crate) mod push_filters;
+pub(crate) mod simplify_paths;

@@ -1,0 +1,59 @@
+//! Two edges of one kind at one vertex: a vertex that has one of them likely has many.
+//!
+//! What lies at the end of an edge is a hub more often than any vertex is, so the pairs of edges at a vertex are not as many as the mean degree
+//! squared but as the mean of the squared degree ([`Planning::spread`](crate::Planning::spread)); less the pairs of an edge with itself, where
+//! the two must differ. That is a property of the set of vertices that holds both edges, whatever the order. Of several edges each is paired
+//! with the next: an under-estimate, but one that errs by less.
+
+use super::problem::{Problem, may_coincide};
+use super::ways::Fork;
+use crate::cost;
+use crate::expr::{Name, Var};
+use model::Direction;
+
+/// No pair is taken to be rarer or more frequent than this, compared with independent edges.
+const SHARE_MIN: f64 = 0.01;
+const SHARE_MAX: f64 = 1_000.0;
+
+/// An edge as its vertex sees it.
+struct Seen<'a> {
+    number: usize,
+    at: Var,
+    types: &'a [Name],
+    direction: Direction,
+}
+
+/// The pairs of a problem.
+pub(super) fn forks(problem: &Problem<'_>) -> Vec<Fork> {
+    let mut seen: Vec<Seen<'_>> = Vec::new();
+    let mut forks = Vec::new();
+    for (number, edge) in problem.edges.iter().enumerate() {
+        let pattern = &edge.pattern;
+        if pattern.run.is_some() || pattern.from == pattern.to {
+            continue;
+        }
+        for (at, direction) in [(pattern.from, pattern.direction), (pattern.to, pattern.direction.reversed())]
+        {
+            let own = Seen { number, at, types: &pattern.types, direction };
+            let twin = |other: &&Seen<'_>| {
+                other.at == at && other.types == own.types && other.direction == own.direction
+            };
+            if let Some(other) = seen.iter().rev().find(twin) {
+                forks.extend(fork(problem, other, &own));
+            }
+            seen.push(own);
+        }
+    }
+    forks
+}
+
+fn fork(problem: &Problem<'_>, a: &Seen<'_>, b: &Seen<'_>) -> Option<Fork> {
+    let label = problem.label_at(a.at, a.types, a.direction);
+    let types: Vec<&str> = a.types.iter().map(|name| &**name).collect();
+    let spread = problem.planning.spread(label.as_deref(), &types, a.direction)?;
+    let (first, second) = (&problem.edges[a.number], &problem.edges[b.number]);
+    let degree = cost::degree(problem.planning, label.as_deref(), a.types, a.direction).max(1e-3);
+    let itself = if may_coincide(first, second) { 1.0 / degree } else { 0.0 };
+    let share = (spread - itself).clamp(SHARE_MIN, SHARE_MAX);
+    Some(Fork { need: first.need | second.need, share })
+}
