@@ -10,7 +10,6 @@ mod declared;
 pub(crate) use declared::{Declared, Tenants};
 
 use crate::Error;
-use crate::database::TENANTS_MAX;
 use crate::entries::{self, SetAside};
 use execute::{AccountOptions, Action, Rule, Runtime, TenantNo, Threshold, UserNo};
 use hashbrown::HashMap;
@@ -25,6 +24,8 @@ use transact::Engine;
 
 /// Who pays where nobody says.
 pub const DEFAULT_TENANT: &str = "default";
+/// Tenants that may be known at once; each has an account on every executor.
+pub const TENANTS_MAX: usize = 4_096;
 /// Users that may be known at once over all tenants; further ones share one account in their tenant.
 pub const USERS_MAX: usize = 65_536;
 /// Rules of one tenant or user.

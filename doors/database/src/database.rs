@@ -1,15 +1,18 @@
 //! The database: what a program opens. Joins the engine of commits with the executors that answer queries.
 
-use crate::accounts::{Accounts, Payer, Tenant};
+use crate::accounts::{Accounts, Tenant};
 use crate::cache::{PlanCache, Planned};
 use crate::clients::Transactions;
+use crate::door_settings::DoorSettings;
+use crate::entries::SetAside;
 use crate::error::in_text;
 use crate::housekeeping::Housekeeping;
 use crate::notes::Notes;
 use crate::roles::{Lens, Lenses};
-use crate::settings::DoorSettings;
-use crate::standing::StandingQueries;
-use crate::{Error, History, Moment, Options, Point, Session, SetAside, entries};
+use crate::running::{Running, RunningQuery, shortened};
+use crate::standing::definition;
+use crate::standing::queries::StandingQueries;
+use crate::{Error, History, Moment, Options, Point, entries, migrate};
 use ::standing::Keeper;
 use execute::planning::{Degrees, SnapshotPlanning};
 use execute::{ExecuteOptions, Runtime};
@@ -17,8 +20,7 @@ use model::pace;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
-use store::{PagingReport, Snapshot, StoreOptions};
+use store::{Change, Entries, PagingReport, Snapshot, StoreOptions};
 use transact::{BackupReport, Engine, OpenOptions, RecoveryReport};
 use traverse::answer::own_ids::OwnIds;
 use world::disk::{Disk, RealDisk};
@@ -27,8 +29,6 @@ use world::panics::caught;
 
 /// The name under which a database lives in memory and dies with the process.
 pub const MEMORY: &str = ":memory:";
-/// Tenants that may be known at once; each has an account on every executor.
-pub const TENANTS_MAX: usize = 4_096;
 
 /// An open database. Cheap to clone; the last clone closes it.
 #[derive(Clone)]
@@ -68,56 +68,6 @@ impl WeakDatabase {
     }
 }
 
-/// A running query.
-#[derive(Clone, Debug)]
-pub struct RunningQuery {
-    /// Its id, for KILL QUERY.
-    pub id: String,
-    /// Its text.
-    pub text: String,
-    /// Who pays for it.
-    pub tenant: String,
-    /// Who asked, where that is known.
-    pub user: Option<String>,
-    /// False while it waits to be let in.
-    pub running: bool,
-    /// Time since it began.
-    pub elapsed_ms: u64,
-    /// Processor time it used on all executors.
-    pub cpu_ms: u64,
-    /// Rows that its operators passed on.
-    pub rows: u64,
-    /// Bytes it holds.
-    pub bytes: u64,
-}
-
-impl RunningQuery {
-    /// A statement that asks who runs, and has no number yet.
-    pub(crate) fn asking(text: &str) -> RunningQuery {
-        RunningQuery {
-            id: String::new(),
-            text: shortened(text).to_string(),
-            tenant: String::new(),
-            user: None,
-            running: true,
-            elapsed_ms: 0,
-            cpu_ms: 0,
-            rows: 0,
-            bytes: 0,
-        }
-    }
-}
-
-/// What a session tells of a request that it starts.
-pub(crate) struct Running<'a> {
-    pub text: &'a str,
-    pub payer: Payer,
-    pub timeout: Option<Duration>,
-    pub bytes_max: u64,
-    /// The query that it is a part of.
-    pub part_of: Option<execute::QueryId>,
-}
-
 impl Database {
     /// Opens the database in the folder `path`, or one in memory for [`MEMORY`].
     ///
@@ -139,7 +89,7 @@ impl Database {
         let folder = (path.as_os_str() != MEMORY).then(|| path.to_path_buf());
         let (create, gatekeepers) = (options.create, options.gatekeepers);
         let store = StoreOptions { memory_bytes: options.memory_bytes, ..StoreOptions::default() };
-        let retention = Some(crate::standing::retention());
+        let retention = Some(definition::retention());
         let open = OpenOptions { create, gatekeepers, store, retention, ..OpenOptions::default() };
         let (engine, recovery) = transact::open(folder.as_deref().map(|path| (disk.clone(), path)), &open)?;
         Database::over((engine, recovery), disk, folder, options)
@@ -172,7 +122,7 @@ impl Database {
             )
         })?;
         if let Some(folder) = &folder {
-            entries::migrate(&engine, &*disk, folder)?;
+            migrate::migrate(&engine, &*disk, folder)?;
         }
         let snapshot = engine.snapshot();
         let entries = snapshot.catalog().entries();
@@ -207,10 +157,6 @@ impl Database {
         database.set_aside().iter().for_each(|aside| database.note(&aside.to_string()));
         database.install_waiting();
         Ok(database)
-    }
-    /// A session for one client.
-    pub fn session(&self) -> Session {
-        Session::new(self.clone())
     }
     /// The graph as of the last commit.
     pub fn snapshot(&self) -> Snapshot {
@@ -346,6 +292,15 @@ impl Database {
     /// Hands every note for the operator's log to `listener`, those of the past first: entries that are set aside, for instance.
     pub fn on_note(&self, listener: impl Fn(&str) + Send + Sync + 'static) {
         self.inner.notes.listen(Arc::new(listener));
+    }
+    /// As [`entries::change`], on this database.
+    pub(crate) fn change_entries(
+        &self,
+        make: impl FnOnce(&Entries) -> Result<Vec<Change>, Error>,
+    ) -> Result<(), Error> {
+        entries::change(self.engine(), make)?;
+        self.after_commit();
+        Ok(())
     }
     pub(crate) fn own_ids(&self) -> &Arc<OwnIds> {
         &self.inner.own_ids
@@ -503,9 +458,6 @@ pub fn restore(backup: impl AsRef<Path>, folder: impl AsRef<Path>) -> Result<Bac
     Ok(transact::restore(&disk, backup.as_ref(), folder.as_ref())?)
 }
 
-/// Bytes of a query's text that lists of running queries show.
-const LABEL_BYTES_MAX: usize = 2_000;
-
 /// The plan for a text, made now.
 pub(crate) fn planned(
     text: &str,
@@ -518,8 +470,4 @@ pub(crate) fn planned(
     notices.add_hints(&statement);
     let writes = statement.writes();
     Ok(Planned { plan: execute::Prepared::new(statement, writes, snapshot), notices })
-}
-
-pub(crate) fn shortened(text: &str) -> &str {
-    &text[..text.floor_char_boundary(LABEL_BYTES_MAX)]
 }

@@ -2,20 +2,13 @@
 //!
 //! Idea: entries are changed by commits, one after the other, and what a session acknowledges is on disk by then. The content of a user is in
 //! [`crate::users`], of the others the statement that declares it, which people may read and the parser reads back.
-//! Invariant: an entry that cannot be read never keeps the graph from opening. It is set aside: it has no effect, [`set_aside`] names it
+//! Invariant: an entry that cannot be read never keeps the graph from opening. It is set aside: it has no effect, [`crate::set_aside()`] names it
 //! with the reason, and it can be dropped or declared again by the command that every entry of its kind is dropped by.
 
-mod migrate;
-
-pub(crate) use migrate::migrate;
-
-use crate::accounts::Declared;
-use crate::standing::Definition;
-use crate::users::entry::User;
-use crate::{Database, Error};
+use crate::Error;
 use plan::StatementKind;
 use std::fmt;
-use store::{Change, Entries, EntryKind, Snapshot};
+use store::{Change, Entries, EntryKind};
 use transact::Engine;
 use world::failpoint;
 use world::panics::caught;
@@ -54,25 +47,6 @@ impl fmt::Display for SetAside {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} `{}` is set aside: {}", self.what, self.name, self.why)
     }
-}
-
-/// All entries of a catalogue that cannot be read, by the code that opens a database. Whether the first answer of a standing query can be
-/// made is not tried.
-pub fn set_aside(snapshot: &Snapshot) -> Vec<SetAside> {
-    let entries = snapshot.catalog().entries();
-    let mut found = Vec::new();
-    if let Some(users) = entries.table(EntryKind::USER) {
-        let user = |(name, entry): (_, &std::sync::Arc<[u8]>)| (name, User::decode(entry).err());
-        let problems = users.iter().map(user).filter_map(|(name, why)| Some((name, why?)));
-        found.extend(problems.map(|(name, why)| SetAside::new(EntryKind::USER, name, &why)));
-    }
-    found.extend(Declared::read(entries).1);
-    let standing = Definition::read_all(entries).into_iter();
-    found.extend(standing.filter_map(|(name, read)| {
-        let why = read.and_then(|definition| definition.planned(snapshot).map(|_| ())).err()?;
-        Some(SetAside::new(EntryKind::STANDING, &name, &why.message))
-    }));
-    found
 }
 
 /// The statement of an entry, read by the parser that reads commands.
@@ -114,17 +88,5 @@ pub(crate) fn change(
     match (refused, outcome) {
         (Some(error), _) => Err(error),
         (None, outcome) => outcome.map(|_| ()).map_err(Error::from),
-    }
-}
-
-impl Database {
-    /// As [`change`], on this database.
-    pub(crate) fn change_entries(
-        &self,
-        make: impl FnOnce(&Entries) -> Result<Vec<Change>, Error>,
-    ) -> Result<(), Error> {
-        change(self.engine(), make)?;
-        self.after_commit();
-        Ok(())
     }
 }

@@ -73,6 +73,13 @@ fn no_metadata() -> Value {
 /// What is done every few milliseconds while a statement is waited for.
 type Meanwhile = Arc<dyn Fn() + Send + Sync>;
 
+impl Database {
+    /// A session for one client.
+    pub fn session(&self) -> Session {
+        Session::new(self.clone())
+    }
+}
+
 impl Session {
     pub(crate) fn new(database: Database) -> Session {
         let interrupter = Interrupter::new(&database);

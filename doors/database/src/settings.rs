@@ -4,47 +4,11 @@
 //! name is Neo4j's where the setting means the same there, and begins with `tanglewood.` elsewhere. Folders of this machine are not shown.
 //! Invariant: a name is listed once; what a door says takes the place of what the database says of the same name.
 
+use crate::door_settings::SettingInfo;
 use crate::{Database, History, Options, Point};
 use model::Value;
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-/// A setting and its value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SettingInfo {
-    /// Its name, such as `server.bolt.listen_address`.
-    pub name: &'static str,
-    /// What holds now.
-    pub value: String,
-    /// What holds where nothing is said.
-    pub default: String,
-    /// What it means.
-    pub description: &'static str,
-    /// Which values it takes.
-    pub valid: &'static str,
-}
-
-impl SettingInfo {
-    /// A setting with its value and its default.
-    pub fn new(
-        name: &'static str,
-        value: impl ToString,
-        default: impl ToString,
-        valid: &'static str,
-        description: &'static str,
-    ) -> SettingInfo {
-        SettingInfo { name, value: value.to_string(), default: default.to_string(), description, valid }
-    }
-    /// One that is the same everywhere.
-    fn fixed(name: &'static str, value: &str, description: &'static str) -> SettingInfo {
-        SettingInfo::new(name, value, value, "This value alone.", description)
-    }
-}
-
-/// The settings that doors added, by door.
-#[derive(Debug, Default)]
-pub(crate) struct DoorSettings(Mutex<BTreeMap<String, Vec<SettingInfo>>>);
 
 impl Database {
     /// Lists the settings of a door from now on; none of them once it has closed.

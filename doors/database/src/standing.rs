@@ -3,259 +3,27 @@
 //! They are fed on an executor, as one more root of its scheduling, woken by each commit.
 
 mod attempts;
+pub(crate) mod definition;
 mod installation;
+mod maker;
+pub(crate) mod queries;
 mod told;
 
+pub(crate) use definition::retained;
+pub(crate) use maker::Creator;
 pub(crate) use told::Told;
 
-use crate::accounts::{Accounts, DEFAULT_TENANT, Payer};
-use crate::database::shortened;
-use crate::entries::{self, SetAside};
-use crate::error::in_text;
-use crate::job::{self, Ended};
-use crate::{Database, Error, Params, Value, datalog};
-use ::standing::{
-    Begin, Definition as Asked, Installing, Keeper, Mark, Resume, Standing, StandingError, Subscription,
-    TurnEnd,
-};
-use attempts::Attempts;
+use crate::accounts::DEFAULT_TENANT;
+use crate::{Database, Error, Params, Value, entries};
+use ::standing::{Begin, Mark, Resume, Standing, StandingError, Subscription};
+use definition::Definition;
+use execute::Root;
 use execute::watch::Stopped;
-use execute::{ExecuteOptions, ResultStream, Root, RootHandle, RootStatus, Runtime};
-use installation::Installations;
-use parking_lot::Mutex;
-use plan::StatementKind;
-use plan::expr::Name;
-use plan::standing::{RETAIN_DEFAULT, Resume as ResumeFrom, Retain, StandingCommand};
-use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
-use store::{Entries, EntryKind, EntryTable, Snapshot};
-use transact::{Engine, Retention};
-use world::disk::Disk;
+use maker::{Feeding, Maker, SHARE};
+use plan::standing::{Resume as ResumeFrom, StandingCommand};
+use std::sync::Arc;
+use store::EntryKind;
 use world::panics::caught;
-
-/// How soon a turn that found somebody in its way is tried again.
-const TRY_AGAIN_NS: u64 = 100_000;
-
-/// Share of an executor that standing queries have, as a tenant has that was given none.
-const SHARE: u32 = 100;
-
-/// Feeds the queries of one place, on the executor of that number.
-struct Feeding {
-    keeper: Keeper,
-    at: usize,
-}
-
-impl Root for Feeding {
-    fn run(&mut self, _quota_ns: u64) -> RootStatus {
-        match self.keeper.turn(self.at) {
-            TurnEnd::Done => RootStatus::Idle,
-            TurnEnd::More => RootStatus::Busy,
-            TurnEnd::InTheWay => RootStatus::WakeAt(world::clock::monotonic_ns() + TRY_AGAIN_NS),
-        }
-    }
-    fn charges(&mut self) -> Vec<(u32, u64)> {
-        self.keeper.take_spent(self.at)
-    }
-}
-
-/// What one database needs to keep its standing queries.
-pub(crate) struct StandingQueries {
-    keeper: Keeper,
-    wake: OnceLock<RootHandle>,
-    /// Those that do not run yet.
-    installations: Arc<Installations>,
-}
-
-impl StandingQueries {
-    /// The queries of a catalogue; [`Database::install_waiting`] lets those run that can be read.
-    pub fn open(
-        keeper: Keeper,
-        entries: &Entries,
-        accounts: &Accounts,
-        place: Option<(Arc<dyn Disk>, PathBuf)>,
-    ) -> StandingQueries {
-        let attempts = Attempts::read(place);
-        let installations = Installations::of(entries, |tenant| accounts.tenant(tenant), attempts);
-        let installations = Arc::new(installations);
-        StandingQueries { keeper, wake: OnceLock::new(), installations }
-    }
-    /// Ends all subscriptions and installations.
-    pub fn close(&self) {
-        self.installations.close();
-        self.keeper.close();
-    }
-    /// Waits until no query of the catalogue waits for its installation any more, or for so long.
-    pub fn await_installed(&self, time: Duration) {
-        self.installations.await_rest(time);
-    }
-    /// Those that are set aside.
-    pub fn set_aside(&self) -> Vec<SetAside> {
-        self.installations.set_aside()
-    }
-    fn is_kept(&self, name: &str) -> bool {
-        self.keeper.has(name)
-    }
-}
-
-impl Drop for StandingQueries {
-    fn drop(&mut self) {
-        self.installations.close();
-    }
-}
-
-/// What an entry of the catalogue says of a query.
-#[derive(Clone)]
-pub(crate) struct Definition {
-    name: Name,
-    text: Name,
-    /// Who pays for it.
-    tenant: Name,
-    /// How long its changes can be asked for again, where that is said.
-    retain: Option<Retain>,
-}
-
-impl Definition {
-    fn of(name: Name, text: Name, tenant: Option<Name>, retain: Option<Retain>) -> Definition {
-        Definition { name, text, tenant: tenant.unwrap_or_else(|| DEFAULT_TENANT.into()), retain }
-    }
-    /// The queries of a catalogue by the names of their entries, or why an entry cannot be read.
-    pub fn read_all(entries: &Entries) -> Vec<(Arc<str>, Result<Definition, Error>)> {
-        let table = entries.table(EntryKind::STANDING).into_iter().flat_map(|table| table.iter());
-        table.map(|(name, content)| (name.clone(), Definition::read(name, content))).collect()
-    }
-    fn read(entry: &str, content: &[u8]) -> Result<Definition, Error> {
-        let damaged = |why: &str| Err(Error::new("Tanglewood.DatabaseError.General.Damaged", why));
-        match entries::statement(content)? {
-            StatementKind::Standing(StandingCommand::Create { name, text, tenant, retain, .. })
-                if *name == *entry =>
-            {
-                Ok(Definition::of(name, text, tenant, retain))
-            }
-            StatementKind::Standing(StandingCommand::Create { .. }) => {
-                damaged("it creates a standing query of another name than its own")
-            }
-            _ => damaged("it creates no standing query"),
-        }
-    }
-    /// The name of the query that a statement creates.
-    pub fn name_of(content: &[u8]) -> Option<String> {
-        match entries::statement(content) {
-            Ok(StatementKind::Standing(StandingCommand::Create { name, .. })) => Some(name.to_string()),
-            _ => None,
-        }
-    }
-    /// The content of its entry.
-    fn content(&self) -> String {
-        let tenant = Some(self.tenant.clone()).filter(|tenant| **tenant != *DEFAULT_TENANT);
-        let (name, text, retain) = (self.name.clone(), self.text.clone(), self.retain);
-        StandingCommand::Create { name, if_not_exists: false, tenant, text, retain }.to_string()
-    }
-    /// What it asks, ready to be kept.
-    ///
-    /// # Errors
-    /// The text is no query.
-    pub fn planned(&self, snapshot: &Snapshot) -> Result<Asked, Error> {
-        let text = &*self.text;
-        match datalog::statement(text) {
-            Some(wrapped) => {
-                let wrapped = datalog::kept(text, wrapped)?;
-                let program = datalog::compile(wrapped.program, text, wrapped.offset, snapshot.catalog())?;
-                Ok(Asked::from(program))
-            }
-            None => {
-                let statement = cypher::compile(text).map_err(|error| in_text(error, text))?;
-                Ok(Asked::from(plan::normalize(statement)?))
-            }
-        }
-    }
-}
-
-/// Makes and reads queries, without keeping the database open.
-struct Maker {
-    engine: Engine,
-    keeper: Keeper,
-    handle: RootHandle,
-    runtime: Arc<Runtime>,
-    bytes_max: u64,
-}
-
-/// Who makes or reads a query: on whose account that is done, and who waits for it.
-pub(crate) struct Creator<'a> {
-    pub payer: Payer,
-    /// The first answer, or a subscription until it begins, may take so long.
-    pub time: Option<Duration>,
-    /// Looks after whoever asks: why they must not wait any longer, if that is so. Asked every few milliseconds, without a lock.
-    pub interrupted: &'a dyn Fn() -> Option<&'static str>,
-    /// Waits for the end of a job.
-    pub wait: &'a dyn Fn(&mut ResultStream) -> Result<(), Error>,
-}
-
-impl Creator<'static> {
-    /// The database itself, which nobody interrupts.
-    fn itself() -> Creator<'static> {
-        let wait = &|job: &mut ResultStream| Ok(job.next().transpose().map(drop)?);
-        Creator { payer: Payer::default(), time: None, interrupted: &|| None, wait }
-    }
-}
-
-impl Maker {
-    /// Makes a query for which `payer` pays from then on. Its first answer is a job on the executors, on the account of who makes it.
-    fn make(
-        &self,
-        definition: &Definition,
-        payer: u32,
-        bounds: &Arc<Installing>,
-        creator: &Creator<'_>,
-    ) -> Result<(), Error> {
-        let (snapshot, definition) = (self.engine.snapshot(), definition.clone());
-        let name = definition.name.clone();
-        let (handle, keeper, bounds) = (self.handle.clone(), self.keeper.clone(), bounds.clone());
-        let label = shortened(&definition.content()).to_string();
-        let ended = self.job(label, creator, move || {
-            let asked = definition.planned(&snapshot)?;
-            let wake = Arc::new(move |at| handle.wake(at));
-            Ok(keeper.create_within(&definition.name, &definition.text, asked, payer, wake, &bounds)?)
-        })?;
-        // Who was told to end may have come to its own end first.
-        if ended.why.is_some() && matches!(ended.outcome, Some(Ok(_))) {
-            let _ = self.keeper.drop_query(&name);
-        }
-        ended.outcome()?
-    }
-    /// Reads a query. What the reader has missed is looked up by a job, on the reader's account.
-    fn subscribe(
-        &self,
-        name: &str,
-        arguments: Params,
-        begin: Begin,
-        creator: &Creator<'_>,
-    ) -> Result<Subscription, Error> {
-        let (keeper, label) = (self.keeper.clone(), format!("SUBSCRIBE {name}"));
-        let name = name.to_string();
-        let ended = self.job(label, creator, move || {
-            keeper.subscribe(&name, &|name| arguments.get(name).cloned(), begin)
-        })?;
-        Ok(ended.outcome()??)
-    }
-    /// Does work on the executors, and waits for its end.
-    fn job<T: Send + 'static>(
-        &self,
-        label: String,
-        creator: &Creator<'_>,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<Ended<T>, Error> {
-        let options = ExecuteOptions {
-            tenant: creator.payer.tenant,
-            user: creator.payer.user,
-            label,
-            deadline: creator.time,
-            bytes_max: self.bytes_max,
-            ..ExecuteOptions::default()
-        };
-        job::run(&self.runtime, self.engine.snapshot(), options, work, creator.wait)
-    }
-}
 
 impl Database {
     /// What a command about standing queries does, in words for people; to be asked before it is carried out.
@@ -316,6 +84,15 @@ impl Database {
         }
         drop(reserved);
         written
+    }
+    /// Installs, in the background, the queries that wait for it.
+    pub(crate) fn install_waiting(&self) {
+        let installations = &self.standing_queries().installations;
+        if let Err(error) = installations.begin(|| self.maker(), self.notes()) {
+            self.note(&format!(
+                "standing queries wait for their installation: no thread is to be had: {error}"
+            ));
+        }
     }
     /// What makes queries.
     fn maker(&self) -> Maker {
@@ -461,30 +238,6 @@ fn resume(from: &ResumeFrom, params: &Params) -> Result<Resume, Error> {
     }
     let place = given.and_then(Value::as_int).and_then(|place| u64::try_from(place).ok());
     place.map(Resume::Commit).ok_or_else(|| wrong("FROM takes a mark, or the number of a commit".into()))
-}
-
-/// How long the changes of a standing query can be asked for again, if its entry can be read.
-pub(crate) fn retained(entries: &Entries, name: &str) -> Option<Retain> {
-    let definition = Definition::read(name, entries.get(EntryKind::STANDING, name)?).ok()?;
-    Some(definition.retain.unwrap_or(RETAIN_DEFAULT))
-}
-
-/// How long commits are to be kept by these entries: as long as the standing query asks that asks longest. An entry that cannot be read
-/// asks nothing.
-pub(crate) fn retention() -> Retention {
-    let known: Mutex<Option<(Arc<EntryTable>, Duration)>> = Mutex::default();
-    Arc::new(move |entries| {
-        let Some(table) = entries.table(EntryKind::STANDING) else { return Duration::ZERO };
-        let mut known = known.lock();
-        if let Some((_, retention)) = known.as_ref().filter(|(seen, _)| Arc::ptr_eq(seen, table)) {
-            return *retention;
-        }
-        let read = Definition::read_all(entries).into_iter().filter_map(|(_, read)| read.ok());
-        let asked = read.map(|definition| definition.retain.unwrap_or(RETAIN_DEFAULT).duration());
-        let retention = asked.max().unwrap_or_default();
-        *known = Some((table.clone(), retention));
-        retention
-    })
 }
 
 impl From<StandingError> for Error {

@@ -10,6 +10,7 @@
 
 mod commands;
 pub(crate) mod entry;
+mod error;
 #[cfg(feature = "passwords")]
 mod password;
 #[cfg(not(feature = "passwords"))]
@@ -17,6 +18,7 @@ mod password;
 mod password;
 
 pub(crate) use commands::{carry_out, listed};
+pub use error::{PASSWORD_BYTES_MAX, USER_NAME_BYTES_MAX, USERS_MAX, UsersError};
 
 use crate::entries as catalogue_entries;
 use crate::{Database, Error, SetAside};
@@ -25,71 +27,6 @@ use std::fmt;
 use std::sync::Arc;
 use store::EntryKind;
 use store::EntryTable;
-
-/// Users of one database.
-pub const USERS_MAX: usize = 10_000;
-/// Bytes of a user's name.
-pub const USER_NAME_BYTES_MAX: usize = 128;
-/// Bytes of a password; a longer one would cost time for nothing.
-pub const PASSWORD_BYTES_MAX: usize = 1_024;
-/// Characters of a password at least.
-pub const PASSWORD_CHARS_MIN: usize = 8;
-
-/// Why users could not be read or changed.
-#[derive(Debug, PartialEq, Eq)]
-pub enum UsersError {
-    /// The database refused the change.
-    Database(Error),
-    /// The entry of a user cannot be read.
-    Damaged(String),
-    /// There is such a user already.
-    Exists(String),
-    /// There is none.
-    Unknown(String),
-    /// The name does not serve as one.
-    Name,
-    /// The password does not serve as one.
-    Password,
-    /// There are as many as there may be.
-    Full,
-    /// This program was built without passwords.
-    #[cfg(not(feature = "passwords"))]
-    LeftOut,
-}
-
-impl fmt::Display for UsersError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            UsersError::Database(error) => write!(f, "{}", error.message),
-            UsersError::Damaged(what) => f.write_str(what),
-            UsersError::Exists(name) => write!(f, "there is a user `{name}` already"),
-            UsersError::Unknown(name) => write!(f, "there is no user `{name}`"),
-            UsersError::Name => write!(
-                f,
-                "a user's name is 1 to {USER_NAME_BYTES_MAX} bytes of letters, digits, `_`, `-`, `.` and `@`"
-            ),
-            UsersError::Password => write!(
-                f,
-                "a password has {PASSWORD_CHARS_MIN} characters at least and {PASSWORD_BYTES_MAX} bytes at most"
-            ),
-            #[cfg(not(feature = "passwords"))]
-            UsersError::LeftOut => write!(f, "this program was built without the feature `passwords`"),
-            UsersError::Full => write!(f, "there are {USERS_MAX} users already, which is the limit"),
-        }
-    }
-}
-
-impl std::error::Error for UsersError {}
-
-impl From<UsersError> for Error {
-    fn from(error: UsersError) -> Error {
-        match error {
-            UsersError::Database(error) => error,
-            UsersError::Damaged(what) => Error::new("Tanglewood.DatabaseError.General.Damaged", what),
-            error => Error::new("Neo.ClientError.Statement.ArgumentError", error.to_string()),
-        }
-    }
-}
 
 /// Someone who has logged on: a user as it was then. Cheap to clone; keeps the database of its user open.
 #[derive(Clone, Debug)]

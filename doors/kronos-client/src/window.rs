@@ -64,9 +64,14 @@ impl Open {
         }
         self.requests.push_back((items, false));
         self.items += items;
+        debug_assert!(
+            self.requests.len() <= OPEN_MAX && self.items <= OPEN_ITEMS_MAX,
+            "the window is bounded"
+        );
         Some(self.first + self.requests.len() as u64 - 1)
     }
     fn end(&mut self, number: u64) {
+        debug_assert!(number >= self.first, "a request ends once");
         self.requests[(number - self.first) as usize].1 = true;
         while let Some((items, true)) = self.requests.front().copied() {
             self.requests.pop_front();

@@ -3,9 +3,9 @@
 
 use super::deadline::remaining;
 use super::{Limits, Session};
-use crate::database::Running;
 use crate::datalog::{Wrapped, compile, statement};
 use crate::result::{self, RequestKind};
+use crate::running::Running;
 use crate::{Batch, Error, Params, QueryResult, Summary, Value, as_of};
 use ::datalog::{Program, Source};
 use ::rules::{Bounds, FileFacts, RulesAnswer, RulesError};

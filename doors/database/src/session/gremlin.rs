@@ -4,7 +4,6 @@ use super::Session;
 use super::committing::{Commit, check_written};
 use super::deadline::remaining;
 use super::gremlin_script::Running;
-use crate::database;
 use crate::gremlin::{GremlinAnswer, GremlinOptions};
 use crate::interrupt::Ticket;
 use crate::{Error, Limits};
@@ -206,7 +205,7 @@ impl Session {
         (program, ended): (Started, &Ended),
         access: Access,
     ) -> Result<(ResultStream, Option<Ticket>), Error> {
-        let running = database::Running {
+        let running = crate::running::Running {
             text: &asked.label,
             payer: self.speaker.payer(self.database.accounts()),
             timeout: remaining(asked.deadline_ns)?,

@@ -7,7 +7,8 @@
 use super::Session;
 use super::deadline::remaining;
 use crate::cache::Planned;
-use crate::database::{Running, planned};
+use crate::database::planned;
+use crate::running::Running;
 use crate::{Error, Interrupter, Limits, job};
 use execute::ExecuteError;
 use execute::watch::{self, Stopped, Watch};

@@ -6,7 +6,7 @@
 use super::Session;
 use super::deadline::remaining;
 use crate::cache::Planned;
-use crate::database::Running;
+use crate::running::Running;
 use crate::{Error, Limits, QueryResult, SchemaCounters, Summary, job};
 use model::KeyId;
 use model::schema::SchemaTarget;

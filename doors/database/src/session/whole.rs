@@ -5,8 +5,8 @@ use super::Session;
 use super::deadline::remaining;
 use crate::Error;
 use crate::clients::Listed;
-use crate::database::Running;
 use crate::interrupt::Ticket;
+use crate::running::Running;
 use execute::{Access, Execution, QueryId, ResultStream};
 use std::sync::Arc;
 

@@ -14,10 +14,11 @@
 //! Invariant: a name is here, or with the keeper, or nowhere; but for a moment between two states it may be in both.
 
 use super::attempts::Attempts;
-use super::{Creator, Definition, Maker};
+use super::definition::Definition;
+use super::maker::{Creator, Maker};
+use crate::Error;
 use crate::entries::SetAside;
 use crate::notes::Notes;
-use crate::{Database, Error};
 use ::standing::{Installing, Standing, StandingError, State};
 use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
@@ -260,6 +261,42 @@ impl Installations {
     }
 }
 
+impl Installations {
+    /// Installs, in the background, the queries that wait for it.
+    ///
+    /// # Errors
+    /// The system gives no thread; they go on waiting.
+    pub fn begin(
+        self: &Arc<Installations>,
+        maker: impl FnOnce() -> Maker,
+        notes: Arc<Notes>,
+    ) -> std::io::Result<()> {
+        let mut names = self.names.lock();
+        let waits = names.pending.values().any(|pending| matches!(pending.stage, Stage::Waiting(_)));
+        if names.is_busy || names.is_closed || !waits {
+            return Ok(());
+        }
+        names.is_busy = true;
+        drop(names);
+        let installer = Installer { maker: maker(), installations: self.clone(), notes };
+        let thread = world::threads::try_spawn("standing", move || installer.run());
+        let mut names = self.names.lock();
+        match thread {
+            Ok(thread) => {
+                // The one before has ended, or is about to.
+                let before = names.thread.replace(thread);
+                drop(names);
+                drop(before);
+                Ok(())
+            }
+            Err(error) => {
+                names.is_busy = false;
+                Err(error)
+            }
+        }
+    }
+}
+
 /// How often whoever waits looks whether it is still wanted.
 const LOOK_EVERY_NS: u64 = 50_000_000;
 
@@ -273,39 +310,6 @@ impl Drop for Reserved<'_> {
     fn drop(&mut self) {
         self.installations.names.lock().pending.remove(&self.name);
         self.installations.changed.notify_all();
-    }
-}
-
-impl Database {
-    /// Installs, in the background, the queries that wait for it.
-    pub(crate) fn install_waiting(&self) {
-        let installations = &self.standing_queries().installations;
-        let mut names = installations.names.lock();
-        let waits = names.pending.values().any(|pending| matches!(pending.stage, Stage::Waiting(_)));
-        if names.is_busy || names.is_closed || !waits {
-            return;
-        }
-        names.is_busy = true;
-        drop(names);
-        let installer =
-            Installer { maker: self.maker(), installations: installations.clone(), notes: self.notes() };
-        let thread = world::threads::try_spawn("standing", move || installer.run());
-        let mut names = installations.names.lock();
-        match thread {
-            Ok(thread) => {
-                // The one before has ended, or is about to.
-                let before = names.thread.replace(thread);
-                drop(names);
-                drop(before);
-            }
-            Err(error) => {
-                names.is_busy = false;
-                drop(names);
-                self.note(&format!(
-                    "standing queries wait for their installation: no thread is to be had: {error}"
-                ));
-            }
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Passwords as salted Argon2id hashes.
 
-use super::{PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, UsersError};
+use super::error::{PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, UsersError};
 use argon2::Argon2;
 use argon2::password_hash::rand_core::OsRng;
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};

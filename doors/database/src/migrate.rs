@@ -4,9 +4,9 @@
 //! back that was dropped since. What cannot be read becomes an entry that is set aside, named after its place in the file; so a database
 //! whose file of users is damaged still asks for passwords.
 
-use super::{change, set};
 use crate::Error;
-use crate::standing::Definition;
+use crate::entries::{change, set, statement};
+use crate::standing::definition::Definition;
 use crate::users::entry::User;
 use plan::StatementKind;
 use plan::accounts::AccountCommand;
@@ -90,7 +90,7 @@ fn users(text: &str) -> Result<Found, ()> {
 fn tenants(text: &str) -> Found {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with("//"));
     let entry = |(at, line): (usize, &str)| {
-        let (kind, name) = match super::statement(line.as_bytes()) {
+        let (kind, name) = match statement(line.as_bytes()) {
             Ok(StatementKind::Account(AccountCommand::CreateTenant { name, .. })) => {
                 (EntryKind::TENANT, name)
             }

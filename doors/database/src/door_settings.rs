@@ -1,0 +1,40 @@
+//! Settings as they are listed, and those that doors add while they serve.
+
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+
+/// A setting and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingInfo {
+    /// Its name, such as `server.bolt.listen_address`.
+    pub name: &'static str,
+    /// What holds now.
+    pub value: String,
+    /// What holds where nothing is said.
+    pub default: String,
+    /// What it means.
+    pub description: &'static str,
+    /// Which values it takes.
+    pub valid: &'static str,
+}
+
+impl SettingInfo {
+    /// A setting with its value and its default.
+    pub fn new(
+        name: &'static str,
+        value: impl ToString,
+        default: impl ToString,
+        valid: &'static str,
+        description: &'static str,
+    ) -> SettingInfo {
+        SettingInfo { name, value: value.to_string(), default: default.to_string(), description, valid }
+    }
+    /// One that is the same everywhere.
+    pub(crate) fn fixed(name: &'static str, value: &str, description: &'static str) -> SettingInfo {
+        SettingInfo::new(name, value, value, "This value alone.", description)
+    }
+}
+
+/// The settings that doors added, by door.
+#[derive(Debug, Default)]
+pub(crate) struct DoorSettings(pub Mutex<BTreeMap<String, Vec<SettingInfo>>>);

@@ -1,0 +1,123 @@
+//! Makes standing queries, and lets clients read them.
+
+use super::definition::Definition;
+use crate::accounts::Payer;
+use crate::job::{self, Ended};
+use crate::running::shortened;
+use crate::{Error, Params};
+use ::standing::{Begin, Installing, Keeper, Subscription, TurnEnd};
+use execute::{ExecuteOptions, ResultStream, Root, RootHandle, RootStatus, Runtime};
+use std::sync::Arc;
+use std::time::Duration;
+use transact::Engine;
+
+/// How soon a turn that found somebody in its way is tried again.
+const TRY_AGAIN_NS: u64 = 100_000;
+
+/// Share of an executor that standing queries have, as a tenant has that was given none.
+pub(super) const SHARE: u32 = 100;
+
+/// Feeds the queries of one place, on the executor of that number.
+pub(super) struct Feeding {
+    pub keeper: Keeper,
+    pub at: usize,
+}
+
+impl Root for Feeding {
+    fn run(&mut self, _quota_ns: u64) -> RootStatus {
+        match self.keeper.turn(self.at) {
+            TurnEnd::Done => RootStatus::Idle,
+            TurnEnd::More => RootStatus::Busy,
+            TurnEnd::InTheWay => RootStatus::WakeAt(world::clock::monotonic_ns() + TRY_AGAIN_NS),
+        }
+    }
+    fn charges(&mut self) -> Vec<(u32, u64)> {
+        self.keeper.take_spent(self.at)
+    }
+}
+
+/// Makes and reads queries, without keeping the database open.
+pub(super) struct Maker {
+    pub engine: Engine,
+    pub keeper: Keeper,
+    pub handle: RootHandle,
+    pub runtime: Arc<Runtime>,
+    pub bytes_max: u64,
+}
+
+/// Who makes or reads a query: on whose account that is done, and who waits for it.
+pub(crate) struct Creator<'a> {
+    pub payer: Payer,
+    /// The first answer, or a subscription until it begins, may take so long.
+    pub time: Option<Duration>,
+    /// Looks after whoever asks: why they must not wait any longer, if that is so. Asked every few milliseconds, without a lock.
+    pub interrupted: &'a dyn Fn() -> Option<&'static str>,
+    /// Waits for the end of a job.
+    pub wait: &'a dyn Fn(&mut ResultStream) -> Result<(), Error>,
+}
+
+impl Creator<'static> {
+    /// The database itself, which nobody interrupts.
+    pub fn itself() -> Creator<'static> {
+        let wait = &|job: &mut ResultStream| Ok(job.next().transpose().map(drop)?);
+        Creator { payer: Payer::default(), time: None, interrupted: &|| None, wait }
+    }
+}
+
+impl Maker {
+    /// Makes a query for which `payer` pays from then on. Its first answer is a job on the executors, on the account of who makes it.
+    pub fn make(
+        &self,
+        definition: &Definition,
+        payer: u32,
+        bounds: &Arc<Installing>,
+        creator: &Creator<'_>,
+    ) -> Result<(), Error> {
+        let (snapshot, definition) = (self.engine.snapshot(), definition.clone());
+        let name = definition.name.clone();
+        let (handle, keeper, bounds) = (self.handle.clone(), self.keeper.clone(), bounds.clone());
+        let label = shortened(&definition.content()).to_string();
+        let ended = self.job(label, creator, move || {
+            let asked = definition.planned(&snapshot)?;
+            let wake = Arc::new(move |at| handle.wake(at));
+            Ok(keeper.create_within(&definition.name, &definition.text, asked, payer, wake, &bounds)?)
+        })?;
+        // Who was told to end may have come to its own end first.
+        if ended.why.is_some() && matches!(ended.outcome, Some(Ok(_))) {
+            let _ = self.keeper.drop_query(&name);
+        }
+        ended.outcome()?
+    }
+    /// Reads a query. What the reader has missed is looked up by a job, on the reader's account.
+    pub fn subscribe(
+        &self,
+        name: &str,
+        arguments: Params,
+        begin: Begin,
+        creator: &Creator<'_>,
+    ) -> Result<Subscription, Error> {
+        let (keeper, label) = (self.keeper.clone(), format!("SUBSCRIBE {name}"));
+        let name = name.to_string();
+        let ended = self.job(label, creator, move || {
+            keeper.subscribe(&name, &|name| arguments.get(name).cloned(), begin)
+        })?;
+        Ok(ended.outcome()??)
+    }
+    /// Does work on the executors, and waits for its end.
+    fn job<T: Send + 'static>(
+        &self,
+        label: String,
+        creator: &Creator<'_>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<Ended<T>, Error> {
+        let options = ExecuteOptions {
+            tenant: creator.payer.tenant,
+            user: creator.payer.user,
+            label,
+            deadline: creator.time,
+            bytes_max: self.bytes_max,
+            ..ExecuteOptions::default()
+        };
+        job::run(&self.runtime, self.engine.snapshot(), options, work, creator.wait)
+    }
+}

@@ -1,0 +1,58 @@
+//! The standing queries of one database: those that run, and those that do not yet.
+
+use super::attempts::Attempts;
+use super::installation::Installations;
+use crate::accounts::Accounts;
+use crate::entries::SetAside;
+use ::standing::Keeper;
+use execute::RootHandle;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use store::Entries;
+use world::disk::Disk;
+
+/// What one database needs to keep its standing queries.
+pub(crate) struct StandingQueries {
+    pub(super) keeper: Keeper,
+    pub(super) wake: OnceLock<RootHandle>,
+    /// Those that do not run yet.
+    pub(super) installations: Arc<Installations>,
+}
+
+impl StandingQueries {
+    /// The queries of a catalogue; [`crate::Database::install_waiting`] lets those run that can be read.
+    pub fn open(
+        keeper: Keeper,
+        entries: &Entries,
+        accounts: &Accounts,
+        place: Option<(Arc<dyn Disk>, PathBuf)>,
+    ) -> StandingQueries {
+        let attempts = Attempts::read(place);
+        let installations = Installations::of(entries, |tenant| accounts.tenant(tenant), attempts);
+        let installations = Arc::new(installations);
+        StandingQueries { keeper, wake: OnceLock::new(), installations }
+    }
+    /// Ends all subscriptions and installations.
+    pub fn close(&self) {
+        self.installations.close();
+        self.keeper.close();
+    }
+    /// Waits until no query of the catalogue waits for its installation any more, or for so long.
+    pub fn await_installed(&self, time: Duration) {
+        self.installations.await_rest(time);
+    }
+    /// Those that are set aside.
+    pub fn set_aside(&self) -> Vec<SetAside> {
+        self.installations.set_aside()
+    }
+    pub(super) fn is_kept(&self, name: &str) -> bool {
+        self.keeper.has(name)
+    }
+}
+
+impl Drop for StandingQueries {
+    fn drop(&mut self) {
+        self.installations.close();
+    }
+}
