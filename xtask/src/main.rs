@@ -19,6 +19,7 @@ mod panics;
 mod product;
 mod rooms;
 mod tidy;
+mod walk;
 mod wings;
 
 use std::path::{Path, PathBuf};

@@ -26,8 +26,36 @@ pub fn read(root: &Path, sources: &[PathBuf]) -> Vec<ProductFile> {
     sources.iter().filter_map(file).collect()
 }
 
-/// The lines of a file above its tests.
+/// The lines of a file without its tests: a module of tests in a file of its own may be declared anywhere, one that stands here ends the file.
 pub fn above_tests(text: &str) -> impl Iterator<Item = &str> {
-    let is_test = |line: &&str| line.starts_with("#[cfg(test)]") || line.starts_with("#[cfg(all(test,");
-    text.lines().take_while(move |line| !is_test(line))
+    let is_test = |line: &str| line.starts_with("#[cfg(test)]") || line.starts_with("#[cfg(all(test,");
+    let is_declared = |line: &str| line.starts_with("mod ") && line.ends_with(';');
+    let lines: Vec<&str> = text.lines().collect();
+    let mut product = Vec::with_capacity(lines.len());
+    let mut at = 0;
+    while at < lines.len() {
+        if is_test(lines[at]) {
+            if !lines.get(at + 1).is_some_and(|next| is_declared(next)) {
+                break;
+            }
+            at += 2;
+            continue;
+        }
+        product.push(lines[at]);
+        at += 1;
+    }
+    product.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::above_tests;
+
+    #[test]
+    fn modules_of_tests_that_are_only_declared_do_not_end_a_file() {
+        let text = "a\n#[cfg(test)]\nmod tests;\nb\n#[cfg(test)]\nmod more {\n}\nc";
+        assert_eq!(above_tests(text).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(above_tests("a\n#[cfg(test)]").collect::<Vec<_>>(), ["a"]);
+        assert_eq!(above_tests("a\n#[cfg(test)]\nuse x;\nb").collect::<Vec<_>>(), ["a"]);
+    }
 }

@@ -1,5 +1,6 @@
 //! House rules that are tests: the import table, sizes of files and functions, words that must not stand in the code, links in the
-//! pages, places that would panic, assertions, circles of files, borders of wings, names of types. Limits only ever go down.
+//! pages, places that would panic, assertions, circles of files, borders of wings, names of types, the walk
+//! through the architecture. Limits only ever go down.
 
 use crate::assertions;
 use crate::circles;
@@ -8,6 +9,7 @@ use crate::names;
 use crate::panics;
 use crate::product;
 use crate::rooms::{self, Imports};
+use crate::walk;
 use crate::wings;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -49,6 +51,7 @@ pub fn run(root: &Path) -> bool {
     let crates = circles::read(&product);
     circles::check(&crates, &mut faults);
     wings::check(root, &crates, &mut faults);
+    walk::check(root, &mut faults);
     faults.iter().for_each(|fault| println!("   {fault}"));
     faults.is_empty()
 }
