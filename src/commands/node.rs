@@ -90,7 +90,8 @@ impl Node {
         let memory = Options::default().memory_bytes;
         let database =
             node.gate(memory).map(|gate| Database::of_gate(gate, Options::default())).transpose()?;
-        let doors = database.as_ref().map(|database| self.doors(database)).transpose()?.flatten();
+        let peers = layout.doors.iter().map(|doors| doors.bolt.clone()).collect();
+        let doors = database.as_ref().map(|database| self.doors(database, peers)).transpose()?.flatten();
         let orphaned = Arc::new(AtomicBool::new(false));
         let _watching = self.watched.then(|| notice_orphaned(orphaned.clone())).transpose()?;
         let mut out = world::files::stdout();
@@ -115,9 +116,11 @@ impl Node {
         std::process::exit(0)
     }
 
-    fn doors(&self, database: &Database) -> Result<Option<Doors>, Exit> {
+    /// The doors of a gate, whose peers are reached at these addresses.
+    fn doors(&self, database: &Database, peers: Vec<String>) -> Result<Option<Doors>, Exit> {
         let Some(bolt) = &self.bolt else { return Ok(None) };
-        let options = ServeOptions { gate: Gate::open(), ..ServeOptions::at(bolt) };
+        let gate = Gate::of_any(database.users());
+        let options = ServeOptions { gate, peers, ..ServeOptions::at(bolt) };
         let bolt = Server::start(database.clone(), &options).map_err(super::serve::failed)?;
         let gremlin = self.gremlin.as_ref().map(|address| {
             let sources = Sources::from([(DEFAULT_SOURCE.to_string(), database.clone())]);

@@ -19,6 +19,8 @@ pub use share::ShardGraph;
 const CHANGED: u8 = 0;
 /// The first byte of a query: a whole chunk, by its key.
 const CHUNK: u8 = 1;
+/// The first byte of a query: entries of an index, see [`store::Snapshot::index_page`].
+const ENTRIES: u8 = 2;
 /// The first byte of an answer: what was asked for follows.
 const HERE: u8 = 0;
 /// The first byte of an answer: the reason why there is none follows.

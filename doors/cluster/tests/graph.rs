@@ -80,15 +80,111 @@ fn both_gates_see_what_either_wrote() {
 #[test]
 fn what_is_not_possible_yet_is_refused() {
     let cluster = cluster();
-    for text in [
-        "CREATE INDEX FOR (p:P) ON (p.n)",
-        "CREATE CONSTRAINT FOR (p:P) REQUIRE p.n IS UNIQUE",
-        "CREATE USER a SET PASSWORD 'abcdefgh'",
-    ] {
+    for text in ["CREATE STANDING QUERY s AS MATCH (p:P) RETURN p.n", "AS OF 1 MATCH (p:P) RETURN count(p)"] {
         let outcome = cluster.gates[0].session().query(text, params! {});
         let error = outcome.err().unwrap_or_else(|| panic!("{text} is taken"));
         assert_eq!(error.code, "Tanglewood.ClientError.Cluster.NotSupported", "{text}");
     }
+}
+
+/// What a statement that must fail says.
+fn refused(database: &Database, text: &str, params: Params) -> String {
+    let outcome = database.session().query(text, params).and_then(|answer| answer.rows());
+    outcome.err().unwrap_or_else(|| panic!("{text} is taken")).code.to_string()
+}
+
+#[test]
+fn indexes_and_constraints_hold_over_all_shards_and_gates() {
+    let mut cluster = cluster();
+    let [one, other] = &cluster.gates.clone()[..] else { panic!() };
+    rows(one, "UNWIND range(1, 300) AS n CREATE (:P {n: n, m: n % 7})-[:R {w: n % 11}]->(:Q)", params! {});
+    rows(other, "CREATE INDEX by_m FOR (p:P) ON (p.m)", params! {});
+    rows(one, "CREATE INDEX by_w FOR ()-[r:R]-() ON (r.w)", params! {});
+    rows(one, "CREATE CONSTRAINT only FOR (p:P) REQUIRE p.n IS UNIQUE", params! {});
+    for gate in [one, other] {
+        assert_eq!(rows(gate, "SHOW INDEXES YIELD name RETURN count(*)", params! {}), ["[Int(3)]"]);
+        let plan = gate.session().query("EXPLAIN MATCH (p:P {m: 3}) RETURN p.n", params! {}).unwrap();
+        let plan = plan.summary().plan.as_ref().map(|plan| format!("{plan:?}")).unwrap_or_default();
+        assert!(plan.contains("by_m") || plan.contains("Seek"), "{plan}");
+        assert_eq!(
+            rows(gate, "MATCH (p:P {m: 3}) RETURN count(p), sum(p.n)", params! {}),
+            ["[Int(43), Int(6450)]"]
+        );
+        assert_eq!(rows(gate, "MATCH ()-[r:R {w: 4}]->() RETURN count(r)", params! {}), ["[Int(27)]"]);
+        let broken = refused(gate, "CREATE (:P {n: 77})", params! {});
+        assert_eq!(broken, "Neo.ClientError.Schema.ConstraintValidationFailed");
+    }
+    // What one gate writes is in the indexes of the other.
+    rows(one, "MATCH (p:P {n: 3}) SET p.m = 100", params! {});
+    assert_eq!(rows(other, "MATCH (p:P {m: 100}) RETURN p.n", params! {}), ["[Int(3)]"]);
+    // A constraint that data breaks is refused, and leaves nothing.
+    let broken = refused(other, "CREATE CONSTRAINT FOR (p:P) REQUIRE p.m IS UNIQUE", params! {});
+    assert!(broken.starts_with("Neo.ClientError.Schema") || broken.contains("Constraint"), "{broken}");
+    // Of clients that make the same value through both gates, each makes one vertex.
+    world::threads::in_parallel("client", 4, |client| {
+        for n in 1_000..1_012 {
+            let _ = cluster.gates[client % 2].session().query("CREATE (:P {n: $n})", params! {"n" => n});
+        }
+    });
+    let count = "MATCH (p:P) WHERE p.n >= 1000 RETURN count(p), count(DISTINCT p.n)";
+    assert_eq!(rows(one, count, params! {}), ["[Int(12), Int(12)]"]);
+    // A shard that is lost builds its indexes again, and gates load them.
+    cluster.small.shards[2] = None;
+    let address = cluster.small.addresses.shards[2].clone();
+    let truth = Box::new(cluster.truth.clone());
+    cluster.small.start_shard_of(2, end(&address), truth, Box::new(ShardGraph::new(2)));
+    assert_eq!(
+        rows(other, "MATCH (p:P {m: 3}) RETURN count(p), sum(p.n)", params! {}),
+        ["[Int(42), Int(6447)]"]
+    );
+    rows(other, "DROP INDEX by_m", params! {});
+    assert_eq!(rows(one, "SHOW INDEXES YIELD name RETURN count(*)", params! {}), ["[Int(2)]"]);
+    assert_eq!(
+        rows(one, "MATCH (p:P {m: 3}) RETURN count(p), sum(p.n)", params! {}),
+        ["[Int(42), Int(6447)]"]
+    );
+}
+
+#[test]
+fn a_count_of_everything_within_a_writing_transaction_is_validated() {
+    let cluster = cluster();
+    world::threads::in_parallel("client", 4, |client| {
+        for _ in 0..6 {
+            // Each vertex gets the number of those that were there.
+            let text = "MATCH (n) WITH count(n) AS c CREATE (:N {c: c})";
+            rows(&cluster.gates[client % 2], text, params! {});
+        }
+    });
+    let text = "MATCH (n:N) RETURN count(n), count(DISTINCT n.c), max(n.c)";
+    assert_eq!(rows(&cluster.gates[0], text, params! {}), ["[Int(24), Int(24), Int(23)]"]);
+}
+
+#[test]
+fn users_roles_and_tenants_are_known_at_every_gate() {
+    let cluster = cluster();
+    let [one, other] = &cluster.gates[..] else { panic!() };
+    assert!(!other.users().has_any().unwrap());
+    rows(one, "CREATE USER ann SET PASSWORD 'long enough'", params! {});
+    rows(one, "CREATE ROLE readers", params! {});
+    rows(other, "GRANT MATCH {*} ON GRAPH * NODES P TO readers", params! {});
+    rows(one, "GRANT ROLE readers TO ann", params! {});
+    rows(one, "CREATE TENANT t SET TIME '5s'", params! {});
+    rows(one, "CREATE (:P {n: 1}), (:Q {n: 2})", params! {});
+    assert!(other.users().has_any().unwrap());
+    assert!(other.users().log_on("ann", "wrong password").unwrap().is_none());
+    let ann = other.users().log_on("ann", "long enough").unwrap().expect("ann may come in");
+    let mut session = other.session();
+    session.log_on(ann);
+    let seen = session.query("MATCH (n) RETURN n.n", params! {}).unwrap().rows().unwrap();
+    assert_eq!(format!("{seen:?}"), "[[Int(1)]]");
+    assert!(session.query("CREATE (:P)", params! {}).and_then(|answer| answer.rows()).is_err());
+    assert_eq!(rows(other, "SHOW TENANTS YIELD name RETURN count(*)", params! {}).len(), 1);
+    assert!(other.tenants().contains_key("t"), "the limits hold here, too");
+    // Who was dropped at one gate is not served at the other.
+    rows(one, "DROP USER ann", params! {});
+    let error = session.query("MATCH (n) RETURN n.n", params! {}).err().expect("ann is gone");
+    assert_eq!(error.code, "Neo.ClientError.Security.AuthorizationExpired");
+    assert!(!other.users().has_any().unwrap());
 }
 
 /// Random statements, through the gates in turn, and through one database: the same answers.
@@ -116,8 +212,18 @@ fn statements_answer_as_on_one_machine() {
         "MATCH (n) RETURN labels(n) AS l, count(*), sum(n.k) ORDER BY l",
         "MATCH ()-[e:R]->() RETURN count(e), sum(e.w)",
         "MATCH (a {k: $k})-[*1..2]-(b) RETURN count(*), sum(b.k)",
+        "MATCH (a:A) WHERE a.k > $k RETURN a.k, a.v ORDER BY a.k, a.v",
+        "MATCH (a:A {k: $k}) SET a.k = $v",
+        "MATCH (a)-[e:R {w: $v}]->(b) RETURN a.k, b.k ORDER BY a.k, b.k",
     ];
     for step in 0..400 {
+        if step == 120 {
+            // From here on, entries by index.
+            for text in ["CREATE INDEX FOR (a:A) ON (a.k)", "CREATE INDEX FOR ()-[e:R]-() ON (e.w)"] {
+                rows(&one, text, params! {});
+                rows(&cluster.gates[1], text, params! {});
+            }
+        }
         let text = texts[chance.index(texts.len())];
         let (k, v) = (chance.below(12) as i64, chance.below(12) as i64);
         let gate = &cluster.gates[chance.index(2)];

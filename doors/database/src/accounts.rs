@@ -17,9 +17,10 @@ use parking_lot::Mutex;
 use plan::accounts::{AccountCommand, Measure, Remedy, RunawayRule, Setting};
 use plan::expr::Name;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use store::Entries;
+use store::{Entries, EntryKind, EntryTable};
 use transact::Engine;
 
 /// Who pays where nobody says.
@@ -103,6 +104,8 @@ impl Speaker {
 /// Everyone that pays.
 pub(crate) struct Accounts {
     table: Mutex<Table>,
+    /// Entries that were heard of last; locked before the table.
+    heard: Mutex<[Option<Arc<EntryTable>>; 2]>,
     /// Counts changes of who belongs to whom.
     changes: AtomicU64,
 }
@@ -164,7 +167,8 @@ impl Accounts {
         let mut table = Table::default();
         table.tenant(DEFAULT_TENANT);
         (table.declared, table.aside) = Declared::read(entries);
-        let accounts = Accounts { table: Mutex::new(table), changes: AtomicU64::new(0) };
+        let heard = Mutex::default();
+        let accounts = Accounts { table: Mutex::new(table), heard, changes: AtomicU64::new(0) };
         let mut table = accounts.table.lock();
         let names: Vec<String> = table.declared.keys().cloned().collect();
         names.iter().for_each(|name| tell(&mut table, name, runtime));
@@ -180,18 +184,49 @@ impl Accounts {
         runtime: &Runtime,
     ) -> Result<bool, Error> {
         let mut table = self.table.lock();
-        let mut declared = table.declared.clone();
+        let mut declared = Tenants::default();
         let mut has_changed = false;
         entries::change(engine, |entries| {
+            // Another gate of a cluster may have declared something.
+            let known = match engine.is_gate() {
+                true => Declared::read(entries).0,
+                false => table.declared.clone(),
+            };
+            declared = known.clone();
             // What cannot be read is dropped by the same commands.
             has_changed =
                 declared::drops_set_aside(entries, &declared, command) || change(&mut declared, command)?;
-            Ok(Declared::changes(entries, &table.declared, &declared, command))
+            Ok(Declared::changes(entries, &known, &declared, command))
         })?;
         if !has_changed {
             return Ok(false);
         }
         table.aside = Declared::read(engine.snapshot().catalog().entries()).1;
+        self.replace(&mut table, declared, runtime);
+        Ok(true)
+    }
+
+    /// Takes over what a catalogue declares that others may have changed.
+    pub fn hear(&self, entries: &Entries, runtime: &Runtime) {
+        let tables = [EntryKind::TENANT, EntryKind::TENANT_USER].map(|kind| entries.table(kind).cloned());
+        let mut heard = self.heard.lock();
+        let is_same = |(own, told): (&Option<Arc<EntryTable>>, &Option<Arc<EntryTable>>)| match (own, told) {
+            (Some(own), Some(told)) => Arc::ptr_eq(own, told) || own == told,
+            (None, None) => true,
+            _ => false,
+        };
+        if heard.iter().zip(&tables).all(is_same) {
+            return;
+        }
+        let mut table = self.table.lock();
+        let (declared, aside) = Declared::read(entries);
+        table.aside = aside;
+        self.replace(&mut table, declared, runtime);
+        *heard = tables;
+    }
+
+    /// Tells the runtime what has changed.
+    fn replace(&self, table: &mut Table, declared: Tenants, runtime: &Runtime) {
         let before = std::mem::replace(&mut table.declared, declared);
         let names = before.keys().chain(table.declared.keys());
         let touched = |name: &&String| before.get(*name) != table.declared.get(*name);
@@ -207,9 +242,8 @@ impl Accounts {
                 runtime.set_user(number, user, &AccountOptions::default());
             }
         }
-        touched.iter().for_each(|name| tell(&mut table, name, runtime));
+        touched.iter().for_each(|name| tell(table, name, runtime));
         self.changes.fetch_add(1, Ordering::Release);
-        Ok(true)
     }
 
     /// All declared tenants by name.

@@ -158,9 +158,27 @@ impl Database {
         database.install_waiting();
         Ok(database)
     }
-    /// The graph as of the last commit.
+    /// The graph as of the last commit; at a gate of a cluster see [`Engine::snapshot`].
     pub fn snapshot(&self) -> Snapshot {
         self.engine().snapshot()
+    }
+    /// The graph as of the last commit, wherever it lies.
+    ///
+    /// # Errors
+    /// The shards of a cluster do not answer.
+    pub fn latest(&self) -> Result<Snapshot, Error> {
+        let snapshot = self.engine().latest()?;
+        if self.engine().is_gate() {
+            self.inner.accounts.hear(snapshot.catalog().entries(), &self.inner.runtime);
+        }
+        Ok(snapshot)
+    }
+    /// At a gate of a cluster, learns what other gates have changed in the catalogue; elsewhere it is known.
+    ///
+    /// # Errors
+    /// The shards do not answer.
+    pub(crate) fn hear_catalogue(&self) -> Result<(), Error> {
+        if self.engine().is_gate() { self.latest().map(|_| ()) } else { Ok(()) }
     }
     /// The graph as it was at a moment of the past that is kept.
     ///
@@ -296,7 +314,7 @@ impl Database {
     /// As [`entries::change`], on this database.
     pub(crate) fn change_entries(
         &self,
-        make: impl FnOnce(&Entries) -> Result<Vec<Change>, Error>,
+        make: impl FnMut(&Entries) -> Result<Vec<Change>, Error>,
     ) -> Result<(), Error> {
         entries::change(self.engine(), make)?;
         self.after_commit();

@@ -68,16 +68,18 @@ pub(crate) fn set(kind: EntryKind, name: &str, content: Option<&[u8]>) -> Change
     Change::SetEntry { kind, name: name.into(), content: content.map(Into::into) }
 }
 
-/// Changes entries, durable on return: `make` sees those that the change follows, and no other commit comes between. It must not take long.
+/// Changes entries, durable on return: `make` sees those that the change follows, and no other commit comes between. It must not take long, and is asked
+/// again in a cluster where another came first.
 ///
 /// # Errors
 /// What `make` says; the disk refuses, or a limit of the catalogue is passed. Nothing is changed then.
 pub(crate) fn change(
     engine: &Engine,
-    make: impl FnOnce(&Entries) -> Result<Vec<Change>, Error>,
+    mut make: impl FnMut(&Entries) -> Result<Vec<Change>, Error>,
 ) -> Result<(), Error> {
     let mut refused = None;
     let outcome = engine.alter(|current| {
+        refused = None;
         failpoint::visit("change of the catalogue");
         let made = make(current.catalog().entries());
         Ok(made.unwrap_or_else(|error| {

@@ -92,7 +92,7 @@ impl Database {
             ExportFormat::Graphson => return self.export_graphson(to.as_ref(), &schema, stop.as_deref()),
         };
         let options = ExportOptions { to: to.as_ref().to_path_buf(), format, schema, stop };
-        Ok(ingest::export(&self.snapshot(), &options)?)
+        Ok(ingest::export(&self.latest()?, &options)?)
     }
 
     fn schema(&self) -> Result<Schema, Error> {

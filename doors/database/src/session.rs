@@ -149,6 +149,9 @@ impl Session {
     }
     /// May a statement run: is whoever asks still welcome, and the transaction whole, if there is one? Who asks from now on is charged.
     pub(crate) fn may_ask(&mut self) -> Result<(), Error> {
+        if self.credential.is_some() {
+            self.database.hear_catalogue()?;
+        }
         self.check_credential()?;
         self.settle_rights()?;
         if self.transaction.as_ref().is_some_and(|open| open.broken) {

@@ -99,6 +99,14 @@ impl Users {
     pub fn is_empty(&self) -> bool {
         self.table().is_empty()
     }
+    /// Is there a user, wherever the graph lies?
+    ///
+    /// # Errors
+    /// The shards of a cluster do not answer.
+    pub fn has_any(&self) -> Result<bool, UsersError> {
+        self.database.hear_catalogue().map_err(UsersError::Database)?;
+        Ok(!self.is_empty())
+    }
     /// All users, by name.
     pub fn list(&self) -> Vec<UserInfo> {
         let info = |(name, entry): (&Arc<str>, &Arc<[u8]>)| {
@@ -137,7 +145,7 @@ impl Users {
         let entry = User { hash: password::hash(password)?, suspended }.encode();
         self.change(name, |table| {
             check_free(table, name)?;
-            Ok(Some(entry))
+            Ok(Some(entry.clone()))
         })
     }
     /// Gives a user another password.
@@ -161,7 +169,7 @@ impl Users {
         let hash = password.map(password::hash).transpose()?;
         self.change(name, |table| {
             let user = User::decode(find(table, name)?);
-            let user = match (hash, user) {
+            let user = match (hash.clone(), user) {
                 (Some(hash), Ok(user)) => User { hash, ..user },
                 (Some(hash), Err(_)) => User { hash, suspended: false },
                 (None, Ok(user)) => user,
@@ -183,6 +191,7 @@ impl Users {
     /// # Errors
     /// The user's entry cannot be read.
     pub fn log_on(&self, name: &str, password: &str) -> Result<Option<Credential>, UsersError> {
+        self.database.hear_catalogue().map_err(UsersError::Database)?;
         let table = self.table();
         let found = table.get_key_value(name);
         if password.len() > PASSWORD_BYTES_MAX {
@@ -208,10 +217,11 @@ impl Users {
     fn change(
         &self,
         name: &str,
-        make: impl FnOnce(&EntryTable) -> Result<Option<Vec<u8>>, UsersError>,
+        mut make: impl FnMut(&EntryTable) -> Result<Option<Vec<u8>>, UsersError>,
     ) -> Result<(), UsersError> {
         let mut refused = None;
         let outcome = self.database.change_entries(|entries| {
+            refused = None;
             let none = EntryTable::default();
             match make(entries.table(EntryKind::USER).map_or(&none, |table| table)) {
                 Ok(entry) => {

@@ -240,7 +240,7 @@ fn damage(disk: &SimDisk, folder: &Path, model: &mut Model, chance: &mut Chance)
     };
     let as_disk: Arc<dyn Disk> = Arc::new(disk.clone());
     let (engine, _) = transact::open(Some((as_disk, folder)), &transact::OpenOptions::default()).unwrap();
-    engine.alter(|_| Ok(vec![change])).unwrap();
+    engine.alter(|_| Ok(vec![change.clone()])).unwrap();
     model.broken.insert(name);
 }
 

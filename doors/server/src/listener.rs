@@ -34,12 +34,15 @@ pub struct ServeOptions {
     pub tls: Option<Tls>,
     /// What a client may cost.
     pub limits: Limits,
+    /// Bolt addresses of all gates of a cluster, for drivers that route; none where this server is alone.
+    pub peers: Vec<String>,
 }
 
 impl ServeOptions {
     /// Everyone may come in who reaches this address, unwrapped.
     pub fn at(bolt: &str) -> ServeOptions {
-        ServeOptions { bolt: bolt.into(), gate: Gate::open(), tls: None, limits: Limits::default() }
+        let (gate, limits) = (Gate::open(), Limits::default());
+        ServeOptions { bolt: bolt.into(), gate, tls: None, limits, peers: Vec::new() }
     }
 }
 
@@ -49,6 +52,7 @@ struct Shared {
     gate: Arc<Gate>,
     tls: Option<Tls>,
     limits: Limits,
+    peers: Arc<[String]>,
 }
 
 /// A running server. Dropping it closes every connection.
@@ -91,6 +95,7 @@ impl Server {
             gate: options.gate.clone(),
             tls: options.tls.clone(),
             limits: options.limits.clone(),
+            peers: options.peers.clone().into(),
         });
         let serve = move |guest: Guest| {
             // How a connection ends is the client's affair: it sees the socket close.

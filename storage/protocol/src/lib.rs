@@ -43,7 +43,7 @@ pub use memory::MemoryTruth;
 pub use message::{Input, Message, Node, Output};
 pub use oracle::Oracle;
 pub use record::{Bytes, CommitId, Proposed, Record, Verdict};
-pub use rows::{Routed, Rows, Touched};
+pub use rows::{EVERYTHING, Routed, Rows, Touched};
 pub use rules::Rules;
 pub use scribe::{Scribe, ScribeCounts};
 pub use shard::{Shard, ShardCounts};

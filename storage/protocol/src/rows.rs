@@ -5,11 +5,16 @@
 //! after a writer, and after all readers, exactly if its vector is at least theirs, because clocks are only ever told whole. So one comparison
 //! decides, and a stamp that is late hears the vector and is after it from then on.
 //! Chunks have no readers: a move comes after *all* that has committed, so those who only touch a chunk write no row that all of them share.
+//! Who reads [`EVERYTHING`] must know all that has committed, and all that commits later comes after it: as if each commit wrote that key, but
+//! without a row that all writers share.
 
 use crate::record::{Proposed, Verdict};
 use crate::truth::Route;
 use order::Stamp;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The key of whoever read the whole content: each commit counts as a writer of it. Nobody writes it, and no other key is equal to it.
+pub const EVERYTHING: u64 = u64::MAX;
 
 /// Who touched a key last, in this epoch.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -71,12 +76,16 @@ impl Rows {
             return Verdict::Moved;
         }
         let base = proposed.base.as_ref().map_or(&[][..], Stamp::vector);
-        let newer = |key: &u64| self.keys.get(key).is_some_and(|row| !knows(base, &row.written));
+        let newer = |key: &u64| match *key {
+            EVERYTHING => !knows(base, &self.clock),
+            _ => self.keys.get(key).is_some_and(|row| !knows(base, &row.written)),
+        };
         if proposed.reads.iter().any(newer) {
             return Verdict::Conflict;
         }
+        debug_assert!(!proposed.writes.contains(&EVERYTHING), "a commit writes everything without saying so");
         let mut clock = stamp.vector().to_vec();
-        for row in proposed.writes.iter().filter_map(|key| self.keys.get(key)) {
+        for row in proposed.writes.iter().chain([&EVERYTHING]).filter_map(|key| self.keys.get(key)) {
             merge(&mut clock, &row.written);
             merge(&mut clock, &row.read);
         }

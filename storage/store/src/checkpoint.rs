@@ -243,7 +243,7 @@ impl Snapshot {
     }
 }
 
-fn index_statistics((id, index): &(IndexId, Arc<Index>)) -> IndexStatistics {
+pub(crate) fn index_statistics((id, index): &(IndexId, Arc<Index>)) -> IndexStatistics {
     IndexStatistics { index: *id, entries: index.entry_count(), distinct: index.distinct_estimate() }
 }
 

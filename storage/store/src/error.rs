@@ -11,6 +11,8 @@ pub enum StoreError {
     Corrupt(Box<str>),
     /// The medium under a chunk source failed; the text is its message.
     Source(Box<str>),
+    /// A part of the graph lies elsewhere, and does not answer or is not kept there any more; a new snapshot can be read.
+    Unavailable(Box<str>),
     /// A change speaks of a vertex that is not there.
     NoVertex(VertexId),
     /// A change creates a vertex that is already there.
@@ -74,6 +76,7 @@ impl StoreError {
         match self {
             StoreError::Corrupt(_) => "store.corrupt",
             StoreError::Source(_) => "store.source",
+            StoreError::Unavailable(_) => "store.unavailable",
             StoreError::NoVertex(_) => "store.no_vertex",
             StoreError::VertexExists(_) => "store.vertex_exists",
             StoreError::NoEdge(_) => "store.no_edge",
@@ -100,6 +103,7 @@ impl StoreError {
         match self {
             StoreError::Corrupt(_) => "restore the store from a backup or an earlier checkpoint",
             StoreError::Source(_) => "check the disk or the backing store; its message is given above",
+            StoreError::Unavailable(_) => "run the transaction again",
             StoreError::VertexHasEdges(_) => "delete the edges first, or use DETACH DELETE",
             StoreError::NotUnique { .. } | StoreError::EdgesNotUnique { .. } => {
                 "find the duplicates and change one of them"
@@ -122,6 +126,7 @@ impl fmt::Display for StoreError {
         match self {
             StoreError::Corrupt(place) => write!(f, "stored bytes are corrupt: {place}"),
             StoreError::Source(message) => write!(f, "stored bytes cannot be read: {message}"),
+            StoreError::Unavailable(why) => write!(f, "a part of the graph cannot be read now: {why}"),
             StoreError::NoVertex(vertex) => write!(f, "vertex {vertex:?} does not exist"),
             StoreError::VertexExists(vertex) => write!(f, "vertex {vertex:?} exists already"),
             StoreError::NoEdge(edge) => write!(f, "edge {edge:?} does not exist"),

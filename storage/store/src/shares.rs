@@ -7,13 +7,18 @@
 //! ```
 //!
 //! Idea: a chunk's version is the place of the last record that wrote to it, so what did not change keeps its key, and the page that a reader has.
-//! Places count anew in each life of a shard, so a key names the life, too.
-//! Invariant: a snapshot is made of one answer of every shard, all pinned for one stamp. Cost: the heads of the chunks that changed.
+//! Places count anew in each life of a shard, so a key names the life, too. Indexes are whole at the reader: it hears which entries came and went,
+//! and loads all of them where it has missed too much (`entries`).
+//! Invariant: a snapshot is made of one answer of every shard, all pinned for one stamp. Cost: the heads of the chunks and the entries of indexes that changed.
+
+mod catalogue;
+mod entries;
 
 use crate::bytes::{Reader, Writer};
-use crate::checkpoint::{read_counts, read_meta, write_counts, write_meta};
+use crate::checkpoint::{index_statistics, read_counts, read_meta, write_counts, write_meta};
 use crate::chunks::chunk::ChunkMeta;
 use crate::chunks::chunk_bytes;
+use crate::indexes::run::EntryChange;
 use crate::schema::definitions::{decode_name, encode_name};
 use crate::schema::names::NameCounts;
 use crate::schema::statistics::Statistics;
@@ -52,6 +57,30 @@ impl ShareRequest {
         reader.finish()?;
         Ok(request)
     }
+}
+
+/// What of a shard's graph changed for a reader.
+pub struct ShareNews<'a> {
+    /// The life of the shard.
+    pub life: u64,
+    /// Names that the reader has.
+    pub names: NameCounts,
+    /// Chunks, by number with their versions.
+    pub chunks: &'a [(ChunkNo, u64)],
+    /// Indexes, constraints and entries of the doors are told, too.
+    pub catalogue: bool,
+    /// What the indexes got and lost, in order; none where the reader has to load them.
+    pub entries: Option<Vec<&'a EntryChange>>,
+}
+
+/// What the answers of all shards make of a snapshot.
+pub struct JoinedShares {
+    /// The graph of all shards. Its names are its own.
+    pub snapshot: Snapshot,
+    /// Each shard's life and place in it.
+    pub places: Vec<(u64, u64)>,
+    /// Its indexes are to be loaded: see [`Snapshot::with_loaded_indexes`].
+    pub loads_indexes: bool,
 }
 
 /// A shard's answer: what of its graph changed.
@@ -100,16 +129,16 @@ impl ShareKey {
 }
 
 impl Snapshot {
-    /// What of this share changed for a reader, given the chunks that did, by number with their versions.
-    pub fn write_share(&self, life: u64, names: NameCounts, changed: &[(ChunkNo, u64)]) -> Vec<u8> {
+    /// What of this share changed for a reader.
+    pub fn write_share(&self, news: &ShareNews<'_>) -> Vec<u8> {
         let mut writer = Writer::new();
-        writer.uint(life);
+        writer.uint(news.life);
         writer.uint(self.root.place);
-        let names = self.root.catalog.names.definitions_since(names);
+        let names = self.root.catalog.names.definitions_since(news.names);
         writer.size(names.len());
         names.iter().for_each(|definition| encode_name(definition, &mut writer));
         write_counts(&self.root.statistics, &mut writer);
-        let cells = changed.iter().filter_map(|(chunk, version)| {
+        let cells = news.chunks.iter().filter_map(|(chunk, version)| {
             self.root.directory.get(*chunk).map(|cell| (*chunk, *version, cell))
         });
         let cells: Vec<(ChunkNo, u64, &Arc<Cell>)> = cells.collect();
@@ -119,6 +148,8 @@ impl Snapshot {
             writer.uint(version);
             write_meta(&cell.meta, &mut writer);
         }
+        catalogue::write(&self.root.catalog, news.catalogue, &mut writer);
+        entries::write_changes(news.entries.as_deref(), &mut writer);
         writer.seal()
     }
     /// A chunk as a whole, for readers elsewhere; none where there is none of this number.
@@ -142,13 +173,10 @@ impl Snapshot {
     pub fn edge_slot_bound(&self, chunk: ChunkNo, edge_type: EdgeTypeId) -> u32 {
         self.root.directory.get(chunk).map_or(0, |cell| cell.meta.edge_slot_bound(edge_type))
     }
-    /// The snapshot that one answer of every shard makes of an earlier one, and each shard's life and place in it. Its names are its own.
-    pub fn with_shares(
-        &self,
-        shares: &[Share<'_>],
-        place: u64,
-    ) -> Result<(Snapshot, Vec<(u64, u64)>), StoreError> {
+    /// The snapshot that one answer of every shard makes of an earlier one.
+    pub fn with_shares(&self, shares: &[Share<'_>], place: u64) -> Result<JoinedShares, StoreError> {
         let (mut root, mut places) = (self.root.copy(), Vec::new());
+        let (mut changes, mut loads_indexes) = (Vec::new(), false);
         let names = Names::forked(self.root.catalog.names.clone());
         let mut statistics = Statistics::default();
         let mut new = Vec::new();
@@ -174,6 +202,11 @@ impl Snapshot {
                 let meta = read_meta(reader, &root.catalog)?;
                 new.push((chunk, ShareKey { shard, life, chunk, version }.blob(), meta));
             }
+            catalogue::read(reader, &mut root.catalog)?;
+            match entries::read_changes(reader)? {
+                Some(more) => changes.extend(more),
+                None => loads_indexes = true,
+            }
             reader.finish()?;
         }
         let pager = root.pager.clone();
@@ -186,9 +219,15 @@ impl Snapshot {
         }
         root.catalog.names = names.table();
         statistics.names = root.catalog.names.clone();
+        loads_indexes |= !entries::has_all(&root);
+        if !loads_indexes {
+            entries::bring_up(&mut root, changes)?;
+        }
+        statistics.indexes = root.indexes.iter().map(index_statistics).collect();
         (root.names, root.statistics, root.place) = (Arc::new(names), statistics, place);
         root.layers = LayerCache::default();
-        Ok((Snapshot::from_root(Root { lease: None, ..root }), places))
+        let snapshot = Snapshot::from_root(Root { lease: None, ..root });
+        Ok(JoinedShares { snapshot, places, loads_indexes })
     }
     /// The same graph, with names of its own: what it hands out is unknown to others.
     pub fn with_own_names(&self) -> Snapshot {

@@ -14,7 +14,7 @@ use crate::history::Point;
 use crate::kept::{Files, KeptLimits};
 use crate::past::Past;
 use crate::reads::Inner as Reads;
-use crate::remote::Remote;
+use crate::remote::{self, Remote};
 use crate::reserve::{EXEMPT, RESERVE_AFTER_REFUSALS, Turns};
 use crate::{Mode, OpenOptions, TransactError, Transaction};
 use durable::BackingStore;
@@ -23,7 +23,7 @@ use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use store::{Change, Snapshot, Store, StoreOptions};
+use store::{Change, Names, Snapshot, Store, StoreOptions};
 use world::clock::Clock;
 
 /// The transaction engine of one database. Cheap to clone.
@@ -114,9 +114,10 @@ impl Engine {
         };
         Engine { shared: Arc::new_cyclic(shared) }
     }
-    /// The graph as of the last commit.
+    /// The graph as of the last commit. At a cluster's gate: as it was when a transaction began last, and for what it says of the catalogue, since its
+    /// chunks may be gone; [`Engine::latest`] has the rest.
     pub fn snapshot(&self) -> Snapshot {
-        self.shared.store.current()
+        self.shared.remote.as_ref().map_or_else(|| self.shared.store.current(), |remote| remote.last())
     }
     /// Is this the engine of a cluster's gate?
     pub fn is_gate(&self) -> bool {
@@ -127,7 +128,10 @@ impl Engine {
     /// # Errors
     /// The shards of a cluster do not answer.
     pub fn latest(&self) -> Result<Snapshot, TransactError> {
-        self.shared.remote.as_ref().map_or_else(|| Ok(self.snapshot()), |remote| Ok(remote.begin()?))
+        match &self.shared.remote {
+            Some(remote) => Ok(remote.begin()?),
+            None => Ok(self.snapshot()),
+        }
     }
     /// Begins a transaction on the latest snapshot, whose commit the first gatekeeper stamps.
     pub fn begin(&self, mode: Mode) -> Transaction {
@@ -201,11 +205,28 @@ impl Engine {
         let feed = self.shared.feeds.lock().subscribe(snapshot.place(), waker);
         (snapshot, at, feed)
     }
-    /// Changes made from the latest snapshot while no other commit can intervene: catalogue commands, bulk loads.
+    /// Numbers of names, made where they are new; in a cluster they are committed first.
+    pub fn define<T>(
+        &self,
+        mut make: impl FnMut(&Names) -> Result<T, TransactError>,
+    ) -> Result<T, TransactError> {
+        let Some(remote) = &self.shared.remote else { return make(self.shared.store.names()) };
+        let mut made = None;
+        remote::alter(&**remote, &mut |base| {
+            made = Some(make(base.names())?);
+            Ok(Vec::new())
+        })?;
+        made.ok_or(TransactError::NotInCluster { what: "names that nobody made" })
+    }
+    /// Changes made from the latest snapshot while no other commit can intervene: catalogue commands, bulk loads. In a cluster `make` is asked again where
+    /// another commit came between.
     pub fn alter(
         &self,
-        make: impl FnOnce(&Snapshot) -> Result<Vec<Change>, TransactError>,
+        mut make: impl FnMut(&Snapshot) -> Result<Vec<Change>, TransactError>,
     ) -> Result<u64, TransactError> {
+        if let Some(remote) = &self.shared.remote {
+            return remote::alter(&**remote, &mut make);
+        }
         let mut committer = self.shared.alone();
         let current = committer.tip.clone();
         let changes = make(&current)?;

@@ -140,6 +140,9 @@ impl TransactError {
                 "Neo.ClientError.Statement.ArgumentError"
             }
             TransactError::Store(StoreError::Full(_)) => "Neo.ClientError.General.LimitExceeded",
+            TransactError::Store(StoreError::Unavailable(_)) => {
+                "Neo.TransientError.General.DatabaseUnavailable"
+            }
             TransactError::Store(_) => "Neo.DatabaseError.General.StorageError",
             TransactError::Durable(DurableError::AlreadyOpen { .. }) => {
                 "Tanglewood.ClientError.Database.AlreadyOpen"
@@ -185,7 +188,8 @@ impl TransactError {
                 | StoreError::Full(_)
                 | StoreError::EntryRefused(_)
                 | StoreError::Corrupt(_)
-                | StoreError::Source(_)),
+                | StoreError::Source(_)
+                | StoreError::Unavailable(_)),
             ) => Some(error.hint().into()),
             TransactError::Unknown { .. } => {
                 Some("open the database again and look whether it happened, before doing it again".into())
@@ -207,7 +211,7 @@ impl TransactError {
     }
     /// May the same transaction succeed if it is run again?
     pub fn is_retryable(&self) -> bool {
-        matches!(self, TransactError::Conflict { .. })
+        matches!(self, TransactError::Conflict { .. } | TransactError::Store(StoreError::Unavailable(_)))
     }
 }
 

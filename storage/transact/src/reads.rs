@@ -6,7 +6,7 @@
 //! different things may share one: that costs a retry in 2^-60 cases and never an anomaly.
 //! Invariant: a key is recorded before or together with the read it stands for. Cost: one hash insert a read, in batches.
 
-use model::compare::OrderKey;
+use model::compare::{OrderKey, hash_value};
 use model::schema::IndexId;
 use model::{Direction, EdgeTypeId, LabelId, Value, VertexId};
 use parking_lot::Mutex;
@@ -37,6 +37,8 @@ enum Kind {
     Relabelled,
     Catalogue,
     Index,
+    IndexValue,
+    Entries,
 }
 
 impl Key {
@@ -84,6 +86,16 @@ impl Key {
     pub(crate) fn index(index: IndexId) -> Key {
         Key::of(Kind::Index, index.0 as u64, 0)
     }
+    /// Entries of an index with this leading value. Equal values have equal keys.
+    pub(crate) fn index_value(index: IndexId, leading: &Value) -> Key {
+        let mut hash = foldhash::quality::FixedState::default().build();
+        hash_value(leading, &mut hash);
+        Key::of(Kind::IndexValue, index.0 as u64, hash.finish())
+    }
+    /// What the doors keep in the catalogue.
+    pub(crate) fn entries() -> Key {
+        Key::of(Kind::Entries, 0, 0)
+    }
     pub(crate) fn bits(self) -> u64 {
         self.0
     }
@@ -120,6 +132,18 @@ pub(crate) struct IndexRange {
     pub index: IndexId,
     pub lower: Bound<OrderKey>,
     pub upper: Bound<OrderKey>,
+}
+
+impl IndexRange {
+    /// As one key: a single value, or all of the index.
+    pub(crate) fn key(&self) -> Key {
+        match (&self.lower, &self.upper) {
+            (Bound::Included(lower), Bound::Included(upper)) if lower == upper => {
+                Key::index_value(self.index, &lower.0)
+            }
+            _ => Key::index(self.index),
+        }
+    }
 }
 
 /// What a transaction read. All methods take `&self`: operators on several threads record into one set.

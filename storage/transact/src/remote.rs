@@ -3,13 +3,18 @@
 //! Idea: a transaction collects changes and read keys as on one machine; its commit proposes them by keys instead of validating them here.
 //! Invariants: names that a transaction hands out are its own until it commits, and who defines one reads and writes the key of the catalogue, which
 //! every transaction that writes reads: so no number is given twice, and nobody has looked in vain for a name that was there.
-//! A footprint is made of the transaction's own snapshot, so what decides it (labels of a vertex that goes) is read, too.
+//! A footprint is made of the transaction's own snapshot, so what decides it (labels of a vertex that goes, values in an index) is read, too. An index is
+//! read by one value or as a whole; a unique value is read by whoever writes it, so that of two who do one is refused.
 
+use crate::TransactError;
+use crate::error::explain;
 use crate::footprint::footprint;
-use crate::reads::{Inner as Reads, Key};
-use model::VertexId;
+use crate::reads::{IndexRange, Inner as Reads, Key};
+use model::{VertexId, walk};
 use std::sync::Arc;
-use store::{Allocator, Change, Snapshot, StoreError};
+use std::time::Duration;
+use store::{Allocator, Catalog, Change, Snapshot, StoreError};
+use world::clock;
 
 /// What a transaction asks of the shards and of those who order it.
 #[derive(Debug)]
@@ -20,6 +25,8 @@ pub struct Proposal {
     pub reads: Vec<u64>,
     /// Keys that it writes.
     pub writes: Vec<u64>,
+    /// It read what any commit may change.
+    pub everything: bool,
 }
 
 /// Why the cluster did not do something.
@@ -50,6 +57,8 @@ pub trait Remote: Send + Sync {
     /// The graph with everything that was acknowledged before this call. It can be read as long as it, or a snapshot made from it, is there;
     /// its names are its own. Waits while the cluster has no open epoch, up to a limit.
     fn begin(&self) -> Result<Snapshot, RemoteError>;
+    /// The last snapshot that [`Remote::begin`] gave, whose chunks may be gone: for what it says of the catalogue.
+    fn last(&self) -> Snapshot;
     /// Commits what was made over a snapshot that [`Remote::begin`] gave; returns when it is on disk and visible to all.
     fn commit(&self, base: &Snapshot, proposal: Proposal) -> Result<(), RemoteError>;
 }
@@ -64,39 +73,111 @@ pub struct GateParts {
     pub empty: Snapshot,
 }
 
+/// A change of the catalogue that others come before is tried again for so long.
+const ALTER_PATIENCE: Duration = Duration::from_secs(20);
+/// A pause before it is tried again.
+const ALTER_PAUSE: Duration = Duration::from_millis(5);
+
 /// What the changes of a transaction ask for, which led from `base` to `view` and read these keys.
 pub(crate) fn proposal(
-    mut changes: Vec<Change>,
+    changes: Vec<Change>,
     reads: Reads,
     base: &Snapshot,
     view: &Snapshot,
 ) -> Result<Proposal, RemoteError> {
-    if reads.everything || !reads.ranges.is_empty() {
-        let what =
-            "a transaction that writes, and reads counts of the whole graph or more than it can remember";
-        return Err(RemoteError::NotInCluster(what));
-    }
     let footprint = footprint(&changes, base, view)?;
-    let mut writes: Vec<u64> = footprint.keys.into_iter().map(Key::bits).collect();
-    let mut reads: Vec<u64> = reads.keys.into_iter().map(Key::bits).collect();
-    reads.push(Key::catalogue().bits());
-    reads.extend(changes.iter().filter_map(whose_labels_decide).map(|vertex| Key::vertex(vertex).bits()));
-    let (names, _) = base.names().undurable();
-    if !names.is_empty() {
-        writes.push(Key::catalogue().bits());
-        changes.splice(0..0, names.into_iter().map(Change::DefineName));
+    let mut writes: Vec<Key> = footprint.keys;
+    let mut keys: Vec<Key> = reads.keys.into_iter().chain([Key::catalogue()]).collect();
+    keys.extend(reads.ranges.iter().map(IndexRange::key));
+    let catalog = base.catalog();
+    keys.extend(changes.iter().filter_map(|change| whose_state_decides(change, catalog)).map(Key::vertex));
+    for (index, value) in &footprint.index_values {
+        let of_value = Key::index_value(*index, &value.0);
+        writes.extend([of_value, Key::index(*index)]);
+        // Nobody else was seen to have the value.
+        if catalog.index(*index).is_some_and(|index| index.unique) {
+            keys.push(of_value);
+        }
     }
-    for keys in [&mut reads, &mut writes] {
-        keys.sort_unstable();
-        keys.dedup();
-    }
-    Ok(Proposal { changes, reads, writes })
+    let everything = reads.everything;
+    let proposal = proposed(changes, (keys, writes), everything, base);
+    // Values that were not hashed to their end have other keys.
+    walk::check().map_err(StoreError::from)?;
+    Ok(proposal)
 }
 
-/// The vertex whose labels decide which keys a change writes.
-fn whose_labels_decide(change: &Change) -> Option<VertexId> {
+/// Changes with the names that were given over `base` before them.
+fn proposed(
+    mut changes: Vec<Change>,
+    (mut reads, mut writes): (Vec<Key>, Vec<Key>),
+    everything: bool,
+    base: &Snapshot,
+) -> Proposal {
+    let (names, _) = base.names().undurable();
+    if !names.is_empty() {
+        reads.push(Key::catalogue());
+        writes.push(Key::catalogue());
+        changes.splice(0..0, names.into_iter().map(Change::DefineName));
+    }
+    let bits = |keys: Vec<Key>| {
+        let mut keys: Vec<u64> = keys.into_iter().map(Key::bits).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    };
+    Proposal { changes, reads: bits(reads), writes: bits(writes), everything }
+}
+
+/// The vertex whose labels or properties decide which keys a change writes, or whether it is allowed.
+fn whose_state_decides(change: &Change, catalog: &Catalog) -> Option<VertexId> {
     match change {
         Change::DeleteVertex { id } | Change::SetLabels { id, .. } => Some(*id),
+        Change::SetProperty { id, key, .. } => {
+            let indexed = catalog.indexes().iter().any(|index| index.keys.contains(key));
+            let ruled = catalog.constraints().iter().any(|constraint| constraint.keys.contains(key));
+            (indexed || ruled).then_some(*id)
+        }
         _ => None,
     }
+}
+
+/// Changes the catalogue as [`crate::Engine::alter`] does. Who creates a rule for what is there must have seen all that is there; who reads or writes under
+/// the catalogue reads its key, so nobody has missed a rule that holds.
+pub(crate) fn alter(
+    remote: &dyn Remote,
+    make: &mut dyn FnMut(&Snapshot) -> Result<Vec<Change>, TransactError>,
+) -> Result<u64, TransactError> {
+    let until_ns = clock::after_ns(ALTER_PATIENCE);
+    loop {
+        let base = remote.begin()?;
+        let changes = make(&base)?;
+        if changes.is_empty() && base.names().undurable().0.is_empty() {
+            return Ok(base.place());
+        }
+        match remote.commit(&base, alteration(changes, &base)?) {
+            // What this gate knows of the catalogue has the change.
+            Ok(()) => return Ok(remote.begin()?.place()),
+            Err(RemoteError::Conflict(_)) if clock::monotonic_ns() < until_ns => {
+                walk::check().map_err(StoreError::from)?;
+                world::threads::sleep(ALTER_PAUSE);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn alteration(changes: Vec<Change>, base: &Snapshot) -> Result<Proposal, TransactError> {
+    let rules = |change: &Change| match change {
+        Change::CreateIndex(definition) => definition.unique,
+        Change::CreateConstraint(_) => true,
+        _ => false,
+    };
+    let everything = changes.iter().any(rules);
+    if everything {
+        // Does what is there keep the rule?
+        base.apply(base.place(), &[&changes]).map_err(|error| explain(error, base))?;
+    }
+    let is_entry = |change: &Change| matches!(change, Change::SetEntry { .. });
+    let key = if changes.iter().all(is_entry) { Key::entries() } else { Key::catalogue() };
+    Ok(proposed(changes, (vec![key], vec![key]), everything, base))
 }

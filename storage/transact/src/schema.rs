@@ -77,6 +77,10 @@ impl Engine {
     /// Who asked was ended ([`model::pace`]).
     pub fn prepare_index(&self, request: &IndexRequest) -> Result<Groundwork, TransactError> {
         let groundwork = self.groundwork(request.target, &request.keys, false);
+        if self.is_gate() {
+            // Each shard builds its part when it comes to the commit.
+            return Ok(groundwork);
+        }
         match self.build_beside(request.target, &request.keys, false) {
             Err(StoreError::Stopped) => Err(StoreError::Stopped.into()),
             _ => Ok(groundwork),
@@ -89,7 +93,7 @@ impl Engine {
     /// Existing data breaks it; who asked was ended.
     pub fn prepare_constraint(&self, request: &ConstraintRequest) -> Result<Groundwork, TransactError> {
         let mut groundwork = self.groundwork(request.target, &request.keys, true);
-        let current = self.snapshot();
+        let current = self.latest()?;
         if self.constraint_clash(request, &current).is_some() {
             return Ok(groundwork);
         }
@@ -135,7 +139,8 @@ impl Engine {
     fn build_beside(&self, target: SchemaTarget, keys: &[KeyId], unique: bool) -> Result<(), StoreError> {
         let definition = self.nameless(target, keys, unique);
         for _ in 0..PREPARE_ROUNDS {
-            let current = self.snapshot();
+            // Where there is none, the commit says why.
+            let Ok(current) = self.latest() else { break };
             if current.catalog().index_for(target, keys).is_some() {
                 break;
             }
@@ -163,6 +168,7 @@ impl Engine {
     ) -> Result<bool, TransactError> {
         let mut made = false;
         self.alter(|current| {
+            made = false;
             let name = match &request.name {
                 Some(name) => name.clone(),
                 None => self.made_name("index", "", request.target, &request.keys),
@@ -198,6 +204,7 @@ impl Engine {
     pub fn drop_index(&self, name: &str, if_exists: bool) -> Result<bool, TransactError> {
         let mut dropped = false;
         self.alter(|current| {
+            dropped = false;
             let Some(index) = current.catalog().index_named(name) else {
                 return absent(if_exists, format!("there is no index `{name}`"));
             };
@@ -231,6 +238,7 @@ impl Engine {
         let mut made = false;
         let outcome = self.alter(|current| match self.constraint_clash(request, current) {
             Some((clash, allowed)) => {
+                made = false;
                 exists(request.if_not_exists && allowed, clash, &self.constraint_name(request))
             }
             None => {
@@ -282,7 +290,7 @@ impl Engine {
 
     /// The entities that share values which shall be unique, as an error; none where they do not any more.
     fn told_duplicates(&self, request: &ConstraintRequest) -> Result<Option<TransactError>, TransactError> {
-        let (shown, count) = constraints::duplicates(request.target, &request.keys, &self.snapshot())?;
+        let (shown, count) = constraints::duplicates(request.target, &request.keys, &self.latest()?)?;
         if count == 0 {
             return Ok(None);
         }
@@ -335,6 +343,7 @@ impl Engine {
     pub fn drop_constraint(&self, name: &str, if_exists: bool) -> Result<bool, TransactError> {
         let mut dropped = false;
         self.alter(|current| {
+            dropped = false;
             let Some(constraint) = current.catalog().constraint(name) else {
                 return absent(if_exists, format!("there is no constraint `{name}`"));
             };
@@ -412,7 +421,10 @@ impl Engine {
 
     /// `index_9c0e2b41`: the kind, and a hash of what it is about.
     fn made_name(&self, kind: &str, rule: &str, target: SchemaTarget, keys: &[KeyId]) -> String {
-        let names = self.store().names().table();
+        let names = match self.is_gate() {
+            true => self.snapshot().catalog().names().clone(),
+            false => self.store().names().table(),
+        };
         let unknown = "?";
         let (entity, about) = match target {
             SchemaTarget::Vertices(label) => ("NODE", names.label_name(label)),

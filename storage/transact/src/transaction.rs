@@ -486,7 +486,7 @@ impl Transaction {
         act: Act<'_>,
     ) -> Result<(), TransactError> {
         match &self.party {
-            Some(party) if !is_known(&self.shared.store.names().table()) => Ok(party.demand(&act)?),
+            Some(party) if !is_known(&self.base.names().table()) => Ok(party.demand(&act)?),
             _ => Ok(()),
         }
     }
@@ -497,7 +497,7 @@ impl Transaction {
         acts: &dyn for<'a> Fn(&'a [&'a str], &'a NameTable) -> Vec<Act<'a>>,
     ) -> Result<(), TransactError> {
         let Some(party) = &self.party else { return Ok(()) };
-        let names = self.shared.store.names().table();
+        let names = self.base.names().table();
         let labels = label_names(&names, labels);
         let labels: Vec<&str> = labels.iter().map(|label| &**label).collect();
         Ok(acts(&labels, &names).iter().try_for_each(|act| party.demand(act))?)
@@ -509,13 +509,13 @@ impl Transaction {
         acts: &dyn for<'a> Fn(&'a str, &'a NameTable) -> Vec<Act<'a>>,
     ) -> Result<(), TransactError> {
         let Some(party) = &self.party else { return Ok(()) };
-        let names = self.shared.store.names().table();
+        let names = self.base.names().table();
         let acts = acts(named(names.edge_type_name(edge_type)), &names);
         Ok(acts.iter().try_for_each(|act| party.demand(act))?)
     }
     fn demand_labels(&self, old: &[LabelId], new: &[LabelId]) -> Result<(), TransactError> {
         let Some(party) = &self.party else { return Ok(()) };
-        let names = self.shared.store.names().table();
+        let names = self.base.names().table();
         let added = new.iter().filter(|label| !old.contains(label));
         let removed = old.iter().filter(|label| !new.contains(label));
         let added = added.map(|label| Act::AddLabel(named(names.label_name(*label))));

@@ -42,7 +42,7 @@ fn random_commit(engine: &Engine, model: &mut Model, chance: &mut Chance) -> u64
             None => drop(model.remove(&(kind, name))),
         }
     }
-    engine.alter(|_| Ok(changes)).unwrap()
+    engine.alter(|_| Ok(changes.clone())).unwrap()
 }
 
 /// A vertex, or a whole load of nothing: entries must outlive both.

@@ -6,18 +6,19 @@
 //! Cost: a transaction asks every shard once; a chunk is asked for once a version.
 
 use super::leases::Leases;
-use super::{CHANGED, CHUNK, FAILED, HERE};
+use super::{CHANGED, CHUNK, ENTRIES, FAILED, HERE};
 use crate::{Failure, GateHandle};
 use model::ChunkNo;
 use parking_lot::Mutex;
-use protocol::Bytes;
+use protocol::limits::READ_KEYS_MAX;
 use protocol::message::{Commit, Refusal};
+use protocol::{Bytes, EVERYTHING};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{
-    Allocator, BlobKey, Change, ChunkSource, Names, Share, ShareKey, ShareRequest, Snapshot, Store,
-    StoreError, StoreOptions,
+    Allocator, BlobKey, Change, ChunkSource, JoinedShares, Names, Share, ShareKey, ShareRequest, Snapshot,
+    Store, StoreError, StoreOptions,
 };
 use transact::{Proposal, Remote, RemoteError};
 use world::clock;
@@ -114,11 +115,9 @@ impl Shards {
             for chunk in change.chunks().into_iter().flatten() {
                 owners.push(self.owner(base, chunk)?);
             }
-            match change {
-                Change::DefineName(_) => owners.extend(0..self.shards),
-                _ if owners.is_empty() => {
-                    return Err(RemoteError::NotInCluster("changes of the catalogue"));
-                }
+            match owners.len() {
+                // The catalogue is the same on every shard.
+                0 => owners.extend(0..self.shards),
                 _ => owners.dedup(),
             }
             for owner in owners {
@@ -133,6 +132,17 @@ impl Shards {
         let parts: Vec<(u16, Bytes)> = parts.into_iter().map(encoded).collect::<Result<_, StoreError>>()?;
         let bytes: usize = parts.iter().map(|(_, part)| part.len()).sum();
         if bytes > COMMIT_BYTES_MAX { Err(RemoteError::TooLarge) } else { Ok(parts) }
+    }
+    /// Fetches the entries of all indexes as of a read, page by page.
+    fn with_loaded_indexes(&self, snapshot: &Snapshot, read: &OpenRead) -> Result<Snapshot, StoreError> {
+        let failed = |why: String| StoreError::Unavailable(why.into());
+        snapshot.with_loaded_indexes(self.shards, |shard, request| {
+            let query = Bytes::from([&[ENTRIES], &request[..]].concat());
+            let answers = self.handle.read_more(read.number, vec![(shard, query)], PATIENCE);
+            let answers = answers.map_err(|failure| failed(failure.to_string()))?;
+            let [(_, answer)] = &answers[..] else { return Err(failed("no answer of the shard".into())) };
+            content(answer).map(<[u8]>::to_vec).map_err(failed)
+        })
     }
     fn owner(&self, base: &Snapshot, chunk: ChunkNo) -> Result<u16, RemoteError> {
         let owner = base.shard_of(chunk).or_else(|| self.leases.owner(chunk));
@@ -157,23 +167,30 @@ impl Remote for Shards {
             shares.push(Share { shard: *shard, bytes: content(answer).map_err(unavailable)? });
         }
         // Places differ by shard; strict reads need none.
-        let (snapshot, at) = known.snapshot.with_shares(&shares, 0)?;
+        let JoinedShares { mut snapshot, places: at, loads_indexes } =
+            known.snapshot.with_shares(&shares, 0)?;
+        if loads_indexes {
+            snapshot = self.with_loaded_indexes(&snapshot, &read)?;
+        }
         let view = snapshot.with_own_names().leased(Arc::new(read));
         *self.known.lock() = LastSnapshot { snapshot, at };
         Ok(view)
+    }
+
+    fn last(&self) -> Snapshot {
+        self.known.lock().snapshot.clone()
     }
 
     fn commit(&self, base: &Snapshot, proposal: Proposal) -> Result<(), RemoteError> {
         let read = base.lease().and_then(|lease| lease.downcast_ref::<OpenRead>());
         let read = read.ok_or_else(|| RemoteError::Unavailable("the read is over".into()))?;
         let parts = self.parts(base, proposal.changes)?;
-        let commit = Commit {
-            base: Some(read.number),
-            reads: proposal.reads,
-            writes: proposal.writes,
-            parts,
-            ..Commit::default()
+        let reads = match proposal.everything || proposal.reads.len() > READ_KEYS_MAX {
+            true => vec![EVERYTHING],
+            false => proposal.reads,
         };
+        let commit =
+            Commit { base: Some(read.number), reads, writes: proposal.writes, parts, ..Commit::default() };
         match self.handle.commit(commit, COMMIT) {
             Ok(_) => Ok(()),
             Err(Failure::Refused(Refusal::TooLarge)) => Err(RemoteError::TooLarge),
@@ -197,7 +214,7 @@ struct Pages {
 
 impl ChunkSource for Pages {
     fn read(&self, key: BlobKey) -> Result<Vec<u8>, StoreError> {
-        let failed = |why: String| StoreError::Source(why.into());
+        let failed = |why: String| StoreError::Unavailable(why.into());
         let query = Bytes::from([&[CHUNK], &key.0[..]].concat());
         // A read of its own carries the question; the version is kept for the read of whoever asks.
         let (_read, answers) = ask(&self.handle, &[(ShareKey::of(key).shard, query)]).map_err(failed)?;

@@ -3,7 +3,7 @@
 //! Invariant: a version is the share after a record, so a place is answered by the last version that is not above it. A record that cannot be
 //! executed stops the shard: it answers nothing any more, since what it would answer is not what was committed.
 
-use super::{CHANGED, CHUNK, FAILED, HERE};
+use super::{CHANGED, CHUNK, ENTRIES, FAILED, HERE};
 use crate::Content;
 use imbl::OrdMap;
 use model::ChunkNo;
@@ -11,13 +11,20 @@ use protocol::Bytes;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use store::{BlobKey, Change, Names, ShareKey, ShareRequest, Snapshot, StoreError, StoreOptions};
+use store::{
+    BlobKey, Change, EntryChange, Names, ShareKey, ShareNews, ShareRequest, Snapshot, StoreError,
+    StoreOptions,
+};
 use world::clock;
 
 /// Versions that no open read needs are kept so long: for rows of a statement that has been committed.
 const GRACE: Duration = Duration::from_secs(5);
 /// Versions kept for that at most; each holds the chunks that a record changed.
 const GRACE_VERSIONS_MAX: usize = 1_024;
+/// Changes of indexes that are kept for gates; one that has missed more loads the indexes anew.
+const ENTRY_CHANGES_MAX: usize = 1 << 17;
+/// The shard whose answers tell the catalogue, which is the same on all.
+const CATALOGUE_SHARD: u16 = 0;
 /// Lives have so many bits in a key.
 const LIFE_BITS: u32 = 48;
 
@@ -26,7 +33,46 @@ struct Version {
     snapshot: Snapshot,
     /// The place of the last record that wrote to each chunk.
     chunks: OrdMap<ChunkNo, u64>,
+    /// The place of the last record that changed the catalogue beyond its names.
+    catalogue_at: u64,
     made_ns: u64,
+}
+
+/// What the indexes of a share got and lost, by place.
+#[derive(Default)]
+struct EntryLog {
+    changes: VecDeque<(u64, EntryChange)>,
+    /// Changes up to this place are not kept.
+    since: u64,
+}
+
+impl EntryLog {
+    /// Takes the changes of a record. One that creates or drops an index leaves nothing that a reader of before could go on from.
+    fn take(&mut self, place: u64, changes: Vec<EntryChange>, is_cut: bool) {
+        debug_assert!(self.changes.back().is_none_or(|(last, _)| *last < place), "places rise");
+        if is_cut || changes.len() > ENTRY_CHANGES_MAX {
+            self.changes.clear();
+            self.since = place;
+            return;
+        }
+        self.changes.extend(changes.into_iter().map(|change| (place, change)));
+        while self.changes.len() > ENTRY_CHANGES_MAX
+            && let Some((first, _)) = self.changes.front()
+        {
+            self.since = *first;
+            let kept = self.changes.partition_point(|(place, _)| *place <= self.since);
+            self.changes.drain(..kept);
+        }
+    }
+    /// Changes behind one place and up to another; none where some of them are not kept.
+    fn between(&self, since: u64, place: u64) -> Option<Vec<&EntryChange>> {
+        if since < self.since {
+            return None;
+        }
+        let from = self.changes.partition_point(|(at, _)| *at <= since);
+        let changes = self.changes.iter().skip(from).take_while(|(at, _)| *at <= place);
+        Some(changes.map(|(_, change)| change).collect())
+    }
 }
 
 /// One shard's share of the graph.
@@ -34,6 +80,7 @@ pub struct ShardGraph {
     shard: u16,
     life: u64,
     versions: VecDeque<Version>,
+    entries: EntryLog,
     broken: Option<String>,
 }
 
@@ -41,34 +88,63 @@ impl ShardGraph {
     /// An empty share; the records follow.
     pub fn new(shard: u16) -> ShardGraph {
         let life = clock::wall_us() & ((1 << LIFE_BITS) - 1);
-        ShardGraph { shard, life, versions: VecDeque::from([empty()]), broken: None }
+        let (versions, entries) = (VecDeque::from([empty()]), EntryLog::default());
+        ShardGraph { shard, life, versions, entries, broken: None }
     }
     fn execute(&mut self, place: u64, part: &[u8]) -> Result<(), StoreError> {
         let changes = Change::decode_all(part)?;
         let latest = self.versions.back().ok_or(StoreError::Unsupported("a share without a version"))?;
-        let snapshot = latest.snapshot.apply_share(place, &changes)?;
-        let mut chunks = latest.chunks.clone();
+        let (snapshot, entries) = latest.snapshot.apply_share(place, &changes)?;
+        let (mut chunks, mut catalogue_at) = (latest.chunks.clone(), latest.catalogue_at);
+        if changes.iter().any(changes_catalogue) {
+            catalogue_at = place;
+        }
+        let is_index = |change: &Change| matches!(change, Change::CreateIndex(_) | Change::DropIndex(_));
+        self.entries.take(place, entries, changes.iter().any(is_index));
         for chunk in changes.iter().flat_map(Change::chunks).flatten() {
             if snapshot.has_chunk(chunk) {
                 chunks.insert(chunk, place);
             }
         }
-        self.versions.push_back(Version { place, snapshot, chunks, made_ns: clock::monotonic_ns() });
+        let made_ns = clock::monotonic_ns();
+        self.versions.push_back(Version { place, snapshot, chunks, catalogue_at, made_ns });
         Ok(())
+    }
+    /// The version that answers as of a place.
+    fn version(&self, place: u64) -> Result<&Version, String> {
+        let version = self.versions.iter().rev().find(|version| version.place <= place);
+        version.ok_or_else(|| "the version is not kept any more".to_string())
+    }
+    /// What has changed since a reader asked last.
+    fn news(&self, place: u64, request: &[u8]) -> Result<Vec<u8>, String> {
+        let request = ShareRequest::decode(request).map_err(|error| error.to_string())?;
+        let version = self.version(place)?;
+        let is_known = request.life == self.life;
+        let since = if is_known { request.since } else { 0 };
+        let changed = version.chunks.iter().filter(|(_, at)| **at > since);
+        let changed: Vec<(ChunkNo, u64)> = changed.map(|(chunk, at)| (*chunk, *at)).collect();
+        let has_indexes = !version.snapshot.catalog().indexes().is_empty();
+        let entries = match is_known || !has_indexes {
+            true => self.entries.between(since, version.place).or_else(|| (!has_indexes).then(Vec::new)),
+            false => None,
+        };
+        Ok(version.snapshot.write_share(&ShareNews {
+            life: self.life,
+            names: request.names,
+            chunks: &changed,
+            catalogue: self.shard == CATALOGUE_SHARD && version.catalogue_at > since,
+            entries,
+        }))
     }
     fn answer(&self, place: u64, query: &[u8]) -> Result<Vec<u8>, String> {
         if let Some(broken) = &self.broken {
             return Err(broken.clone());
         }
         match query.split_first() {
-            Some((&CHANGED, request)) => {
-                let request = ShareRequest::decode(request).map_err(|error| error.to_string())?;
-                let version = self.versions.iter().rev().find(|version| version.place <= place);
-                let version = version.ok_or("the version is not kept any more")?;
-                let since = if request.life == self.life { request.since } else { 0 };
-                let changed = version.chunks.iter().filter(|(_, at)| **at > since);
-                let changed: Vec<(ChunkNo, u64)> = changed.map(|(chunk, at)| (*chunk, *at)).collect();
-                Ok(version.snapshot.write_share(self.life, request.names, &changed))
+            Some((&CHANGED, request)) => self.news(place, request),
+            Some((&ENTRIES, request)) => {
+                let page = self.version(place)?.snapshot.index_page(request);
+                page.map_err(|error| error.to_string())
             }
             Some((&CHUNK, key)) => {
                 let key = key.try_into().map_err(|_| "a key of another length")?;
@@ -85,9 +161,14 @@ impl ShardGraph {
     }
 }
 
+/// Does a change speak of indexes, constraints or entries of the doors?
+fn changes_catalogue(change: &Change) -> bool {
+    change.chunks() == [None, None] && !matches!(change, Change::DefineName(_))
+}
+
 fn empty() -> Version {
     let snapshot = Snapshot::empty(Arc::new(Names::new()), StoreOptions::default());
-    Version { place: 0, snapshot, chunks: OrdMap::new(), made_ns: clock::monotonic_ns() }
+    Version { place: 0, snapshot, chunks: OrdMap::new(), catalogue_at: 0, made_ns: clock::monotonic_ns() }
 }
 
 impl Content for ShardGraph {

@@ -50,22 +50,20 @@ impl Session {
         let mut counters = SchemaCounters::default();
         let (changed, counter) = match command {
             SchemaCommand::CreateIndex { name, target, keys, if_not_exists } => {
-                let request = IndexRequest {
-                    name: name.as_ref().map(|name| name.to_string()),
-                    target: resolve(engine, target)?,
-                    keys: resolve_keys(engine, keys)?,
-                    if_not_exists: *if_not_exists,
-                };
+                let (target, keys) = resolve(engine, target, keys)?;
+                let name = name.as_ref().map(|name| name.to_string());
+                let request = IndexRequest { name, target, keys, if_not_exists: *if_not_exists };
                 let (beside, wanted) = (engine.clone(), request.clone());
                 let groundwork = self.beside_commits(running, move || beside.prepare_index(&wanted))?;
                 let create = || Ok(engine.create_index_upon(&request, groundwork)?);
                 (self.watched(deadline_ns, create)?, &mut counters.indexes_added)
             }
             SchemaCommand::CreateConstraint { name, target, keys, rule, if_not_exists } => {
+                let (target, keys) = resolve(engine, target, keys)?;
                 let request = ConstraintRequest {
                     name: name.as_ref().map(|name| name.to_string()),
-                    target: resolve(engine, target)?,
-                    keys: resolve_keys(engine, keys)?,
+                    target,
+                    keys,
                     rule: match rule {
                         PlanRule::Unique => Rule::Unique,
                         PlanRule::Exists => Rule::Exists,
@@ -103,14 +101,18 @@ impl Session {
     }
 }
 
-fn resolve(engine: &Engine, target: &Target) -> Result<SchemaTarget, TransactError> {
-    let names = engine.store().names();
-    Ok(match target {
-        Target::Vertices(label) => SchemaTarget::Vertices(names.intern_label(label)?),
-        Target::Edges(edge_type) => SchemaTarget::Edges(names.intern_edge_type(edge_type)?),
+/// The numbers of what a command speaks of.
+fn resolve(
+    engine: &Engine,
+    target: &Target,
+    keys: &[Arc<str>],
+) -> Result<(SchemaTarget, Vec<KeyId>), TransactError> {
+    engine.define(|names| {
+        let target = match target {
+            Target::Vertices(label) => SchemaTarget::Vertices(names.intern_label(label)?),
+            Target::Edges(edge_type) => SchemaTarget::Edges(names.intern_edge_type(edge_type)?),
+        };
+        let keys = keys.iter().map(|key| names.intern_key(key)).collect::<Result<_, _>>()?;
+        Ok((target, keys))
     })
-}
-
-fn resolve_keys(engine: &Engine, keys: &[Arc<str>]) -> Result<Vec<KeyId>, TransactError> {
-    Ok(keys.iter().map(|key| engine.store().names().intern_key(key)).collect::<Result<_, _>>()?)
 }

@@ -35,8 +35,10 @@ impl Session {
         let snapshot = self.view()?;
         let planned = self.plan(text, &snapshot, limits, started_ns)?;
         failpoint::visit("statement is planned");
-        if self.database.engine().is_gate() && changes_catalogue(&planned.plan.statement.kind) {
-            let what = "indexes, constraints, users, tenants and standing queries";
+        if self.database.engine().is_gate()
+            && matches!(planned.plan.statement.kind, StatementKind::Standing(_))
+        {
+            let what = "standing queries";
             return Err(transact::TransactError::NotInCluster { what }.into());
         }
         if reading && (planned.plan.writes || changes_catalogue(&planned.plan.statement.kind)) {
@@ -184,7 +186,7 @@ impl Session {
     }
     /// The graph as of the last commit, as whoever asks sees it.
     pub(super) fn committed(&self) -> Result<Snapshot, Error> {
-        Ok(self.shown(self.database.engine().latest()?))
+        Ok(self.shown(self.database.latest()?))
     }
     /// A snapshot as whoever asks sees it.
     pub(super) fn shown(&self, snapshot: Snapshot) -> Snapshot {

@@ -61,10 +61,11 @@ fn tell_notices(metadata: &mut Map, result: &QueryResult, has_sent: bool, tellin
     }
 }
 
-/// A table of one server: this one, in every role.
-pub(super) fn routes(address: &str) -> Map {
+/// A table of these servers, each in every role.
+pub(super) fn routes(addresses: &[&str]) -> Map {
+    let addresses: Vec<Value> = addresses.iter().map(|address| (*address).into()).collect();
     let server =
-        |role: &str| Value::map([("addresses", Value::list(vec![address.into()])), ("role", role.into())]);
+        |role: &str| Value::map([("addresses", Value::list(addresses.clone())), ("role", role.into())]);
     let servers = ["WRITE", "READ", "ROUTE"].map(server).to_vec();
     let table =
         [("ttl", Value::Int(ROUTES_TTL_SECONDS)), ("db", DATABASE.into()), ("servers", Value::list(servers))];

@@ -117,6 +117,7 @@ pub struct Connection {
     last_qid: i64,
     connection_id: u64,
     address: String,
+    peers: Arc<[String]>,
     out: Vec<u8>,
 }
 
@@ -151,6 +152,7 @@ impl Connection {
             last_qid: 0,
             connection_id,
             address,
+            peers: Arc::default(),
             out: Vec::new(),
         }
     }
@@ -158,6 +160,10 @@ impl Connection {
     pub fn guard(&mut self, gate: Arc<Gate>, peer: SocketAddr) {
         (self.gate, self.peer) = (gate, peer);
         self.session.set_client(&format!("bolt-{}", self.connection_id), &peer.to_string());
+    }
+    /// Clients may ask any of these for the same graph.
+    pub fn route_to(&mut self, peers: Arc<[String]>) {
+        self.peers = peers;
     }
     /// Shares places and bytes with everyone who is connected.
     pub(crate) fn join(&mut self, crowd: Arc<Crowd>, origin: Origin) {
@@ -438,14 +444,15 @@ impl Connection {
         bookmark::wait(self.session.database(), place, self.bookmark_timeout, go_on)
     }
 
-    /// A table of one server, under the name by which the client reached it.
+    /// A table of this server, under the name by which the client reached it, or of all gates of the cluster.
     fn route(&mut self, extra: &super::message::Routing, sink: &mut dyn Sink) -> Result<Map, Error> {
         let wanted: Map = [("bookmarks".into(), Value::list(extra.bookmarks.clone()))].into_iter().collect();
         self.prepare(&wanted, sink)?;
         check_database(&extra.extra)?;
         let address = extra.context.get("address").and_then(Value::as_str);
         let address = address.filter(|address| address.len() <= ADDRESS_BYTES_MAX).unwrap_or(&self.address);
-        Ok(answer::routes(address))
+        let peers: Vec<&str> = self.peers.iter().map(String::as_str).collect();
+        Ok(answer::routes(if peers.is_empty() { std::slice::from_ref(&address) } else { &peers }))
     }
 
     fn end(&mut self, commit: bool) -> Result<Map, Error> {

@@ -113,7 +113,7 @@ impl Outlet for Frames<'_, '_> {
 impl Connection {
     /// A client that has said nothing yet.
     pub fn new(manner: Manner, peer: IpAddr, watch: Box<Watch>) -> Connection {
-        let is_known = !manner.gate.asks();
+        let is_known = !manner.gate.asks_now();
         let sessions = HashMap::new();
         Connection { manner, peer, crowd: None, user: None, is_known, pending: None, sessions, watch }
     }

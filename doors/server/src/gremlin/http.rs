@@ -77,7 +77,7 @@ impl Http<'_> {
         known.map(Some).or_else(|denied| deny(head, &denied, out).map(|()| None))
     }
     fn known(&self, head: &Head) -> Result<Known, Denied> {
-        if !self.manner.gate.asks() {
+        if !self.manner.gate.asks_now() {
             return Ok(Known { user: None });
         }
         let basic = head.header("authorization").and_then(|value| value.split_once(' '));

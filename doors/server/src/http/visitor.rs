@@ -150,7 +150,7 @@ impl Visitor {
 
     /// Who asks, if the gate asks for that; a place among the user's connections goes with it.
     async fn known(self: Arc<Self>, headers: &HeaderMap) -> Result<Option<Credential>, Refusal> {
-        if !self.door.gate.asks() {
+        if !self.door.gate.asks_now() {
             self.known.lock().stranger = None;
             return Ok(None);
         }

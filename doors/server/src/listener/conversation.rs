@@ -27,6 +27,7 @@ pub(super) fn converse(shared: &Arc<Shared>, mut guest: Guest) -> io::Result<()>
     let mut connection = Connection::new(&shared.database, version, number, local);
     connection.guard(shared.gate.clone(), peer);
     connection.set_limits(&shared.limits);
+    connection.route_to(shared.peers.clone());
     connection.join(guest.crowd.clone(), guest.origin);
     let (interrupt, interrupter) = connection.interrupter();
     wire.listen(Attentive { interrupt, interrupter });

@@ -3,7 +3,7 @@
 //! After [`ATTEMPTS_MAX`] wrong passwords for a name from an address, that pair is refused for [`LOCK_TIME`] without looking at the
 //! password. What is remembered of failures is bounded: beyond [`FAILURES_KEPT_MAX`] the oldest is forgotten.
 
-use database::{Credential, Error, USER_NAME_BYTES_MAX, Users};
+use database::{Credential, Error, USER_NAME_BYTES_MAX, Users, UsersError};
 use model::{Map, Value};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -25,6 +25,8 @@ const NAME_KEPT_BYTES_MAX: usize = USER_NAME_BYTES_MAX;
 #[derive(Debug)]
 pub struct Gate {
     users: Option<Users>,
+    /// Everyone may come in while there are no users.
+    opens_without_users: bool,
     failures: Mutex<BTreeMap<(String, IpAddr), Failures>>,
     lock_time: Duration,
 }
@@ -38,7 +40,11 @@ struct Failures {
 impl Gate {
     /// Everyone may come in.
     pub fn open() -> Arc<Gate> {
-        Arc::new(Gate { users: None, failures: Mutex::default(), lock_time: LOCK_TIME })
+        Gate::made(None, false, LOCK_TIME)
+    }
+    /// Users with passwords may come in once there are any; until then everyone.
+    pub fn of_any(users: Users) -> Arc<Gate> {
+        Gate::made(Some(users), true, LOCK_TIME)
     }
     /// Users with passwords may come in.
     pub fn of(users: Users) -> Arc<Gate> {
@@ -46,11 +52,21 @@ impl Gate {
     }
     /// The same with another time to wait.
     pub fn with_lock_time(users: Users, lock_time: Duration) -> Arc<Gate> {
-        Arc::new(Gate { users: Some(users), failures: Mutex::default(), lock_time })
+        Gate::made(Some(users), false, lock_time)
+    }
+    fn made(users: Option<Users>, opens_without_users: bool, lock_time: Duration) -> Arc<Gate> {
+        Arc::new(Gate { users, opens_without_users, failures: Mutex::default(), lock_time })
+    }
+    /// As [`Gate::asks`], by what the graph says now, wherever it lies; where that cannot be known, it asks.
+    pub fn asks_now(&self) -> bool {
+        match &self.users {
+            Some(users) if self.opens_without_users => users.has_any().unwrap_or(true),
+            _ => self.asks(),
+        }
     }
     /// Does it ask for passwords?
     pub fn asks(&self) -> bool {
-        self.users.is_some()
+        self.users.as_ref().is_some_and(|users| !self.opens_without_users || !users.is_empty())
     }
 
     /// Lets someone in by an authentication token: `scheme`, `principal`, `credentials`. Returns who it is, where the gate
@@ -60,6 +76,13 @@ impl Gate {
     /// Neo4j's codes: `Unauthorized`, `AuthenticationRateLimit`, or the users cannot be read.
     pub fn admit(&self, token: &Map, from: IpAddr) -> Result<Option<Credential>, Error> {
         let Some(users) = &self.users else { return Ok(None) };
+        let unreadable = |error: UsersError| {
+            let message = format!("the user cannot be read: {error}");
+            Error::new("Neo.DatabaseError.General.UnknownError", message)
+        };
+        if self.opens_without_users && !users.has_any().map_err(unreadable)? {
+            return Ok(None);
+        }
         let text = |key: &str| token.get(key).and_then(Value::as_str);
         let (scheme, name, password) = (text("scheme"), text("principal"), text("credentials"));
         let (Some("basic"), Some(name), Some(password)) = (scheme, name, password) else {
@@ -73,9 +96,7 @@ impl Gate {
         let kept = name[..name.floor_char_boundary(NAME_KEPT_BYTES_MAX)].to_string();
         let pair = (kept, from);
         self.check_patience(&pair)?;
-        let known = users.log_on(name, password).map_err(|error| {
-            Error::new("Neo.DatabaseError.General.UnknownError", format!("the user cannot be read: {error}"))
-        })?;
+        let known = users.log_on(name, password).map_err(unreadable)?;
         if known.is_some() {
             self.failures.lock().remove(&pair);
             return Ok(known);

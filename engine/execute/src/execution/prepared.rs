@@ -52,7 +52,8 @@ impl Prepared {
     /// Is it still right for the indexes, and for the size of the graph?
     pub fn is_fresh(&self, snapshot: &Snapshot) -> bool {
         let place = snapshot.place();
-        if self.fresh_at.load(Ordering::Relaxed) == place {
+        // All snapshots of a cluster's gate have place 0.
+        if place > 0 && self.fresh_at.load(Ordering::Relaxed) == place {
             return true;
         }
         let growth = size(snapshot) / self.size;

@@ -1,6 +1,7 @@
 //! What truth commits, refuses, and asks to be stamped anew.
 
 use super::*;
+use crate::EVERYTHING;
 use order::Gatekeeper;
 
 fn proposed(base: Option<&Stamp>, stamp: Stamp, reads: &[u64], writes: &[u64]) -> Proposed {
@@ -115,4 +116,27 @@ fn rows_below_the_frontier_are_forgotten() {
     assert_eq!(truth.key_rows(), rows - 1);
     assert_eq!(truth.forget(1, &[1, 1]), Ok(()));
     assert_eq!(truth.key_rows(), 0);
+}
+
+#[test]
+fn who_read_everything_knows_all_commits_and_comes_before_later_ones() {
+    let (mut truth, mut one, mut other) = begin();
+    let base = other.stamp();
+    assert_eq!(commit(&mut truth, 1, proposed(None, one.stamp(), &[], &[7])), Verdict::Committed);
+    let unaware = proposed(Some(&base), other.stamp(), &[EVERYTHING], &[8]);
+    assert_eq!(commit(&mut truth, 1, unaware), Verdict::Conflict);
+    let baseless = proposed(None, other.stamp(), &[EVERYTHING], &[8]);
+    assert_eq!(commit(&mut truth, 2, baseless), Verdict::Conflict);
+    other.hear(1, one.clock());
+    let (base, reader) = (other.stamp(), other.stamp());
+    let aware = proposed(Some(&base), reader.clone(), &[EVERYTHING], &[8]);
+    assert_eq!(commit(&mut truth, 3, aware), Verdict::Committed);
+    // A writer of another key that does not know the reader.
+    let Verdict::Late(clock) = commit(&mut truth, 2, proposed(None, one.stamp(), &[], &[9])) else {
+        panic!("it may come before who read everything")
+    };
+    one.hear(1, &clock);
+    let later = one.stamp();
+    assert!(reader.precedes(&later));
+    assert_eq!(commit(&mut truth, 3, proposed(None, later, &[], &[9])), Verdict::Committed);
 }

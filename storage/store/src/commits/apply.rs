@@ -12,6 +12,7 @@ use crate::chunks::delta::{Life, outside, set_property};
 use crate::chunks::edge_set::pack;
 use crate::chunks::fold::fold;
 use crate::chunks::table::Lane;
+use crate::indexes::run::EntryChange;
 use crate::schema::statistics::Counter;
 use crate::snapshots::root::Snapshot;
 use crate::versions::cell::Cell;
@@ -29,12 +30,18 @@ impl Snapshot {
         walk::check()?;
         Ok(next)
     }
-    /// As [`Snapshot::apply`], on the share of one shard: an edge is written at those of its ends whose chunks are here.
-    pub fn apply_share(&self, place: u64, changes: &[Change]) -> Result<Snapshot, StoreError> {
+    /// As [`Snapshot::apply`], on the share of one shard: an edge is written at those of its ends whose chunks are here. With it comes what the indexes
+    /// that were there have got and lost, in order.
+    pub fn apply_share(
+        &self,
+        place: u64,
+        changes: &[Change],
+    ) -> Result<(Snapshot, Vec<EntryChange>), StoreError> {
         let mut draft = Draft::new(self);
         draft.is_share = true;
         draft.take_all(changes)?;
-        draft.finish(place)
+        let entry_changes = std::mem::take(&mut draft.entry_changes);
+        Ok((draft.finish(place)?, entry_changes))
     }
     /// The same graph with the delta of one chunk folded into its base.
     pub fn fold(&self, chunk: ChunkNo) -> Result<Snapshot, StoreError> {

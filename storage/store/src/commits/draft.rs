@@ -4,6 +4,7 @@ use crate::StoreError;
 use crate::chunks::chunk::{Base, Chunk, ChunkRead};
 use crate::chunks::delta::Delta;
 use crate::chunks::fold;
+use crate::indexes::run::EntryChange;
 use crate::indexes::tree::Index;
 use crate::paging::page::Page;
 use crate::paging::pager::Pager;
@@ -36,6 +37,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) indexes: Vec<(IndexId, Arc<Index>)>,
     /// Only chunks that are here are written to: the others lie with other shards.
     pub(super) is_share: bool,
+    /// What the indexes of a share have got and lost so far.
+    pub(super) entry_changes: Vec<EntryChange>,
     counts: HashMap<Counter, i64, FixedState>,
 }
 
@@ -51,6 +54,7 @@ impl<'a> Draft<'a> {
             catalog,
             indexes: from.indexes.clone(),
             is_share: false,
+            entry_changes: Vec::new(),
             counts: HashMap::default(),
         }
     }

@@ -4,7 +4,7 @@ use super::draft::Draft;
 use crate::StoreError;
 use crate::indexes::collect::{edge_entry, index_key};
 use crate::indexes::prepared::PreparedIndex;
-use crate::indexes::run::IndexKey;
+use crate::indexes::run::{Entry, EntryChange, IndexKey};
 use crate::indexes::tree::Index;
 use crate::snapshots::root::Snapshot;
 use model::schema::{IndexDefinition, SchemaTarget};
@@ -45,18 +45,33 @@ impl Draft<'_> {
     ) -> Result<(), StoreError> {
         let delta_min = self.from.options.index_delta_min;
         for (at, key) in before.iter().filter(|entry| !after.contains(entry)) {
+            self.note(*at, false, vertex, key);
             let index = Arc::make_mut(&mut self.indexes[*at].1);
             index.remove(key.clone(), vertex.dense(), delta_min)?;
         }
         for (at, key) in after.into_iter().filter(|entry| !before.contains(entry)) {
+            self.note(at, true, vertex, &key);
             Arc::make_mut(&mut self.indexes[at].1).insert(key, vertex.dense(), delta_min)?;
         }
         Ok(())
     }
-    /// From what was prepared for it beside other commits, or from nothing.
+    /// Notes what an index of a share gets or loses.
+    fn note(&mut self, at: usize, came: bool, vertex: VertexId, key: &IndexKey) {
+        if self.is_share {
+            let entry = Entry { key: key.clone(), vertex: vertex.dense() };
+            self.entry_changes.push(EntryChange { index: self.indexes[at].0, came, entry });
+        }
+    }
+    /// From what was prepared for it beside other commits, or from nothing. Whether it is unique is not for a share to say.
     pub(crate) fn create_index(&mut self, definition: &IndexDefinition) -> Result<(), StoreError> {
         self.catalog.add_index(definition)?;
         self.flush()?;
+        if self.is_share {
+            let of_share = IndexDefinition { unique: false, ..definition.clone() };
+            let index = Index::over(&self.catalog, &self.directory, &of_share, &self.from.pager)?;
+            self.indexes.push((definition.id, Arc::new(index)));
+            return Ok(());
+        }
         let index = match self.from.prepared.take(definition) {
             Some(prepared) => {
                 prepared.caught_up(&self.catalog, &self.directory, self.from.options.index_delta_min)?.index

@@ -3,6 +3,7 @@
 use crate::chunks::column::{PropertyRef, TextRun};
 use model::Value;
 use model::compare::total_order;
+use model::schema::IndexId;
 use std::cmp::Ordering;
 
 /// The indexed values of one vertex, in the order of the index's keys.
@@ -72,6 +73,15 @@ pub(crate) fn order_ref(stored: PropertyRef<'_>, value: &Value) -> Ordering {
 fn order_prefix<'a>(stored: impl Iterator<Item = PropertyRef<'a>>, prefix: &[Value]) -> Ordering {
     let orders = stored.zip(prefix).map(|(stored, value)| order_ref(stored, value));
     orders.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+/// An entry that an index of a share has got or lost.
+#[derive(Clone, Debug)]
+pub struct EntryChange {
+    pub(crate) index: IndexId,
+    /// Else it went.
+    pub(crate) came: bool,
+    pub(crate) entry: Entry,
 }
 
 #[derive(Debug)]

@@ -147,7 +147,7 @@ impl Index {
         }
     }
     /// The leaf that an entry belongs to.
-    fn place_of(&self, entry: &Entry) -> LeafPlace {
+    pub(crate) fn place_of(&self, entry: &Entry) -> LeafPlace {
         let behind = self.partition_point(|first| first <= entry);
         self.before(behind).unwrap_or(behind)
     }
