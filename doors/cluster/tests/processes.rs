@@ -1,5 +1,5 @@
-//! Processes of their own, killed with SIGKILL while clients work, over PostgreSQL: shards, the scribe and the keeper come back, reads stay strict, and
-//! nothing that was acknowledged is lost.
+//! Processes of their own, killed with SIGKILL or stopped for a while with SIGSTOP while clients work, over PostgreSQL: shards, the scribe and the keeper
+//! come back, reads stay strict, and nothing that was acknowledged is lost.
 //!
 //! The test starts itself again for each process (`one_process`). The gates are in the test's own process: their clients are.
 
@@ -105,6 +105,15 @@ impl Processes {
         self.running[at].1.wait().unwrap();
         self.running[at].1 = self.start(&role);
     }
+    /// Stops one with SIGSTOP for a while, with all that it has under way.
+    fn pause(&mut self, at: usize, time: Duration) {
+        let pid = self.running[at].1.id().to_string();
+        let signal =
+            |name: &str| assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+        signal("-STOP");
+        world::threads::sleep(time);
+        signal("-CONT");
+    }
 }
 
 impl Drop for Processes {
@@ -151,7 +160,7 @@ fn transact(gate: &GateHandle, known: &Known) {
     }
 }
 
-/// Kills so many processes, one after another, while clients work.
+/// Kills or stops so many processes, one after another, while clients work.
 fn survive(kills: u64, seed: u64) {
     let Some(server) = server::Server::start() else { return };
     let chunks: Vec<(u32, u16)> = (0..SHARDS).map(|shard| (u32::from(shard), shard)).collect();
@@ -195,10 +204,17 @@ fn survive(kills: u64, seed: u64) {
                 // The oracle, the last one, is not replicated yet.
                 let at = (kill as usize + chance.index(2)) % (usize::from(SHARDS) + 2);
                 let began_ns = world::clock::monotonic_ns();
-                processes.lock().replace(at);
-                more(&format!("after {} was killed", processes.lock().running[at].0));
+                // Every other one is stopped only, some of them for longer than their lease.
+                let pause = Duration::from_millis(100 + chance.below(1_500));
+                let fault = if kill % 2 == 0 { "killed" } else { "stopped" };
+                if kill % 2 == 0 {
+                    processes.lock().replace(at);
+                } else {
+                    processes.lock().pause(at, pause);
+                }
+                more(&format!("after {} was {fault}", processes.lock().running[at].0));
                 let back_ms = (world::clock::monotonic_ns() - began_ns) / 1_000_000;
-                println!("killed {}: 5 commits after {back_ms} ms", processes.lock().running[at].0);
+                println!("{fault} {}: 5 commits after {back_ms} ms", processes.lock().running[at].0);
             }
             stop.store(true, Ordering::SeqCst);
         }
