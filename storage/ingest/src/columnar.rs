@@ -76,5 +76,5 @@ pub(crate) fn rows(file: &InputFile, folder: &Path, ids: &IdNames) -> Result<Inp
 #[cfg(not(feature = "columnar"))]
 pub(crate) fn rows(file: &InputFile, _: &Path, _: &IdNames) -> Result<InputFile, ImportError> {
     let name = form(file)?.unwrap_or(ColumnarForm::Parquet).name();
-    Err(ImportError::left_out(file, name, "columnar"))
+    Err(ImportError::left_out(&file.shown, name, "columnar"))
 }

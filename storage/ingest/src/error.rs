@@ -74,9 +74,9 @@ pub enum ImportError {
 impl ImportError {
     /// A file of a kind that this program was built without.
     #[cfg(not(all(feature = "archives", feature = "columnar")))]
-    pub(crate) fn left_out(file: &crate::source::InputFile, what: &str, feature: &str) -> ImportError {
+    pub(crate) fn left_out(path: &std::path::Path, what: &str, feature: &str) -> ImportError {
         let what = format!("it is {what}, and this program was built without the feature `{feature}`");
-        ImportError::Read { path: file.shown.clone(), what }
+        ImportError::Read { path: path.to_path_buf(), what }
     }
     /// A stable code.
     pub fn code(&self) -> &'static str {

@@ -169,7 +169,7 @@ fn walk(
 
 #[cfg(not(feature = "archives"))]
 fn unpack(archive: &InputFile) -> Result<TemporaryFolder, ImportError> {
-    Err(ImportError::left_out(archive, "a tar archive", "archives"))
+    Err(ImportError::left_out(&archive.shown, "a tar archive", "archives"))
 }
 
 #[cfg(feature = "archives")]

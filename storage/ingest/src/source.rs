@@ -120,7 +120,7 @@ fn zstd(_: &InputFile, source: Counted) -> Result<Box<dyn Read + Send>, ImportEr
 
 #[cfg(not(feature = "archives"))]
 fn zstd(file: &InputFile, _: Counted) -> Result<Box<dyn Read + Send>, ImportError> {
-    Err(ImportError::left_out(file, "packed by zstd", "archives"))
+    Err(ImportError::left_out(&file.shown, "packed by zstd", "archives"))
 }
 
 struct Counted {
