@@ -9,8 +9,8 @@
 //! let database = Database::open(tanglewood::MEMORY, Options::default())?;
 //! let mut session = database.session();
 //! session.query("CREATE (:Person {name: $name})", params! { "name" => "Ada" })?;
-//! for row in session.query("MATCH (p:Person) RETURN p.name", params! {})?.rows()? {
-//!     assert_eq!(row[0].as_str(), Some("Ada"));
+//! for row in session.query("MATCH (p:Person) RETURN p.name AS name", params! {})?.records() {
+//!     assert_eq!(row?.as_str("name")?, "Ada");
 //! }
 //! # Ok(())
 //! # }
@@ -33,6 +33,8 @@ mod pages {
     struct Kronos;
     #[doc = include_str!("../docs/guide/kronos-graph-store.md")]
     struct KronosGraphStore;
+    #[doc = include_str!("../docs/guide/rust.md")]
+    struct Rust;
     #[doc = include_str!("../docs/guide/standing-queries.md")]
     struct StandingQueries;
 }

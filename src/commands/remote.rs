@@ -134,7 +134,11 @@ impl StatementAnswer for RemoteRows<'_> {
 impl Remote {
     /// All rows of a statement, by the titles of its columns.
     pub fn table(&mut self, text: &str) -> Result<TitledRows, Error> {
-        let mut answer = self.client.run(text, &Params::new())?;
+        self.table_with(text, &Params::new())
+    }
+    /// The same with parameters.
+    pub fn table_with(&mut self, text: &str, params: &Params) -> Result<TitledRows, Error> {
+        let mut answer = self.client.run(text, params)?;
         let columns = answer.columns().to_vec();
         let mut rows = Vec::new();
         while let Some(more) = answer.next_rows()? {

@@ -20,6 +20,28 @@ pub struct Node {
     pub properties: Vec<(Arc<str>, Value)>,
 }
 
+impl Node {
+    /// The value of a property.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        named(&self.properties, name)
+    }
+    /// Has it this label?
+    pub fn has_label(&self, label: &str) -> bool {
+        self.labels.iter().any(|known| **known == *label)
+    }
+}
+
+impl Relationship {
+    /// The value of a property.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        named(&self.properties, name)
+    }
+}
+
+fn named<'p>(properties: &'p [(Arc<str>, Value)], name: &str) -> Option<&'p Value> {
+    properties.iter().find(|(key, _)| **key == *name).map(|(_, value)| value)
+}
+
 /// An edge with its type and properties.
 #[derive(Clone, Debug)]
 pub struct Relationship {

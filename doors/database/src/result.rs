@@ -173,6 +173,10 @@ impl QueryResult {
     pub fn columns(&self) -> &[Arc<str>] {
         &self.columns
     }
+    /// The same, shared.
+    pub(crate) fn titles(&self) -> Arc<[Arc<str>]> {
+        self.columns.clone()
+    }
     /// The snapshot the rows came from: what entities in them are shown from.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot

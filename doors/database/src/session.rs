@@ -18,6 +18,7 @@ mod planning;
 mod request;
 mod retry;
 mod schema;
+mod scope;
 mod statement;
 mod transaction;
 mod whole;
@@ -32,6 +33,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use transact::Transaction;
 use transaction::Open;
+
+pub use scope::TransactionScope;
 use world::clock::monotonic_ns;
 use world::fiber;
 use world::panics::caught;

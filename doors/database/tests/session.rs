@@ -204,3 +204,97 @@ fn names_have_at_most_so_many_bytes() {
     }
     assert_eq!(ints(&mut session, "MATCH (n) RETURN count(*)"), [2], "nothing was made");
 }
+
+/// What conflicts is called again; what fails, or panics, leaves nothing and the session free.
+#[test]
+fn a_transaction_as_a_function_is_whole_or_nothing_and_tried_again() {
+    let database = Database::open(MEMORY, Options::default()).unwrap();
+    database.session().query("CREATE (:C {n: 0})", Params::new()).unwrap().finish().unwrap();
+    let (threads, times) = (4, 25);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let mut session = database.session();
+                for _ in 0..times {
+                    session
+                        .transaction(|tx| {
+                            let n = tx.query("MATCH (c:C) RETURN c.n", Params::new())?.single()?.as_int();
+                            let next = Params::from([("n".into(), Value::from(n.unwrap_or(0) + 1))]);
+                            tx.query("MATCH (c:C) SET c.n = $n", next)?.finish().map(drop)
+                        })
+                        .unwrap();
+                }
+            });
+        }
+    });
+    let mut session = database.session();
+    let count = |session: &mut Session| {
+        session.query("MATCH (c:C) RETURN c.n", Params::new()).unwrap().single().unwrap().as_int().unwrap()
+    };
+    assert_eq!(count(&mut session), threads * times);
+    let add = "MATCH (c:C) SET c.n = c.n + 1";
+    let mut calls = 0;
+    let error = session.transaction(|tx| {
+        calls += 1;
+        tx.query(add, Params::new())?.finish()?;
+        tx.query("RETURN 1 / 0", Params::new())?.finish()
+    });
+    assert!(error.is_err() && calls == 1 && !session.in_transaction());
+    // A failure that the function does not tell is told by the commit.
+    let hidden = session.transaction(|tx| {
+        tx.query(add, Params::new())?.finish()?;
+        let _ = tx.query("RETURN nothing", Params::new());
+        Ok(())
+    });
+    assert!(hidden.is_err() && !session.in_transaction());
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        session.transaction(|tx| -> Result<(), tanglewood_database::Error> {
+            tx.query(add, Params::new())?.finish()?;
+            panic!("in the function")
+        })
+    }));
+    assert!(panicked.is_err() && !session.in_transaction());
+    assert_eq!(count(&mut session), threads * times);
+    session.begin(Mode::Write).unwrap();
+    assert!(session.transaction(|_| Ok(())).is_err());
+    assert!(session.in_transaction(), "the one that was open stays open");
+}
+
+/// Values by the names of columns, as what they must be; what is wrong is told by name.
+#[test]
+fn rows_are_read_by_the_names_of_columns() {
+    let database = Database::open(MEMORY, Options::default()).unwrap();
+    let mut session = database.session();
+    let text = "CREATE p = (a:A:B {x: 1, y: 'z'})-[r:R {w: 1.5}]->(b) \
+                RETURN a, r, p, [a] AS l, 2 AS i, 2.5 AS f, 'é' AS s, true AS t, null AS n, [1, 'q'] AS v, {k: 1} AS m";
+    let mut rows = session.query(text, Params::new()).unwrap().records();
+    let row = rows.next().unwrap().unwrap();
+    assert!(rows.next().is_none() && rows.next().is_none());
+    let node = row.as_node("a").unwrap();
+    assert!(node.has_label("A") && node.has_label("B") && !node.has_label("C"));
+    assert_eq!((node.get("x"), node.get("none")), (Some(&Value::Int(1)), None));
+    let edge = row.as_relationship("r").unwrap();
+    assert_eq!((&*edge.edge_type, edge.get("w")), ("R", Some(&Value::Float(1.5))));
+    let (nodes, edges) = row.as_path("p").unwrap();
+    assert_eq!((nodes.len(), edges.len(), nodes[0].id), (2, 1, node.id));
+    assert_eq!(
+        (row.as_int("i").unwrap(), row.as_float("i").unwrap(), row.as_float("f").unwrap()),
+        (2, 2.0, 2.5)
+    );
+    assert_eq!((row.as_str("s").unwrap(), row.as_bool("t").unwrap()), ("é", true));
+    assert!(row.is_null("n").unwrap() && !row.is_null("i").unwrap());
+    assert_eq!(row.as_list("v").unwrap(), [Value::Int(1), Value::string("q")]);
+    assert!(matches!(row.as_value("m"), Ok(Value::Map(_))));
+    let told =
+        |error: tanglewood_database::Error| format!("{} {}", error.message, error.hint.unwrap_or_default());
+    assert!(told(row.as_int("f").unwrap_err()).contains("`f` holds a float here, and no whole number"));
+    assert!(told(row.as_str("n").unwrap_err()).contains("`n` holds a null"));
+    assert!(told(row.as_value("a").unwrap_err()).contains("holds a node"));
+    assert!(row.as_list("l").is_err() && row.as_bytes("s").is_err() && row.as_node("i").is_err());
+    let missing = told(row.get("nope").unwrap_err());
+    assert!(missing.contains("no column `nope`") && missing.contains("it has: a, r, p"), "{missing}");
+    // An error is the last row.
+    let mut rows = session.query("UNWIND [2, 1, 0] AS x RETURN 1 / x", Params::new()).unwrap().records();
+    let got: Vec<bool> = rows.by_ref().map(|row| row.is_ok()).collect();
+    assert_eq!((got.last(), rows.next().is_none()), (Some(&false), true));
+}

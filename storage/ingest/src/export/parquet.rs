@@ -7,15 +7,15 @@
 use super::graph::{ExportOptions, ExportReport, Graph, refusal};
 use super::sheets::{self, Sheet, SheetColumns, unsaid};
 use super::tables::{ColumnKind, escaped, is_plain};
-use formats::blocks::RECORD_BYTES_MAX;
 use crate::ImportError;
-use formats::typed;
 use arrow_array::builder::{
     ArrayBuilder, BinaryBuilder, BooleanBuilder, Date32Builder, Float64Builder, Int64Builder, ListBuilder,
     StringBuilder, TimestampNanosecondBuilder,
 };
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
+use formats::blocks::RECORD_BYTES_MAX;
+use formats::typed;
 use model::nested::extent_of;
 use model::{KeyId, Value};
 use parquet::arrow::ArrowWriter;
