@@ -239,3 +239,42 @@ fn bytes_of_others_end_no_service() {
     assert_eq!(Hold::default().grow(LIMIT / 2 + 1), Err(Stopped::Bytes));
     assert_eq!(service.ending(), Some(Ending::Bytes(Level::Machine, LIMIT / 2)));
 }
+
+/// A statement of several queries is one in lists and for its accounts; its parts end with it, and for the same reason.
+#[test]
+fn parts_are_counted_as_their_whole_and_end_with_it() {
+    let runtime = runtime_of(AccountOptions { queries_max: Some(1), ..AccountOptions::default() });
+    let part = |whole: &QueryHandle<Rows>, graph| {
+        runtime.submit(graph, QueryOptions { part_of: Some(whole.id()), ..of(1, 1) })
+    };
+    let ended = |fault: Option<Fault>| match fault {
+        Some(Fault::Cancelled { reason }) => reason,
+        other => panic!("{other:?}"),
+    };
+    let mut whole = runtime.submit(endless(), of(1, 1));
+    // The one place there is, is the whole's; a part needs none.
+    assert!(end(&mut part(&whole, work(Some(Duration::ZERO), 0))).is_none());
+    let mut long = part(&whole, work(None, 3 << 20));
+    wait("what parts take and took is their whole's", || {
+        let listed = runtime.queries();
+        listed.len() == 1 && listed[0].id == whole.id() && (listed[0].bytes, listed[0].rows) == (3 << 20, 1)
+    });
+    whole.cancel("by the test");
+    assert_eq!([ended(end(&mut whole)), ended(end(&mut long))], ["by the test"; 2]);
+    let late = ended(end(&mut part(&whole, endless())));
+    assert!(late.contains("a part of has ended"), "{late}");
+
+    let deadline = Some(Duration::from_secs(1));
+    let mut whole = runtime.submit(endless(), QueryOptions { deadline, ..of(1, 1) });
+    let mut long = part(&whole, endless());
+    for handle in [&mut whole, &mut long] {
+        let fault = end(handle);
+        assert!(matches!(fault, Some(Fault::TimedOut { .. })), "{fault:?}");
+    }
+    // Where the whole ends well, its part was left over.
+    let mut whole = runtime.submit(work(Some(Duration::from_millis(50)), 0), of(1, 1));
+    let mut long = part(&whole, endless());
+    assert!(end(&mut whole).is_none());
+    assert!(ended(end(&mut long)).contains("a part of has ended"));
+    assert!(end(&mut runtime.submit(work(Some(Duration::ZERO), 0), of(1, 1))).is_none(), "there is room");
+}

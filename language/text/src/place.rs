@@ -65,3 +65,94 @@ fn floor_boundary(text: &str, position: usize) -> usize {
     }
     position
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Letter by letter: the line and column of a byte, both from 1.
+    fn counted(text: &str, position: usize) -> (usize, usize) {
+        let (mut line, mut column) = (1, 1);
+        for (at, letter) in text.char_indices() {
+            if at + letter.len_utf8() > position {
+                break;
+            }
+            (line, column) = if letter == '\n' { (line + 1, 1) } else { (line, column + 1) };
+        }
+        (line, column)
+    }
+
+    /// Texts of short and long lines, of letters of one byte and of several.
+    fn texts() -> Vec<String> {
+        let long: String = (0..3 * RENDER_LINE_CHARS_MAX).map(|at| ['a', 'ö', '林', '🌲'][at % 4]).collect();
+        let exact: String = (0..RENDER_LINE_CHARS_MAX).map(|at| ['b', 'é'][at % 2]).collect();
+        let short = "one\n\ttwo ä\n\n🌲 three  \n";
+        vec![
+            String::new(),
+            short.into(),
+            long.clone(),
+            exact.clone(),
+            format!("{short}{long}\n{exact}\n{exact}c"),
+        ]
+    }
+
+    #[test]
+    fn places_are_those_that_are_counted_letter_by_letter() {
+        for text in texts() {
+            for position in 0..text.len() + 3 {
+                assert_eq!(
+                    line_and_column(&text, position),
+                    counted(&text, position),
+                    "{position} of {text}"
+                );
+            }
+        }
+    }
+
+    /// What is shown of a line is that line, cut around the span where it is long, with a mark for each end that was cut off.
+    #[test]
+    fn the_piece_that_is_shown_is_of_the_line_and_has_the_span_in_it() {
+        let mut cut = [0, 0];
+        for text in texts() {
+            let lines: Vec<Vec<char>> =
+                text.split('\n').map(|line| line.chars().map(printable).collect()).collect();
+            for start in (0..=text.len()).filter(|start| text.is_char_boundary(*start)) {
+                for end in [start, start + 1, start + 7, text.len()] {
+                    let place = Place::find(&text, Span::new(start, end));
+                    let (line, column) = counted(&text, start);
+                    assert_eq!((place.line_number, place.column), (line, column - 1));
+                    let line = &lines[line - 1];
+                    let covered = (text.len() >= end && text.is_char_boundary(end))
+                        .then(|| text[start..end].split('\n').next());
+                    if let Some(Some(covered)) = covered {
+                        assert_eq!(place.width, covered.chars().count().max(1), "{start}..{end} of {text}");
+                    }
+                    let (shown, offset) = place.window();
+                    let shown: Vec<char> = shown.chars().collect();
+                    if line.len() <= RENDER_LINE_CHARS_MAX {
+                        assert_eq!(
+                            shown,
+                            line.iter().collect::<String>().trim_end().chars().collect::<Vec<_>>()
+                        );
+                        assert_eq!(offset, place.column);
+                        continue;
+                    }
+                    let from = place.column - offset;
+                    assert_eq!(from, place.column.saturating_sub(RENDER_LINE_CHARS_MAX / 2));
+                    let to = from + shown.len();
+                    assert!(shown.len() == RENDER_LINE_CHARS_MAX || to == line.len(), "{start} of {text}");
+                    let ends = (from > 0, to < line.len());
+                    assert_eq!(ends, (shown[0] == '…', shown[shown.len() - 1] == '…'), "{start} of {text}");
+                    let kept = usize::from(ends.0)..shown.len() - usize::from(ends.1);
+                    assert_eq!(
+                        shown[kept.clone()],
+                        line[from + kept.start..from + kept.end],
+                        "{start} of {text}"
+                    );
+                    (cut[0], cut[1]) = (cut[0] + u32::from(ends.0), cut[1] + u32::from(ends.1));
+                }
+            }
+        }
+        assert!(cut.iter().all(|cut| *cut > 100), "{cut:?} lines were cut in front and behind");
+    }
+}

@@ -49,3 +49,18 @@ impl PartialEq for Span {
 }
 
 impl Eq for Span {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_move_grow_and_name_their_text() {
+        let (word, more) = (Span::new(2, 4), Span::new(7, 9));
+        assert_eq!(word.shifted(5).range(), 7..9);
+        assert_eq!((word.to(more).range(), more.to(word).range()), (2..9, 2..9));
+        assert_eq!((word.text("abcdef"), word.text("abc"), more.text("")), ("cd", "", ""));
+        // Wherever two stand, they are equal.
+        assert_eq!(word, more);
+    }
+}

@@ -117,9 +117,10 @@ fn check_columns(file: &InputFile, shape: &Shape, rows: MappedRows<'_>) -> Resul
 
 /// The names of columns, the first of many.
 fn names_shown(names: &[String]) -> String {
-    let own = names.iter().filter(|name| *name != ORIGIN);
-    let shown: Vec<String> = own.take(COLUMNS_SHOWN_MAX).map(|name| format!("`{name}`")).collect();
-    let more = if names.len() > COLUMNS_SHOWN_MAX + 1 { ", …" } else { "" };
+    let own: Vec<&String> = names.iter().filter(|name| *name != ORIGIN).collect();
+    let first = own.iter().take(COLUMNS_SHOWN_MAX);
+    let shown: Vec<String> = first.map(|name| format!("`{name}`")).collect();
+    let more = if own.len() > COLUMNS_SHOWN_MAX { ", …" } else { "" };
     format!("{}{more}", shown.join(", "))
 }
 

@@ -5,9 +5,11 @@ extern crate tanglewood_ingest as ingest;
 
 mod common;
 
-use common::{edge_lines, import, rejected, vertex_lines};
-use ingest::REJECTED_SHOWN_MAX;
+use common::{Files, edge_lines, import, index_lines, mapped, memory, options, rejected, vertex_lines};
+use ingest::{ExportFormat, ExportOptions, ImportOptions, Layout, REJECTED_SHOWN_MAX};
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use transact::Engine;
 use world::chance::Chance;
 
 /// A column: its header, a right field with how the value is shown, and a wrong field with what is said of it.
@@ -164,4 +166,147 @@ fn is_named(told: &[String], wrong: &[(String, u64, String)], seed: u64) {
         assert!(told.starts_with(&format!("{file}:{line}: ")), "seed {seed}: {told} at {file}:{line}");
         assert!(told.contains(what.as_str()), "seed {seed}: {told} says {what}");
     }
+}
+
+/// A case of the page: how it is asked for, its files, and the account that the page has.
+#[derive(Default)]
+struct Case {
+    head: String,
+    files: Vec<(String, String)>,
+}
+
+/// The cases of a page: `# what, options`, then of each file `== name` and its lines behind `| `.
+fn cases(page: &str) -> Vec<Case> {
+    let mut all: Vec<Case> = Vec::new();
+    for line in page.lines() {
+        if line.starts_with("# ") {
+            all.push(Case { head: line.to_string(), files: Vec::new() });
+        } else if let (Some(name), Some(case)) = (line.strip_prefix("== "), all.last_mut()) {
+            case.files.push((name.to_string(), String::new()));
+        } else if let (Some(text), Some(file)) =
+            (line.strip_prefix('|'), all.last_mut().and_then(|case| case.files.last_mut()))
+        {
+            let text = text.strip_prefix(' ').unwrap_or(text);
+            file.1.push_str(&text.replace("<tab>", "\t"));
+            file.1.push('\n');
+        }
+    }
+    all
+}
+
+/// What the words behind the `;` of a head ask for.
+fn asked(folder: &std::path::Path, head: &str) -> ImportOptions {
+    let words =
+        || head.split_once("; ").map_or("", |(_, words)| words).split(' ').filter(|word| !word.is_empty());
+    let of = |name: &str| words().filter_map(|word| word.strip_prefix(name)).collect::<Vec<&str>>();
+    let mut options = match (of("nodes:"), of("edges:")) {
+        (nodes, edges) if nodes.len() + edges.len() > 0 => mapped(folder, &nodes, &edges),
+        _ => options(folder),
+    };
+    let is = |word: &str| words().any(|other| other == word);
+    options.layout = match () {
+        () if is("ldbc") => Layout::Ldbc,
+        () if is("headers") => Layout::Headers,
+        () if is("edges") => Layout::Edges,
+        () if is("csv") => Layout::Csv,
+        () => Layout::Auto,
+    };
+    (options.strict, options.dry_run) = (is("strict"), is("dry"));
+    options.delimiter = of("delimiter:").first().map(|given| given.as_bytes()[0]);
+    options.vertex_label = of("label:").first().map(ToString::to_string);
+    options.edge_type = of("type:").first().map(ToString::to_string);
+    options.nulls = of("null:").iter().map(ToString::to_string).collect();
+    options.threads = Some(1);
+    options
+}
+
+/// The graph as files of both forms, which are the same graph again.
+fn exported(engine: &Engine, lines: &mut Vec<String>) {
+    for format in [ExportFormat::Csv, ExportFormat::Jsonl] {
+        let to = Files::new(&[]);
+        let schema = vec!["CREATE INDEX one".to_string(), "CREATE INDEX two".to_string()];
+        let options = ExportOptions { to: to.folder().to_path_buf(), format, schema, stop: None };
+        let report = ingest::export(&engine.snapshot(), &options).unwrap();
+        lines.push(format!(
+            "exported: {} nodes, {} relationships, {} files",
+            report.vertices, report.edges, report.files
+        ));
+        let mut files = world::files::list_folder(to.folder()).unwrap();
+        files.sort();
+        for path in &files {
+            lines.push(format!("exported {}", path.file_name().unwrap().display()));
+            let text = world::files::read_text(path).unwrap();
+            lines.extend(text.lines().map(|line| format!("> {line}")));
+        }
+        let error = ingest::export(&engine.snapshot(), &options).unwrap_err().to_string();
+        assert!(error.contains("holds something already"), "{error}");
+        let again = memory();
+        let back =
+            ingest::import(&again, &ImportOptions { from: options.to.clone(), ..ImportOptions::default() });
+        assert_eq!(back.unwrap().rejected, 0);
+        assert_eq!((vertex_lines(&again), edge_lines(&again)), (vertex_lines(engine), edge_lines(engine)));
+    }
+}
+
+/// All that an import says and does.
+fn account(case: &Case) -> String {
+    let files = Files::new(&[]);
+    case.files.iter().for_each(|(name, text)| files.add(name, text.as_bytes()));
+    let (mut options, engine) = (asked(files.folder(), &case.head), memory());
+    let understood: Arc<Mutex<Vec<String>>> = Arc::default();
+    let told = understood.clone();
+    options.understood = Some(Arc::new(move |one| told.lock().unwrap().push(one.to_string())));
+    let outcome = ingest::import(&engine, &options);
+    let mut lines: Vec<String> =
+        understood.lock().unwrap().iter().map(|text| format!("understood {text}")).collect();
+    match outcome {
+        Err(error) => {
+            lines.push(format!("{}: {error}", error.code()));
+            lines.extend(error.hint().map(|hint| format!("hint: {hint}")));
+            assert_eq!(engine.snapshot().place(), 0, "{}", case.head);
+        }
+        Ok(report) => {
+            let skipped: Vec<String> = report.skipped.iter().map(|path| path.display().to_string()).collect();
+            let counts = (report.vertices, report.edges, report.existing, report.rejected);
+            lines.push(format!(
+                "vertices, edges, existing, rejected: {counts:?}; {} files, skipped {skipped:?}",
+                report.files
+            ));
+            lines.push(format!("{:?} {:?}", report.by_label, report.by_type));
+            lines.extend(rejected(&report));
+            lines.extend([vertex_lines(&engine), edge_lines(&engine), index_lines(&engine)].concat());
+            if case.head.contains(" export") {
+                exported(&engine, &mut lines);
+            }
+        }
+    }
+    let folder = format!("{}/", files.folder().display());
+    let text: String = lines.iter().flat_map(|line| line.lines()).map(|line| format!("  {line}\n")).collect();
+    text.replace(&folder, "").replace(folder.trim_end_matches('/'), "the folder")
+}
+
+/// `page.txt` has small files of every form, and behind each case what was made of them: what they were understood to be, what is in the graph,
+/// what was left out, or why nothing was imported. With `LEDGER=write` it is written anew, to be read as any other change is.
+#[test]
+fn files_mean_what_the_page_says() {
+    let page = include_str!("page.txt");
+    let mut written = String::new();
+    for case in cases(page) {
+        written.push_str(&format!("{}\n", case.head));
+        for (name, text) in &case.files {
+            written.push_str(&format!("== {name}\n"));
+            let shown = |line: &str| format!("| {}\n", line.replace('\t', "<tab>")).replace("| \n", "|\n");
+            text.lines().for_each(|line| written.push_str(&shown(line)));
+        }
+        written.push_str(&account(&case));
+        written.push('\n');
+    }
+    if std::env::var("LEDGER").is_ok_and(|asked| asked == "write") {
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/page.txt"), written).unwrap();
+        return;
+    }
+    for (found, expected) in written.lines().zip(page.lines()) {
+        assert_eq!(found, expected);
+    }
+    assert_eq!(written.lines().count(), page.lines().count());
 }
