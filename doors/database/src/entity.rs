@@ -23,7 +23,7 @@ pub struct Node {
 impl Node {
     /// The value of a property.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        named(&self.properties, name)
+        value_of(&self.properties, name)
     }
     /// Has it this label?
     pub fn has_label(&self, label: &str) -> bool {
@@ -34,11 +34,11 @@ impl Node {
 impl Relationship {
     /// The value of a property.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        named(&self.properties, name)
+        value_of(&self.properties, name)
     }
 }
 
-fn named<'p>(properties: &'p [(Arc<str>, Value)], name: &str) -> Option<&'p Value> {
+fn value_of<'p>(properties: &'p [(Arc<str>, Value)], name: &str) -> Option<&'p Value> {
     properties.iter().find(|(key, _)| **key == *name).map(|(_, value)| value)
 }
 

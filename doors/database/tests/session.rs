@@ -272,9 +272,9 @@ fn rows_are_read_by_the_names_of_columns() {
     assert!(rows.next().is_none() && rows.next().is_none());
     let node = row.as_node("a").unwrap();
     assert!(node.has_label("A") && node.has_label("B") && !node.has_label("C"));
-    assert_eq!((node.get("x"), node.get("none")), (Some(&Value::Int(1)), None));
+    assert!(node.get("x").and_then(Value::as_int) == Some(1) && node.get("none").is_none());
     let edge = row.as_relationship("r").unwrap();
-    assert_eq!((&*edge.edge_type, edge.get("w")), ("R", Some(&Value::Float(1.5))));
+    assert_eq!(format!("{} {:?}", edge.edge_type, edge.get("w")), "R Some(Float(1.5))");
     let (nodes, edges) = row.as_path("p").unwrap();
     assert_eq!((nodes.len(), edges.len(), nodes[0].id), (2, 1, node.id));
     assert_eq!(
@@ -283,7 +283,7 @@ fn rows_are_read_by_the_names_of_columns() {
     );
     assert_eq!((row.as_str("s").unwrap(), row.as_bool("t").unwrap()), ("é", true));
     assert!(row.is_null("n").unwrap() && !row.is_null("i").unwrap());
-    assert_eq!(row.as_list("v").unwrap(), [Value::Int(1), Value::string("q")]);
+    assert_eq!(format!("{:?}", row.as_list("v").unwrap()), "[Int(1), String(\"q\")]");
     assert!(matches!(row.as_value("m"), Ok(Value::Map(_))));
     let told =
         |error: tanglewood_database::Error| format!("{} {}", error.message, error.hint.unwrap_or_default());
