@@ -69,3 +69,44 @@ impl Installing {
         counted.held.as_mut().map_or(Ok(()), |held| held.set(bytes)).map_err(too_large)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dataflow::AccountOptions;
+
+    /// Rows are charged in steps, to whoever pays, until there is no room.
+    #[test]
+    fn rows_of_a_first_answer_are_charged_until_there_is_no_room() {
+        const STEP_BYTES: u64 = ROWS_ASKED_AT * ANSWER_ROW_BYTES as u64;
+        const LIMIT: u64 = 4 * STEP_BYTES;
+        let runtime = execute::runtime(Some(1)).unwrap();
+        runtime.set_tenant(7, &AccountOptions { bytes_max: Some(LIMIT), ..AccountOptions::default() });
+        let is_free = |bytes: u64| runtime.ledger()(7).set(bytes).is_ok();
+        let installing = Installing::default();
+        installing.charge(Some(runtime.ledger()(7)));
+        let step = ROWS_ASKED_AT as usize;
+        installing.count(step - 1).unwrap();
+        assert!(is_free(LIMIT), "few rows are not charged");
+        installing.count(1).unwrap();
+        assert!(is_free(LIMIT - STEP_BYTES) && !is_free(LIMIT - STEP_BYTES + 1));
+        installing.count(2 * step).unwrap();
+        installing.count(step - 1).unwrap();
+        assert!(is_free(STEP_BYTES) && !is_free(STEP_BYTES + 1));
+        installing.count(1).unwrap();
+        let error = installing.count(step).unwrap_err();
+        assert!(matches!(error, StandingError::TooLarge { limit, .. } if limit as u64 == LIMIT), "{error}");
+        installing.charge(None);
+        assert!(is_free(LIMIT), "the query counts itself from now on");
+    }
+
+    #[test]
+    fn an_installation_ends_in_time_or_when_it_is_told() {
+        assert_eq!(Installing::default().check(), Ok(()));
+        assert_eq!(Installing::within(Duration::from_secs(3_600)).check(), Ok(()));
+        let late = Installing::within(Duration::ZERO);
+        assert_eq!((late.check(), late.count(1)), (Err(StandingError::TooSlow), Err(StandingError::TooSlow)));
+        late.end("by the test");
+        assert!(late.check().unwrap_err().to_string().ends_with("ended: by the test"));
+    }
+}

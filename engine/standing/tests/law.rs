@@ -91,6 +91,9 @@ const MORE_QUERIES: &[&str] = &[
     "MATCH (a:P)<-[:R]-(b) WHERE NOT EXISTS { (b)-[:S]->(:Q) } RETURN id(a) AS a, count(*) AS n",
     "MATCH (a:P), (b:Q) WHERE a.x < b.x AND a.g = b.g RETURN id(a) AS a, id(b) AS b",
     "MATCH (a:P) WITH a.x AS x, count(*) AS n MATCH (b:Q {x: x})-[r:R]->(c) WHERE r.w >= n RETURN id(b) AS b, n, c.x AS x",
+    "MATCH WALK (a:P {x: 1}) ((u)-[:R]->(v) WHERE EXISTS { (v)-[:S]->() }){1,4} (b) RETURN DISTINCT id(b) AS b",
+    "MATCH WALK (a:P {x: 2}) ((u)-[:R]->(v) WHERE COUNT { (v)-[:R]->() } > 1){0,3} (b:Q) RETURN DISTINCT id(a) AS a, id(b) AS b",
+    "MATCH WALK (a:P) ((u)-[:R]->(v) WHERE NOT EXISTS { (v)-[:S]->(:Q) }){1,3} (b) RETURN count(DISTINCT b) AS n",
 ];
 
 fn runtime() -> &'static Runtime {
