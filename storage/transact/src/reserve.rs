@@ -38,12 +38,12 @@ pub(crate) const EXEMPT: u64 = 0;
 #[derive(Default)]
 pub(crate) struct Turns {
     taken: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<TurnsHeld>,
     ended: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct TurnsHeld {
     last: u64,
     holder: Option<Holder>,
     /// Those who want a turn, in order.
@@ -133,20 +133,20 @@ impl Turns {
     }
 
     /// Is nobody's turn? One whose time is over ends here.
-    fn is_free(&self, state: &mut State) -> bool {
+    fn is_free(&self, state: &mut TurnsHeld) -> bool {
         let over = state.holder.as_ref().is_none_or(|holder| monotonic_ns() >= holder.until_ns);
         if over && state.holder.is_some() {
             self.free(state);
         }
         over
     }
-    fn free(&self, state: &mut State) {
+    fn free(&self, state: &mut TurnsHeld) {
         state.holder = None;
         state.ended_ns = monotonic_ns();
         self.taken.store(false, Ordering::Release);
         self.ended.notify_all();
     }
-    fn wait(&self, state: &mut MutexGuard<'_, State>, at_most: Duration) {
+    fn wait(&self, state: &mut MutexGuard<'_, TurnsHeld>, at_most: Duration) {
         let patience_ns = span_ns(HELD_PATIENCE);
         let until_ns = state.holder.as_ref().map_or(monotonic_ns() + patience_ns, |holder| holder.until_ns);
         let left = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
@@ -155,7 +155,7 @@ impl Turns {
 }
 
 /// Do commits that were held back by the last turn still wait to be judged? Not for ever.
-fn is_crowded(state: &State) -> bool {
+fn is_crowded(state: &TurnsHeld) -> bool {
     state.held > 0 && monotonic_ns() < state.ended_ns + span_ns(HELD_PATIENCE)
 }
 
