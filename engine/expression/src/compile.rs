@@ -62,7 +62,7 @@ pub fn compile_with(
     names: &dyn Names,
     binding: &Binding<'_>,
 ) -> Result<Compiled, EvalError> {
-    let mut compiler = Compiler { layout, names, binding, fixing: false, locals: Vec::new() };
+    let mut compiler = Compiler { layout, names, binding, fixing: false, locals: Vec::new(), late_count: 0 };
     Ok(Compiled { root: compiler.node(expr)? })
 }
 
@@ -159,9 +159,40 @@ struct Compiler<'a> {
     fixing: bool,
     /// Variables bound by enclosing comprehensions, outermost first.
     locals: Vec<Var>,
+    /// Constants so far that are computed while the statement runs.
+    late_count: usize,
 }
 
 impl Compiler<'_> {
+    /// Replaces a node whose direct parts are constants by its value, unless it fails or must be asked anew for every row.
+    fn fold(&mut self, node: Node) -> Node {
+        if !is_foldable(&node) {
+            return node;
+        }
+        if has_late(&node) {
+            return self.late(node);
+        }
+        static NOTHING: LazyLock<Request> = LazyLock::new(|| Request::fixed(Parameters::new(), 0, 0));
+        let unit = Batch::unit();
+        static EMPTY: NamesOnly =
+            NamesOnly::none(|| EvalError::internal("a constant expression does not read the graph"));
+        let scope = Scope::new(&EMPTY, &NOTHING);
+        let _watched = watch::enter(Limited::new(FOLD_TIME_MAX, FOLD_BYTES_MAX));
+        match interpret::value(&node, &mut Frame::new(&unit, 0), &scope) {
+            Ok(value) if is_small(&value, &node) => Node::Constant(value),
+            Ok(_) => self.late(node),
+            Err(error) if error.class == ErrorClass::Stopped => self.late(node),
+            // It fails when a row reaches it, if one does.
+            Err(_) => node,
+        }
+    }
+
+    /// A constant that is computed while the statement runs.
+    fn late(&mut self, node: Node) -> Node {
+        self.late_count += 1;
+        Node::Late(self.late_count - 1, Box::new(node))
+    }
+
     /// A chain of operators is as high as it is long: it is gone down without recursion.
     fn node(&mut self, expr: &Expr) -> Result<Node, EvalError> {
         let (mut chain, mut first) = (Vec::new(), expr);
@@ -171,9 +202,11 @@ impl Compiler<'_> {
             chain.push((*operator, b));
             first = a;
         }
-        let mut node = fold(prepare(self.plain(first)?)?);
+        let plain = prepare(self.plain(first)?)?;
+        let mut node = self.fold(plain);
         while let Some((operator, b)) = chain.pop() {
-            node = fold(prepare(Node::Binary(operator, Box::new(node), self.boxed(b)?))?);
+            let joined = prepare(Node::Binary(operator, Box::new(node), self.boxed(b)?))?;
+            node = self.fold(joined);
         }
         Ok(node)
     }
@@ -330,29 +363,6 @@ fn prepare(node: Node) -> Result<Node, EvalError> {
     })
 }
 
-/// Replaces a node whose direct parts are constants by its value, unless it fails or must be asked anew for every row.
-fn fold(node: Node) -> Node {
-    if !is_foldable(&node) {
-        return node;
-    }
-    if has_late(&node) {
-        return Node::Late(Box::new(node));
-    }
-    static NOTHING: LazyLock<Request> = LazyLock::new(|| Request::fixed(Parameters::new(), 0, 0));
-    let unit = Batch::unit();
-    static EMPTY: NamesOnly =
-        NamesOnly::none(|| EvalError::internal("a constant expression does not read the graph"));
-    let scope = Scope::new(&EMPTY, &NOTHING);
-    let _watched = watch::enter(Limited::new(FOLD_TIME_MAX, FOLD_BYTES_MAX));
-    match interpret::value(&node, &mut Frame::new(&unit, 0), &scope) {
-        Ok(value) if is_small(&value, &node) => Node::Constant(value),
-        Ok(_) => Node::Late(Box::new(node)),
-        Err(error) if error.class == ErrorClass::Stopped => Node::Late(Box::new(node)),
-        // It fails when a row reaches it, if one does.
-        Err(_) => node,
-    }
-}
-
 /// Time that computing one constant may take before the statement runs.
 const FOLD_TIME_MAX: Duration = Duration::from_millis(5);
 
@@ -375,7 +385,7 @@ fn is_small(value: &Value, node: &Node) -> bool {
 
 fn has_late(node: &Node) -> bool {
     let mut found = false;
-    parts(node, &mut |part| found |= matches!(part, Node::Late(_)));
+    parts(node, &mut |part| found |= matches!(part, Node::Late(..)));
     found
 }
 
@@ -396,11 +406,11 @@ fn parts(node: &Node, part: &mut dyn FnMut(&Node)) {
 }
 
 fn is_foldable(node: &Node) -> bool {
-    let constant = |node: &Node| matches!(node, Node::Constant(_) | Node::Late(_));
+    let constant = |node: &Node| matches!(node, Node::Constant(_) | Node::Late(..));
     match node {
         Node::Unary(_, a) | Node::InSet(a, _) | Node::MatchesConstant(a, _) => constant(a),
         Node::Property(a, _) => {
-            constant(a) && !matches!(**a, Node::Constant(Value::Vertex(_) | Value::Edge(_)) | Node::Late(_))
+            constant(a) && !matches!(**a, Node::Constant(Value::Vertex(_) | Value::Edge(_)) | Node::Late(..))
         }
         Node::Binary(_, a, b) | Node::Index(a, b) => constant(a) && constant(b),
         Node::Call(function, arguments) => {

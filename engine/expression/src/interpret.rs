@@ -17,8 +17,8 @@ pub struct Frame<'a> {
     batch: &'a Batch,
     row: usize,
     locals: Vec<Value>,
-    /// Constants computed already, by the address of their node.
-    late: Vec<(usize, Value)>,
+    /// Constants computed already, by their number within the expression.
+    late: Vec<Option<Value>>,
     hold: Hold,
 }
 
@@ -48,7 +48,7 @@ type Evaluated = Result<Value, EvalError>;
 pub fn value(node: &Node, frame: &mut Frame<'_>, scope: &Scope<'_>) -> Evaluated {
     match node {
         Node::Constant(value) => Ok(value.clone()),
-        Node::Late(inner) => late(inner, frame, scope),
+        Node::Late(number, inner) => late(*number, inner, frame, scope),
         Node::Parameter(name) => scope.parameter(name).cloned(),
         Node::Column(position) => Ok(frame.batch.get(frame.row, *position)),
         Node::Local(local) => Ok(frame.locals[*local].clone()),
@@ -119,14 +119,17 @@ pub fn value(node: &Node, frame: &mut Frame<'_>, scope: &Scope<'_>) -> Evaluated
 }
 
 /// A constant: computed once for all rows of the frame.
-fn late(node: &Node, frame: &mut Frame<'_>, scope: &Scope<'_>) -> Evaluated {
-    let address = std::ptr::from_ref(node).addr();
-    if let Some((_, value)) = frame.late.iter().find(|(known, _)| *known == address) {
+fn late(number: usize, node: &Node, frame: &mut Frame<'_>, scope: &Scope<'_>) -> Evaluated {
+    if let Some(Some(value)) = frame.late.get(number) {
         return Ok(value.clone());
     }
     let value = value(node, frame, scope)?;
     metered::keep(&mut frame.hold, &value)?;
-    frame.late.push((address, value.clone()));
+    if frame.late.len() <= number {
+        frame.late.resize(number + 1, None);
+    }
+    debug_assert!(frame.late[number].is_none(), "a constant is computed once for a frame");
+    frame.late[number] = Some(value.clone());
     Ok(value)
 }
 

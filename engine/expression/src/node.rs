@@ -15,8 +15,8 @@ use std::sync::Arc;
 #[allow(missing_docs, reason = "each is the compiled form of the plan::Expr of its name")]
 pub enum Node {
     Constant(Value),
-    /// A constant too large to be computed before the statement runs: computed once for each batch.
-    Late(Box<Node>),
+    /// A constant too large to be computed before the statement runs: computed once for each batch. By its number within the expression.
+    Late(usize, Box<Node>),
     /// A parameter of the request, where it is not known yet.
     Parameter(Name),
     /// A column of the batch.

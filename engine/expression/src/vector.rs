@@ -59,8 +59,8 @@ pub(super) fn column(
     match node {
         Node::Constant(value) => Ok(Column::Constant(value.clone(), rows.len())),
         Node::Parameter(name) => Ok(Column::Constant(scope.parameter(name)?.clone(), rows.len())),
-        Node::Late(_) if rows.len() == 0 => Ok(Column::Constant(Value::Null, 0)),
-        Node::Late(inner) => {
+        Node::Late(..) if rows.len() == 0 => Ok(Column::Constant(Value::Null, 0)),
+        Node::Late(_, inner) => {
             let value = interpret::value(inner, &mut Frame::new(batch, rows.get(0)), scope)?;
             Ok(Column::Constant(value, rows.len()))
         }

@@ -161,6 +161,50 @@ fn split_quoted<'a>(
     }
 }
 
+/// The texts of a record (without its line end), null where a field is absent. Unlike [`split`] it takes text behind a closing quote, up to
+/// the next delimiter, as a part of the field.
+///
+/// # Errors
+/// A quoted field is never closed; a field is not UTF-8.
+pub fn texts(record: &[u8], format: Format) -> Result<Vec<Option<String>>, String> {
+    let mut fields = Vec::new();
+    match split(record, format, &mut fields) {
+        Ok(()) => fields.iter().map(text).collect(),
+        Err(AFTER_QUOTE) => texts_with_tails(record, format.delimiter),
+        Err(what) => Err(what.into()),
+    }
+}
+
+fn text(field: &Field<'_>) -> Result<Option<String>, String> {
+    match field.is_absent() {
+        true => Ok(None),
+        false => field.text().map(|text| Some(text.into_owned())),
+    }
+}
+
+fn texts_with_tails(record: &[u8], delimiter: u8) -> Result<Vec<Option<String>>, String> {
+    let (mut texts, mut rest) = (Vec::new(), record);
+    loop {
+        let body = rest.strip_prefix(b"\"");
+        let quoted = match body {
+            Some(body) => Some(&body[..quoted_end(body).ok_or(NEVER_CLOSED)?]),
+            None => None,
+        };
+        let behind = quoted.map_or(rest, |quoted| &rest[quoted.len() + 2..]);
+        let end = memchr(delimiter, behind).unwrap_or(behind.len());
+        let tail = Field { bytes: &behind[..end], quoted: false, doubled: false };
+        let field = quoted.map(|bytes| Field { bytes, quoted: true, doubled: memchr(b'"', bytes).is_some() });
+        texts.push(match field {
+            Some(field) => Some(field.text()?.into_owned() + &*tail.text()?),
+            None => text(&tail)?,
+        });
+        match behind.get(end) {
+            Some(_) => rest = &behind[end + 1..],
+            None => return Ok(texts),
+        }
+    }
+}
+
 /// Records of a block with their line numbers.
 pub struct Records<'a> {
     rest: &'a [u8],

@@ -92,3 +92,25 @@ fn lines_are_counted_over_line_ends_in_quotes() {
     let lines: Vec<u64> = Records::new(b"a,b\n\"x\ny\",1\nc,d", format, 5).map(|(line, _)| line).collect();
     assert_eq!(lines, [5, 6, 8]);
 }
+
+/// Where nothing stands behind a closing quote, both ways to read a record agree; a tail belongs to its field.
+#[test]
+fn texts_are_those_of_the_fields_and_tails_are_joined() {
+    let format = Format { delimiter: b',', quoting: true };
+    let mut chance = Chance::seeded(Chance::system_seed());
+    for _ in 0..5_000 {
+        let length = chance.below(16) as usize;
+        let record: Vec<u8> = (0..length).map(|_| b",,\"\"ab\n"[chance.below(7) as usize]).collect();
+        let mut fields = Vec::new();
+        if split(&record, format, &mut fields).is_ok() {
+            let expected: Result<Vec<_>, _> = fields.iter().map(text).collect();
+            assert_eq!(texts_with_tails(&record, b','), expected, "{:?}", String::from_utf8_lossy(&record));
+        }
+    }
+    let some = |text: &str| Some(text.to_string());
+    assert_eq!(
+        texts(b"\"Bo;b\";,\"a\"\"\"b\"c,,\"\"", format),
+        Ok(vec![some("Bo;b;"), some("a\"b\"c"), None, some("")])
+    );
+    assert!(texts(b"\"a\"b,\"c", format).is_err());
+}
