@@ -38,6 +38,10 @@ pub(crate) fn found(path: &Path) -> Option<PathBuf> {
 
 /// Is the first line a vertex? What cannot be read is told by whoever reads it.
 fn is_graphson(path: &Path) -> bool {
+    // Standard input can be read but once.
+    if path == Path::new("-") {
+        return false;
+    }
     let mut line = Vec::new();
     let read =
         files::open_reader(path).map(|reader| reader.take(FIRST_LINE_BYTES).read_until(b'\n', &mut line));
