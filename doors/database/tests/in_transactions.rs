@@ -35,6 +35,27 @@ fn each_batch_is_a_commit_and_what_follows_sees_all_rows() {
     assert_eq!(count(&mut session), 0);
 }
 
+/// What stands before the clause knew no parameter: `UNWIND $rows AS row CALL …` was refused.
+#[test]
+fn every_part_knows_the_parameters() {
+    let mut session = session();
+    let list = Value::list((1..=3).map(Value::Int).collect());
+    for (before, follows) in
+        [("UNWIND $list AS i", 63), ("UNWIND $list AS j MATCH (n:N {i: j}) WITH n.i AS i", 63)]
+    {
+        rows(&mut session, "MATCH (n) DETACH DELETE n");
+        rows(&mut session, "UNWIND range(1, 9) AS i CREATE (:N {i: i})");
+        let text = format!(
+            "{before} CALL (i) {{ CREATE (a:A {{i: i * $by}}) RETURN a.i AS made }} IN TRANSACTIONS OF $size ROWS \
+             RETURN sum(made + $more) AS s"
+        );
+        let params = params! { "list" => list.clone(), "by" => 10, "size" => 2, "more" => 1 };
+        let found = session.query(&text, params).unwrap().rows().unwrap();
+        assert_eq!(found[0][0].as_int(), Some(follows), "{text}");
+        assert_eq!(count(&mut session), 3);
+    }
+}
+
 #[test]
 fn a_failing_batch_fails_stops_or_is_passed_over() {
     let failing = "UNWIND [1, 2, 0, 3, 4] AS i CALL (i) { CREATE (a:A {x: 1 / i}) } IN TRANSACTIONS OF 1 ROW";

@@ -329,10 +329,16 @@ fn requests_end_in_time() {
     client.ask_all(&[run("UNWIND range(1, 3000) AS i CREATE (:X {i: i})"), pull(-1)]);
     let endless = "MATCH (a:X), (b:X), (c:X) RETURN sum(a.i * b.i * c.i)";
     let soon = Value::map([("tx_timeout", Value::Int(40))]);
+    // On a busy machine its time may be over before the statement is planned: then the request to run it is the one that fails.
+    let first_code = |answers: &[Answer]| {
+        let failed = answers.iter().find(|answer| !matches!(answer, Answer::Success(_) | Answer::Record(_)));
+        failed.unwrap_or_else(|| panic!("it was answered: {answers:?}")).code().to_string()
+    };
+    let timed_out = "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration";
     let answers = client.ask_all(&[run_with(endless, none(), soon.clone()), pull(-1), request(RESET, &[])]);
-    assert_eq!(answers[1].code(), "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration");
+    assert_eq!(first_code(&answers), timed_out);
     let answers = client.ask_all(&[request(BEGIN, &[soon]), run(endless), pull(-1), request(RESET, &[])]);
-    assert_eq!(answers[2].code(), "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration");
+    assert_eq!(first_code(&answers), timed_out);
     assert_eq!(client.count("RETURN 1"), 1);
 }
 

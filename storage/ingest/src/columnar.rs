@@ -8,6 +8,8 @@ use crate::staged::IdNames;
 use std::path::Path;
 
 #[cfg(feature = "columnar")]
+mod footer;
+#[cfg(feature = "columnar")]
 mod reading;
 #[cfg(feature = "columnar")]
 mod values;

@@ -198,6 +198,57 @@ fn empty_files_wide_ones_and_others_are_told() {
     assert_eq!(import("wide.arrow").unwrap().vertices, 1);
 }
 
+/// A file of Parquet without rows, by hand: a column `id`, and groups within one another that promise so many children each.
+fn nested_parquet(groups: usize, promise: i32) -> Vec<u8> {
+    let varint = |mut number: u64| {
+        let mut bytes = Vec::new();
+        while number > 0x7f {
+            bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
+        bytes
+    };
+    let signed = |number: i32| varint(((number << 1) ^ (number >> 31)) as u32 as u64);
+    let leaf = |name: &str| [&[0x15, 4, 0x25, 0, 0x18, name.len() as u8], name.as_bytes(), &[0]].concat();
+    let group = || [&[0x35, 0, 0x18, 1, b'g', 0x15][..], &signed(promise), &[0]].concat();
+    let mut footer = [&[0x15, 2, 0x19, 0xfc][..], &varint(groups as u64 + 3)].concat();
+    footer.extend([0x48, 1, b'r', 0x15, 4, 0]);
+    footer.extend(leaf("id"));
+    (0..groups).for_each(|_| footer.extend(group()));
+    footer.extend(leaf("x"));
+    footer.extend([0x16, 0, 0x19, 0x0c, 0]);
+    let length = (footer.len() as u32).to_le_bytes();
+    [b"PAR1", &footer[..], &length, b"PAR1"].concat()
+}
+
+/// The reader of Parquet recurses once for each group within a group, and made room for as many columns as a group promises: a file of some
+/// hundred kilobytes ended the process.
+#[test]
+fn a_schema_of_any_nesting_is_read_or_refused() {
+    let files = Files::new(&[]);
+    let import = |bytes: &[u8]| {
+        files.add("p.parquet", bytes);
+        ingest::import(&memory(), &mapped(files.folder(), &["P=p.parquet:id"], &[]))
+    };
+    for groups in [0, 1, 39, 40, 41, 126, 127, 128, 129, 5_000, 100_000] {
+        let outcome = import(&nested_parquet(groups, 1)).map(|report| report.vertices);
+        match outcome {
+            Ok(vertices) => assert!(groups < 128 && vertices == 0, "{groups}"),
+            Err(error) => {
+                let says =
+                    error.to_string().contains("its columns are nested deeper than 128 groups; flatten them");
+                assert!(groups >= 128 && says, "{groups}: {error}");
+            }
+        }
+    }
+    for (promise, told) in [(i32::MAX, "promises more columns"), (-1, "promises less"), (2, "promises more")]
+    {
+        let error = import(&nested_parquet(1, promise)).unwrap_err().to_string();
+        assert!(error.contains(told), "{promise}: {error}");
+    }
+}
+
 /// Files as other programs write them, if Python and they are here.
 #[test]
 fn files_of_pandas_polars_and_duckdb_are_read() {

@@ -56,7 +56,7 @@ impl Session {
         let mut whole = self
             .start_whole(request.text, request.bytes_max, request.deadline_ns)
             .map_err(|error| with_committed(error, 0, 0))?;
-        let parts = Request { part_of: whole.id(), params: request.params.clone(), ..request.again() };
+        let parts = Request { part_of: whole.id(), ..request.again() };
         let mut done = Done::default();
         let outcome = self.run_batches(&parts, batches, size, (&mut whole, &mut done));
         let (committed, rows) = (done.committed, done.committed_rows);

@@ -25,9 +25,9 @@ pub(super) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// The same request, for another part of its statement.
+    /// The same request with the same parameters, for another part of its statement.
     pub(super) fn again(&self) -> Request<'a> {
-        Request { params: Arc::default(), notices: None, ..*self }
+        Request { params: self.params.clone(), notices: None, ..*self }
     }
     /// What the summary of its answer begins with.
     pub(super) fn summary(&self, snapshot: &Snapshot) -> Summary {

@@ -3,7 +3,7 @@
 //! Each says the types of its columns itself; `values` maps them. What is wrong with a file is told, never met as a panic: both formats are read by
 //! parts that others keep, so a panic of theirs is caught here. Cost: one pass, batch by batch.
 
-use super::{ColumnarForm, values};
+use super::{ColumnarForm, footer, values};
 use crate::ImportError;
 use crate::export::tables::ColumnKind;
 use crate::source::{self, InputFile};
@@ -76,7 +76,7 @@ fn unpacked(file: &InputFile, folder: &Path) -> Result<Option<std::path::PathBuf
 }
 
 /// Why a file was not read.
-enum ReadError {
+pub(super) enum ReadError {
     /// It is not of its format.
     Format(String),
     Told(ImportError),
@@ -117,6 +117,7 @@ fn batches(form: ColumnarForm, file: &Arc<RandomFile>) -> Result<Box<dyn Batches
     let size_bytes = file.size_bytes();
     Ok(match form {
         ColumnarForm::Parquet => {
+            footer::check(size_bytes, |at| Span { file: file.clone(), at, end: size_bytes })?;
             let builder = ParquetRecordBatchReaderBuilder::try_new(Chunks(file.clone()))?;
             Box::new(ParquetBatches {
                 schema: builder.schema().clone(),
