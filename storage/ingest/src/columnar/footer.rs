@@ -5,7 +5,6 @@
 //! the tree. Thrift's compact protocol is read as far as that needs; what it cannot read is refused, so that the reader meets nothing that was
 //! not looked at.
 
-use super::reading::ReadError;
 use std::io::Read;
 
 /// Groups of columns within one another. A list takes two and a map two, so this is deeper than any value that can be imported.
@@ -36,29 +35,29 @@ const MAP: u8 = 11;
 const STRUCT: u8 = 12;
 const UUID: u8 = 13;
 
-fn wrong<T>(what: impl Into<String>) -> Result<T, ReadError> {
-    Err(ReadError::Format(what.into()))
+fn wrong<T>(what: impl Into<String>) -> Result<T, String> {
+    Err(what.into())
 }
 
 /// Looks at the footer of a file of so many bytes; `part` reads from a byte on.
 ///
 /// # Errors
 /// It cannot be read, or its schema is deeper or promises more than a reader may take on.
-pub(super) fn check<R: Read>(size_bytes: u64, part: impl Fn(u64) -> R) -> Result<(), ReadError> {
+pub(super) fn check<R: Read>(size_bytes: u64, part: impl Fn(u64) -> R) -> Result<(), String> {
     let Some(tail_at) = size_bytes.checked_sub(TAIL_BYTES) else { return wrong("it has no footer") };
     let mut tail = [0; TAIL_BYTES as usize];
-    part(tail_at).read_exact(&mut tail)?;
+    part(tail_at).read_exact(&mut tail).map_err(|error| error.to_string())?;
     let length = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
     let Some(at) = tail_at.checked_sub(length) else { return wrong("its footer is longer than the file") };
     if length > FOOTER_BYTES_MAX {
         return wrong(format!("its footer has more than {FOOTER_BYTES_MAX} bytes"));
     }
     let mut bytes = vec![0; length as usize];
-    part(at).read_exact(&mut bytes)?;
+    part(at).read_exact(&mut bytes).map_err(|error| error.to_string())?;
     check_footer(&bytes)
 }
 
-fn check_footer(bytes: &[u8]) -> Result<(), ReadError> {
+fn check_footer(bytes: &[u8]) -> Result<(), String> {
     let mut thrift = Thrift { bytes };
     let mut field = 0;
     while let Some(kind) = thrift.field(&mut field)? {
@@ -70,7 +69,7 @@ fn check_footer(bytes: &[u8]) -> Result<(), ReadError> {
     Ok(())
 }
 
-fn check_schema(thrift: &mut Thrift<'_>) -> Result<(), ReadError> {
+fn check_schema(thrift: &mut Thrift<'_>) -> Result<(), String> {
     let (count, kind) = thrift.list()?;
     if kind != STRUCT {
         return wrong("its schema is no list of columns");
@@ -104,7 +103,7 @@ struct Thrift<'b> {
 }
 
 impl Thrift<'_> {
-    fn take(&mut self, count: u64) -> Result<&[u8], ReadError> {
+    fn take(&mut self, count: u64) -> Result<&[u8], String> {
         match usize::try_from(count).ok().and_then(|count| self.bytes.split_at_checked(count)) {
             Some((taken, rest)) => {
                 self.bytes = rest;
@@ -113,11 +112,11 @@ impl Thrift<'_> {
             None => wrong("its footer ends too soon"),
         }
     }
-    fn byte(&mut self) -> Result<u8, ReadError> {
+    fn byte(&mut self) -> Result<u8, String> {
         Ok(self.take(1)?[0])
     }
     /// A number of seven bits a byte.
-    fn varint(&mut self) -> Result<u64, ReadError> {
+    fn varint(&mut self) -> Result<u64, String> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -129,12 +128,12 @@ impl Thrift<'_> {
         wrong("a number in its footer is too long")
     }
     /// The same, whose lowest bit is the sign.
-    fn signed(&mut self) -> Result<i64, ReadError> {
+    fn signed(&mut self) -> Result<i64, String> {
         let number = self.varint()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
     /// The next field of a structure and its type; none at its end.
-    fn field(&mut self, field: &mut i64) -> Result<Option<u8>, ReadError> {
+    fn field(&mut self, field: &mut i64) -> Result<Option<u8>, String> {
         let head = self.byte()?;
         if head == STOP {
             return Ok(None);
@@ -146,7 +145,7 @@ impl Thrift<'_> {
         Ok(Some(head & 0x0f))
     }
     /// How many elements a list has, and their type.
-    fn list(&mut self) -> Result<(u64, u8), ReadError> {
+    fn list(&mut self) -> Result<(u64, u8), String> {
         let head = self.byte()?;
         let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
         // Each has a byte at least.
@@ -156,7 +155,7 @@ impl Thrift<'_> {
         Ok((count, head & 0x0f))
     }
     /// Reads an element of the schema: how many children it has.
-    fn children(&mut self) -> Result<u64, ReadError> {
+    fn children(&mut self) -> Result<u64, String> {
         let (mut field, mut children) = (0, 0);
         while let Some(kind) = self.field(&mut field)? {
             match (field, kind) {
@@ -170,7 +169,7 @@ impl Thrift<'_> {
         Ok(children)
     }
     /// Passes over a value that is a field.
-    fn pass(&mut self, kind: u8, depth: usize) -> Result<(), ReadError> {
+    fn pass(&mut self, kind: u8, depth: usize) -> Result<(), String> {
         match kind {
             // The type says which.
             TRUE | FALSE => Ok(()),
@@ -178,7 +177,7 @@ impl Thrift<'_> {
         }
     }
     /// Passes over a value that is an element of a list.
-    fn pass_element(&mut self, kind: u8, depth: usize) -> Result<(), ReadError> {
+    fn pass_element(&mut self, kind: u8, depth: usize) -> Result<(), String> {
         if depth > NESTING_MAX {
             return wrong(format!("its footer is nested deeper than {NESTING_MAX}"));
         }

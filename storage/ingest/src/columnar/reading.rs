@@ -76,7 +76,7 @@ fn unpacked(file: &InputFile, folder: &Path) -> Result<Option<std::path::PathBuf
 }
 
 /// Why a file was not read.
-pub(super) enum ReadError {
+enum ReadError {
     /// It is not of its format.
     Format(String),
     Told(ImportError),
@@ -117,7 +117,8 @@ fn batches(form: ColumnarForm, file: &Arc<RandomFile>) -> Result<Box<dyn Batches
     let size_bytes = file.size_bytes();
     Ok(match form {
         ColumnarForm::Parquet => {
-            footer::check(size_bytes, |at| Span { file: file.clone(), at, end: size_bytes })?;
+            let from = |at| Span { file: file.clone(), at, end: size_bytes };
+            footer::check(size_bytes, from).map_err(ReadError::Format)?;
             let builder = ParquetRecordBatchReaderBuilder::try_new(Chunks(file.clone()))?;
             Box::new(ParquetBatches {
                 schema: builder.schema().clone(),
