@@ -6,6 +6,7 @@
 mod exit;
 mod folder;
 mod interrupted;
+mod logging;
 mod units;
 
 mod backup;
@@ -13,6 +14,7 @@ mod bench;
 mod check;
 mod cluster;
 mod completions;
+mod config;
 mod demo;
 mod export;
 mod history;
@@ -58,6 +60,7 @@ enum Command {
     Query(query::Query),
     Shell(shell::Shell),
     Serve(serve::Serve),
+    Config(config::Config),
     User(user::User),
     Check(check::Check),
     Backup(backup::Backup),
@@ -82,6 +85,7 @@ pub fn main() -> ExitCode {
         Command::Query(command) => command.run(),
         Command::Shell(command) => command.run(),
         Command::Serve(command) => command.run(),
+        Command::Config(command) => command.run(),
         Command::User(command) => command.run(),
         Command::Check(command) => command.run(),
         Command::Backup(command) => command.run(),

@@ -139,6 +139,7 @@ impl Node {
                 tls: None,
                 limits: options.limits.clone(),
                 cors: Vec::new(),
+                metrics_for_everyone: false,
             };
             HttpServer::start_beside(&bolt, database.clone(), http)
         });

@@ -5,6 +5,7 @@
 
 use super::CommandLine;
 use clap::CommandFactory;
+use server::configuration::{GROUPS, SETTINGS};
 use std::fmt::Write;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/guide/command-line.md");
@@ -25,14 +26,49 @@ fn page() -> String {
     page
 }
 
+/// Looks whether a page is what it should be; writes it where that is asked for.
+#[track_caller]
+fn compare(path: &str, page: &str) {
+    if std::env::var_os("TANGLEWOOD_WRITE_REFERENCE").is_some() {
+        std::fs::write(path, page).unwrap();
+    }
+    let written = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(written == page, "{path} is out of date: run this test with TANGLEWOOD_WRITE_REFERENCE=1");
+}
+
 #[test]
 fn the_reference_page_says_what_the_flags_say() {
-    let page = page();
-    if std::env::var_os("TANGLEWOOD_WRITE_REFERENCE").is_some() {
-        std::fs::write(PAGE, &page).unwrap();
+    compare(PAGE, &page());
+}
+
+/// The table of settings as a page.
+fn settings_page() -> String {
+    let mut page = String::from(
+        "# Settings\n\nWritten from the table of settings itself; a test compares the two. A setting stands in a file (`serve --config FILE`; `query.timeout` is `timeout` in \
+         the section `[query]`), in a variable of the environment (`TANGLEWOOD_QUERY_TIMEOUT`: the flag in capitals) or in a flag; a flag goes before a variable, a variable before the file. \
+         Those with * are read again at a SIGHUP. `tanglewood config check FILE` says whether a file is right; `SHOW SETTINGS` tells what holds. \
+         `database` in the file names the folder of the database.\n",
+    );
+    for (group, title) in GROUPS.iter().enumerate() {
+        write!(page, "\n## {title}\n\n| in the file | flag | in `SHOW SETTINGS` | default | what it means |\n|---|---|---|---|---|\n").unwrap();
+        for row in SETTINGS.iter().filter(|row| row.group == group) {
+            let default = if row.default.is_empty() { String::new() } else { format!("`{}`", row.default) };
+            let star = if row.reloads { "*" } else { "" };
+            let help = row.help.replace('|', "\\|");
+            writeln!(
+                page,
+                "| `{}`{star} | `--{}` | `{}` | {default} | {help} |",
+                row.key, row.flag, row.name
+            )
+            .unwrap();
+        }
     }
-    let written = std::fs::read_to_string(PAGE).unwrap_or_default();
-    assert!(written == page, "{PAGE} is out of date: run this test with TANGLEWOOD_WRITE_REFERENCE=1");
+    page
+}
+
+#[test]
+fn the_page_of_settings_says_what_the_table_says() {
+    compare(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/guide/settings.md"), &settings_page());
 }
 
 #[test]

@@ -9,6 +9,8 @@ use store::Snapshot;
 /// A text's plan.
 pub(crate) struct Planned {
     pub plan: Prepared,
+    /// The text as the log shows it.
+    pub text: Arc<str>,
     /// What is suspicious about it.
     pub notices: crate::notification::Notices,
 }

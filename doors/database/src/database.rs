@@ -4,18 +4,20 @@ use crate::accounts::{Accounts, Tenant};
 use crate::cache::{PlanCache, Planned};
 use crate::clients::Transactions;
 use crate::door_settings::DoorSettings;
+use crate::drain::Drain;
 use crate::entries::SetAside;
 use crate::error::in_text;
 use crate::housekeeping::Housekeeping;
 use crate::notes::Notes;
+use crate::query_log::{QueryFigures, QueryLog};
 use crate::roles::{Lens, Lenses};
 use crate::running::{Running, RunningQuery, shortened};
 use crate::standing::definition;
 use crate::standing::queries::StandingQueries;
-use crate::{Error, History, Moment, Options, Point, entries, migrate};
+use crate::{Error, History, Moment, Options, Point, drain, entries, migrate};
 use ::standing::Keeper;
 use execute::planning::{Degrees, SnapshotPlanning};
-use execute::{ExecuteOptions, Runtime};
+use execute::{AccountOptions, ExecuteOptions, Runtime};
 use model::pace;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -52,6 +54,8 @@ struct Inner {
     notes: Arc<Notes>,
     housekeeping: Housekeeping,
     standing: StandingQueries,
+    query_log: Arc<QueryLog>,
+    drain: Drain,
     door_settings: DoorSettings,
     own_ids: Arc<OwnIds>,
     /// Sessions begun so far.
@@ -115,7 +119,7 @@ impl Database {
         if let Some(history) = options.history {
             engine.set_history(history)?;
         }
-        let runtime = execute::runtime(options.executors).map_err(|error| {
+        let runtime = execute::runtime_within(options.executors, machine(&options)).map_err(|error| {
             Error::new(
                 "Tanglewood.DatabaseError.General.Threads",
                 format!("executor threads cannot be started: {error}"),
@@ -133,6 +137,8 @@ impl Database {
         let place = folder.as_ref().map(|folder| (disk.clone(), folder.clone()));
         let standing = StandingQueries::open(keeper, entries, &accounts, place);
         let housekeeping = Housekeeping::of(&engine, folder.is_some());
+        let query_log = QueryLog::new(None, runtime.executors());
+        log_opening(folder.as_deref(), &recovery);
         let inner = Inner {
             engine,
             runtime: Arc::new(runtime),
@@ -149,6 +155,8 @@ impl Database {
             notes: Arc::default(),
             housekeeping,
             standing,
+            query_log,
+            drain: Drain::default(),
             door_settings: DoorSettings::default(),
             own_ids: Arc::default(),
             sessions: AtomicUsize::new(0),
@@ -217,7 +225,10 @@ impl Database {
     }
     /// Writes a checkpoint, so that the next open need not replay the log.
     pub fn checkpoint(&self) -> Result<transact::CheckpointReport, Error> {
-        Ok(self.engine().checkpoint()?)
+        let began_ns = world::clock::monotonic_ns();
+        let outcome = self.engine().checkpoint();
+        crate::housekeeping::log_checkpoint(began_ns, outcome.as_ref());
+        Ok(outcome?)
     }
     /// Copies the database, as of its last commit or a moment later, into a folder that is missing or empty; nobody waits for it. A
     /// backup becomes a database again by [`restore`]; so it can be made by another process too, while this one has the database open.
@@ -263,7 +274,9 @@ impl Database {
             Error::new("Neo.ClientError.Statement.ArgumentError", format!("`{id}` is not the id of a query"))
                 .hint("SHOW QUERIES lists them; ids look like query-17")
         })?;
-        Ok(self.inner.runtime.cancel(execute::QueryId(number), reason))
+        let found = self.inner.runtime.cancel(execute::QueryId(number), reason);
+        tracing::info!(target: "tanglewood::query", id = number, reason, found, "kill");
+        Ok(found)
     }
     /// Sets a tenant's share of the machine; 100 is what everyone has who was given none.
     pub fn set_share(&self, tenant: &str, share: u32) {
@@ -336,6 +349,25 @@ impl Database {
     pub fn memory(&self) -> PagingReport {
         self.engine().store().paging()
     }
+    /// The queries since it was opened: how many there were, how they ended and how long they took.
+    pub fn query_figures(&self) -> Vec<QueryFigures> {
+        self.inner.query_log.figures()
+    }
+    /// Queries that take longer get a line in the log from now on, by way of `tracing`; none do where absent, as at the beginning.
+    pub fn set_slow_query(&self, slow: Option<Duration>) {
+        self.inner.query_log.set_slow(slow);
+    }
+    /// Time that executors gave to queries so far, by tenant. What is answered on the thread that asks is not in it.
+    pub fn tenant_time(&self) -> Vec<(String, Duration)> {
+        let spent = self.inner.runtime.spent().into_iter();
+        spent.map(|(tenant, ns)| (self.inner.accounts.names(tenant, 0).0, Duration::from_nanos(ns))).collect()
+    }
+    pub(crate) fn draining(&self) -> &Drain {
+        &self.inner.drain
+    }
+    pub(crate) fn query_log(&self) -> &Arc<QueryLog> {
+        &self.inner.query_log
+    }
     /// Commits, groups and conflicts since it was opened.
     pub fn commit_counts(&self) -> transact::CommitCounts {
         self.engine().counts()
@@ -344,7 +376,9 @@ impl Database {
     pub fn close(self) -> Result<(), Error> {
         self.inner.housekeeping.finish();
         self.inner.standing.close();
-        Ok(self.engine().close()?)
+        let outcome = self.engine().close();
+        tracing::info!(target: "tanglewood::storage", clean = outcome.is_ok(), "database closed");
+        Ok(outcome?)
     }
     /// Why the last checkpoint in the background failed, if it did. Nothing is lost by it, but the log grows.
     pub fn checkpoint_failure(&self) -> Option<Error> {
@@ -467,6 +501,38 @@ impl Database {
     }
 }
 
+impl Database {
+    /// From now on no transaction and no statement outside one begins; drivers are told `DatabaseUnavailable`. Open transactions go on.
+    pub fn drain(&self) {
+        self.draining().begin();
+    }
+    /// Does nothing new begin any more?
+    pub fn is_draining(&self) -> bool {
+        self.draining().has_begun()
+    }
+    /// Transactions that are open, queries that have not ended, and answers that were not read. Subscriptions do not count.
+    pub fn open_work(&self) -> usize {
+        self.open_transactions() + self.query_log().open()
+    }
+    /// Transactions that are open, statements that run on executors among them.
+    pub fn open_transactions(&self) -> usize {
+        self.transactions().all().len()
+    }
+    /// Ends what still runs; its clients are told `DatabaseUnavailable`.
+    pub fn end_running(&self) {
+        self.draining().end();
+        for query in self.running() {
+            // One that has ended meanwhile is not there any more.
+            let _ = self.kill(&query.id, drain::REASON);
+        }
+    }
+    /// The error as clients are told while the server ends: what it ended itself may be tried again.
+    #[must_use]
+    pub fn while_ending(&self, error: Error) -> Error {
+        self.draining().told(error)
+    }
+}
+
 /// Makes a database of a backup, in a folder that is missing or empty. The backup is read and checked whole before.
 ///
 /// # Errors
@@ -474,6 +540,26 @@ impl Database {
 pub fn restore(backup: impl AsRef<Path>, folder: impl AsRef<Path>) -> Result<BackupReport, Error> {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
     Ok(transact::restore(&disk, backup.as_ref(), folder.as_ref())?)
+}
+
+/// What all queries together may take.
+fn machine(options: &Options) -> AccountOptions {
+    AccountOptions {
+        queries_max: options.queries_max,
+        bytes_max: options.queries_bytes_max,
+        time_max: options.query_timeout_max,
+        ..AccountOptions::default()
+    }
+}
+
+fn log_opening(folder: Option<&Path>, recovery: &RecoveryReport) {
+    tracing::info!(
+        target: "tanglewood::storage",
+        folder = folder.map(|folder| tracing::field::display(folder.display())),
+        checkpoint = recovery.checkpoint,
+        replayed_commits = recovery.replayed,
+        "database opened"
+    );
 }
 
 /// The plan for a text, made now.
@@ -487,5 +573,6 @@ pub(crate) fn planned(
     let statement = plan::optimize(statement, planning)?;
     notices.add_hints(&statement);
     let writes = statement.writes();
-    Ok(Planned { plan: execute::Prepared::new(statement, writes, snapshot), notices })
+    let shown = crate::query_log::shown_text(&statement.kind, text);
+    Ok(Planned { plan: execute::Prepared::new(statement, writes, snapshot), text: shown, notices })
 }

@@ -15,7 +15,7 @@ pub struct SettingInfo {
     /// What it means.
     pub description: &'static str,
     /// Which values it takes.
-    pub valid: &'static str,
+    pub valid: String,
 }
 
 impl SettingInfo {
@@ -27,7 +27,8 @@ impl SettingInfo {
         valid: &'static str,
         description: &'static str,
     ) -> SettingInfo {
-        SettingInfo { name, value: value.to_string(), default: default.to_string(), description, valid }
+        let (value, default) = (value.to_string(), default.to_string());
+        SettingInfo { name, value, default, description, valid: valid.into() }
     }
     /// One that is the same everywhere.
     pub(crate) fn fixed(name: &'static str, value: &str, description: &'static str) -> SettingInfo {

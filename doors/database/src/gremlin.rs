@@ -5,6 +5,8 @@ pub use gremlin::{ShownEdge, ShownVertex};
 
 use crate::Error;
 use crate::interrupt::Ticket;
+use crate::query_log::{OpenQuery, QueryRecord};
+use crate::result::too_many_rows;
 use gremlin::graphson::BagTooLarge;
 use gremlin::{Elements, Object, Terminal, VertexProperty};
 use model::{EdgeRef, VertexId};
@@ -31,15 +33,42 @@ pub struct GremlinAnswer {
     answer: Answer,
     /// Place of the commit it made, if it made one.
     pub place: Option<u64>,
-    _ticket: Option<Ticket>,
+    ticket: Option<Ticket>,
+    counted: Option<Box<AnswerCount>>,
+}
+
+/// What is counted of an answer while it is read.
+struct AnswerCount {
+    record: QueryRecord,
+    /// Until it is read to its end, a server that shuts down waits for it.
+    open: Option<OpenQuery>,
+    /// Objects that it may still tell, of how many.
+    rows_left: u64,
+    rows_max: u64,
+}
+
+/// Objects, each as often as it is there.
+fn told(objects: &Objects) -> u64 {
+    objects.iter().fold(0, |rows, (_, bulk)| bulk.saturating_add(rows))
 }
 
 impl GremlinAnswer {
     pub(crate) fn new(answer: Answer, ticket: Option<Ticket>) -> GremlinAnswer {
-        GremlinAnswer { answer, place: None, _ticket: ticket }
+        GremlinAnswer { answer, place: None, ticket, counted: None }
     }
     pub(crate) fn committed(answer: Answer, place: u64) -> GremlinAnswer {
-        GremlinAnswer { answer, place: Some(place), _ticket: None }
+        GremlinAnswer { answer, place: Some(place), ticket: None, counted: None }
+    }
+    /// Do its objects come from executors that still work?
+    pub(crate) fn is_running(&self) -> bool {
+        self.ticket.is_some()
+    }
+    /// Counts it when its last object was told.
+    pub(crate) fn recorded(self, record: QueryRecord, rows_max: Option<u64>) -> GremlinAnswer {
+        let open = Some(OpenQuery::begin(record.log()));
+        let rows_max = rows_max.unwrap_or(u64::MAX);
+        let counted = AnswerCount { record, open, rows_left: rows_max, rows_max };
+        GremlinAnswer { counted: Some(Box::new(counted)), ..self }
     }
     pub(crate) fn view(&self) -> &Snapshot {
         self.answer.view()
@@ -54,7 +83,27 @@ impl GremlinAnswer {
             failpoint::visit("objects of an answer");
             Ok(self.answer.next_objects()?)
         };
-        caught(more).unwrap_or_else(|panicked| Err(Error::internal(&panicked)))
+        let next = caught(more).unwrap_or_else(|panicked| Err(Error::internal(&panicked)));
+        let next = next.and_then(|objects| self.within_rows(objects));
+        if let Some(counted) = &mut self.counted {
+            match &next {
+                Ok(Some(objects)) => counted.record.add_rows(told(objects)),
+                Ok(None) => counted.record.end(Ok(())),
+                Err(error) => counted.record.end(Err(error)),
+            }
+            if !matches!(next, Ok(Some(_))) {
+                counted.open = None;
+            }
+        }
+        next
+    }
+    /// No more objects are told than rows that one query may answer.
+    fn within_rows(&mut self, objects: Option<Objects>) -> Result<Option<Objects>, Error> {
+        if let (Some(objects), Some(counted)) = (&objects, &mut self.counted) {
+            let left = counted.rows_left.checked_sub(told(objects));
+            counted.rows_left = left.ok_or_else(|| too_many_rows(counted.rows_max))?;
+        }
+        Ok(objects)
     }
     /// All objects, each as often as it is there.
     pub fn all(mut self) -> Result<Vec<Object>, Error> {
@@ -105,7 +154,11 @@ impl Ended {
     /// # Errors
     /// The traversal fails.
     pub fn next_objects(&mut self) -> Result<Option<Objects>, Error> {
-        self.ending.next_of(|| self.answer.next_objects())
+        let next = self.ending.next_of(|| self.answer.next_objects());
+        if self.ending.is_over() && next.is_ok() {
+            self.answer.counted.iter_mut().for_each(|counted| counted.record.end(Ok(())));
+        }
+        next
     }
 }
 

@@ -9,7 +9,8 @@
 use parking_lot::Mutex;
 use std::sync::Arc;
 use store::StoreError;
-use transact::{ANCHOR_LOG_BYTES, Engine, History, TransactError};
+use transact::{ANCHOR_LOG_BYTES, CheckpointReport, Engine, History, TransactError};
+use world::clock::monotonic_ns;
 use world::failpoint;
 use world::panics::caught;
 use world::threads::{Background, Pace, Thread, try_spawn};
@@ -65,6 +66,7 @@ impl Housekeeping {
         }
         let (engine, shared) = (engine.clone(), self.state.clone());
         let running = try_spawn("checkpoint", move || {
+            let began_ns = monotonic_ns();
             let outcome = caught(|| {
                 failpoint::visit("checkpoint in the background");
                 engine.checkpoint()
@@ -72,6 +74,7 @@ impl Housekeeping {
             let outcome = outcome.unwrap_or_else(|panicked| {
                 Err(TransactError::Store(StoreError::Source(panicked.to_string().into())))
             });
+            log_checkpoint(began_ns, outcome.as_ref());
             let mut state = shared.lock();
             state.not_before_bytes =
                 if outcome.is_ok() { 0 } else { engine.log_bytes() + checkpoint_log_bytes };
@@ -88,6 +91,24 @@ impl Housekeeping {
     pub fn finish(&self) {
         let running = self.state.lock().running.take();
         drop(running);
+    }
+}
+
+/// Tells the operator of a checkpoint.
+pub(crate) fn log_checkpoint(began_ns: u64, outcome: Result<&CheckpointReport, &TransactError>) {
+    let took_ms = monotonic_ns().saturating_sub(began_ns) / 1_000_000;
+    match outcome {
+        Ok(report) => tracing::info!(
+            target: "tanglewood::storage",
+            commit = report.place,
+            pieces = report.blobs,
+            bytes = report.bytes,
+            took_ms,
+            "checkpoint"
+        ),
+        Err(error) => {
+            tracing::error!(target: "tanglewood::storage", %error, took_ms, "checkpoint failed; the log keeps every commit");
+        }
     }
 }
 

@@ -15,6 +15,14 @@ pub struct Options {
     pub query_bytes_max: u64,
     /// Time one query may run before it ends with an error; no limit where absent.
     pub query_timeout: Option<Duration>,
+    /// Time that no query may pass, whatever its client or its session says; no limit where absent.
+    pub query_timeout_max: Option<Duration>,
+    /// Rows that one query may answer before it ends with an error; no limit where absent.
+    pub query_rows_max: Option<u64>,
+    /// Bytes that all queries together may hold; one that asks for more then ends with an error. No limit where absent.
+    pub queries_bytes_max: Option<u64>,
+    /// Queries that run on the executors at once; further ones wait in line. No limit where absent.
+    pub queries_max: Option<u64>,
     /// Times a single statement is tried before a conflict is reported.
     pub attempts_max: u32,
     /// Bytes of log after which a checkpoint is made in the background.
@@ -41,6 +49,10 @@ impl Default for Options {
             executors: None,
             query_bytes_max: 2 << 30,
             query_timeout: None,
+            query_timeout_max: None,
+            query_rows_max: None,
+            queries_bytes_max: None,
+            queries_max: None,
             attempts_max: 32,
             checkpoint_log_bytes: 256 << 20,
             gatekeepers: 1,

@@ -5,6 +5,7 @@
 
 use crate::Error;
 use crate::interrupt::Ticket;
+use crate::query_log::{OpenQuery, QueryRecord};
 use crate::standing::Told;
 use execute::{Counters, ResultStream};
 use model::{Batch, Value};
@@ -112,6 +113,11 @@ pub struct QueryResult {
     started_ns: u64,
     ended: bool,
     profile_of: Option<execute::profiling::Profiling>,
+    record: Option<Box<QueryRecord>>,
+    /// Until it is read to its end, a server that shuts down waits for it.
+    open: Option<OpenQuery>,
+    /// Rows that it may still tell, of how many.
+    rows_left: Option<(u64, u64)>,
 }
 
 enum Source {
@@ -130,6 +136,48 @@ pub(crate) struct Running {
 }
 
 impl QueryResult {
+    fn new(
+        columns: Arc<[Arc<str>]>,
+        source: Source,
+        snapshot: Snapshot,
+        summary: Summary,
+        ended: bool,
+    ) -> QueryResult {
+        QueryResult {
+            columns,
+            source,
+            snapshot,
+            summary,
+            started_ns: 0,
+            ended,
+            profile_of: None,
+            record: None,
+            open: None,
+            rows_left: None,
+        }
+    }
+    /// A server that shuts down waits until it is read, unless it has no end.
+    /// A query that has no end may tell any number of rows, any other so many.
+    pub(crate) fn held_open(mut self, open: OpenQuery, rows_max: Option<u64>) -> QueryResult {
+        if !self.is_endless() {
+            self.open = Some(open);
+            self.rows_left = rows_max.map(|rows_max| (rows_max, rows_max));
+        }
+        self
+    }
+    /// Counts it: now if the answer is whole or has no end, else when its last row was told.
+    pub(crate) fn recorded(mut self, record: QueryRecord) -> QueryResult {
+        let mut record = record.seen_in(&self.snapshot);
+        match &self.source {
+            Source::Stream(_) => self.record = Some(Box::new(record)),
+            Source::Batches(batches) => {
+                record.add_rows(batches.iter().map(|batch| batch.len() as u64).sum());
+                record.end(Ok(()));
+            }
+            Source::Subscription(_) => record.end(Ok(())),
+        }
+        self
+    }
     pub(crate) fn of_batches(
         columns: impl Into<Arc<[Arc<str>]>>,
         batches: Vec<Batch>,
@@ -138,7 +186,7 @@ impl QueryResult {
     ) -> QueryResult {
         let source = Source::Batches(batches.into());
         let columns = columns.into();
-        QueryResult { columns, source, snapshot, summary, started_ns: 0, ended: true, profile_of: None }
+        QueryResult::new(columns, source, snapshot, summary, true)
     }
     /// Of an answer that is whole: it took until now.
     pub(crate) fn since(mut self, started_ns: u64) -> QueryResult {
@@ -157,13 +205,13 @@ impl QueryResult {
     ) -> QueryResult {
         let columns = running.stream.columns().clone();
         let source = Source::Stream(Box::new(running));
-        QueryResult { columns, source, snapshot, summary, started_ns, ended: false, profile_of }
+        QueryResult { started_ns, profile_of, ..QueryResult::new(columns, source, snapshot, summary, false) }
     }
     /// What a standing query tells, as rows: it has no end but that of the subscription.
     pub(crate) fn of_subscription(told: Told, summary: Summary) -> QueryResult {
         let snapshot = told.database().snapshot();
         let (columns, source) = (told.columns(), Source::Subscription(Box::new(told)));
-        QueryResult { columns, source, snapshot, summary, started_ns: 0, ended: false, profile_of: None }
+        QueryResult::new(columns, source, snapshot, summary, false)
     }
     /// Do its rows come as they happen, without an end? Then whoever shows them should not wait for more.
     pub fn is_endless(&self) -> bool {
@@ -189,6 +237,7 @@ impl QueryResult {
                 Source::Stream(running) => running.stream.next().transpose().map_err(Error::from),
                 Source::Subscription(told) => told.next(&mut result.snapshot),
             };
+            let next = result.within_rows(next);
             result.note(&next);
             next
         })
@@ -197,7 +246,10 @@ impl QueryResult {
     pub fn next_batch_timeout(&mut self, timeout: Duration) -> Result<Option<Option<Batch>>, Error> {
         self.within_net(|result| {
             let next = match &mut result.source {
-                Source::Batches(batches) => return Ok(Some(batches.pop_front())),
+                Source::Batches(batches) => {
+                    let next = Ok(batches.pop_front());
+                    return result.within_rows(next).map(Some);
+                }
                 Source::Stream(running) => match running.stream.next_timeout(timeout) {
                     None => return Ok(None),
                     Some(next) => next.transpose().map_err(Error::from),
@@ -207,9 +259,32 @@ impl QueryResult {
                     next => next,
                 },
             };
+            let next = result.within_rows(next);
             result.note(&next);
             next.map(Some)
         })
+    }
+    /// No more rows are told than one query may answer.
+    fn within_rows(&mut self, next: Result<Option<Batch>, Error>) -> Result<Option<Batch>, Error> {
+        match (&next, &mut self.rows_left) {
+            (Ok(Some(batch)), Some((left, rows_max))) => match left.checked_sub(batch.len() as u64) {
+                Some(fewer) => {
+                    *left = fewer;
+                    next
+                }
+                None => {
+                    let error = too_many_rows(*rows_max);
+                    self.cancel("more rows than one query may answer");
+                    self.source = Source::Batches(VecDeque::new());
+                    Err(error)
+                }
+            },
+            (Ok(Some(_)), None) => next,
+            _ => {
+                self.open = None;
+                next
+            }
+        }
     }
     /// After a panic there are no more rows.
     fn within_net<T>(&mut self, work: impl FnOnce(&mut QueryResult) -> Result<T, Error>) -> Result<T, Error> {
@@ -220,7 +295,9 @@ impl QueryResult {
         next.unwrap_or_else(|panicked| {
             self.source = Source::Batches(VecDeque::new());
             self.ended = true;
-            Err(Error::internal(&panicked))
+            let error = Error::internal(&panicked);
+            self.record.take().into_iter().for_each(|mut record| record.end(Err(&error)));
+            Err(error)
         })
     }
     /// All remaining rows.
@@ -240,6 +317,15 @@ impl QueryResult {
                 "Tanglewood.ClientError.Result.NotSingle",
                 format!("expected one row of one column, got {rows} rows of {columns}"),
             )),
+        }
+    }
+    /// Says under the plan, and at its root, what of the graph it runs over.
+    pub(crate) fn note_restriction(&mut self, restriction: &str) {
+        if let Some(text) = &mut self.summary.plan_text {
+            text.push_str(&format!("Restriction {restriction}\n"));
+        }
+        if let Some(plan) = &mut self.summary.plan {
+            plan.arguments.push(("Restriction", restriction.to_string()));
         }
     }
     /// Reads what is left, and tells what the request did.
@@ -268,8 +354,17 @@ impl QueryResult {
             while self.next_batch()?.is_some() {}
         }
         self.note(&Ok(None));
+        self.open = None;
         self.source = Source::Batches(VecDeque::new());
         Ok(())
+    }
+    fn note_record(&mut self, next: &Result<Option<Batch>, Error>) {
+        let Some(record) = &mut self.record else { return };
+        match next {
+            Ok(Some(batch)) => record.add_rows(batch.len() as u64),
+            Ok(None) => record.end(Ok(())),
+            Err(error) => record.end(Err(error)),
+        }
     }
     fn note(&mut self, next: &Result<Option<Batch>, Error>) {
         if let (Source::Stream(running), Ok(Some(batch))) = (&self.source, next)
@@ -280,6 +375,7 @@ impl QueryResult {
         if self.ended {
             return;
         }
+        self.note_record(next);
         let elapsed = Duration::from_nanos(world::clock::monotonic_ns().saturating_sub(self.started_ns));
         if self.summary.first_after.is_zero() {
             self.summary.first_after = elapsed;
@@ -294,4 +390,11 @@ impl QueryResult {
             }
         }
     }
+}
+
+/// A query answers more rows than one may.
+pub(crate) fn too_many_rows(rows_max: u64) -> Error {
+    let message = format!("the query answers more than {rows_max} rows, which is the server's limit");
+    Error::new("Neo.ClientError.General.LimitExceeded", message)
+        .hint("ask for fewer with LIMIT, or page by an indexed property; `query.rows_max` is the setting")
 }

@@ -21,7 +21,7 @@ use crate::Error;
 use crate::cache::PlanCache;
 use parking_lot::Mutex;
 use plan::StatementKind;
-use plan::roles::{Action, Effect, Privilege, RoleCommand};
+use plan::roles::{Action, Effect, Privilege, RoleCommand, Scope};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use store::{Entries, EntryKind, EntryTable, Restriction, Snapshot};
@@ -38,6 +38,8 @@ pub const ROLE_PRIVILEGES_MAX: usize = 4_000;
 pub const ADMIN: &str = "admin";
 /// Roles that are always there, from the least to the most.
 pub const BUILT_IN: [&str; 5] = ["reader", "editor", "publisher", "architect", ADMIN];
+/// The role that everybody has. It is there without an entry, and can be granted more and less.
+pub const PUBLIC: &str = "PUBLIC";
 /// What the entry of a user's roles begins with.
 const USER_ROLES_HEAD: &str = "roles 1";
 
@@ -109,18 +111,37 @@ pub(crate) fn roles_of(entries: &Entries, user: &str) -> Vec<Arc<str>> {
     }
 }
 
+/// What everybody may do until that is changed: call procedures, which show no more than the caller may see.
+fn public_by_default() -> BTreeSet<(Effect, Privilege)> {
+    BTreeSet::from([(Effect::Grant, Privilege::all(Action::Execute, Scope::Server))])
+}
+
+/// The roles of a user, and the one that everybody has.
+fn roles_with_public(entries: &Entries, user: &str) -> Vec<Arc<str>> {
+    let mut roles = roles_of(entries, user);
+    roles.push(PUBLIC.into());
+    roles
+}
+
 /// The privileges of a role; none where there is no such role, or its entry cannot be read.
 fn privileges_of(entries: &Entries, role: &str) -> BTreeSet<(Effect, Privilege)> {
     if let Some(all) = built_in(role) {
         return all.into_iter().map(|privilege| (Effect::Grant, privilege)).collect();
     }
     let content = entries.get(EntryKind::ROLE, role);
+    if role == PUBLIC && content.is_none() {
+        return public_by_default();
+    }
     content.and_then(|content| decode_role(content).ok()).unwrap_or_default()
 }
 
 /// What a user may do.
 fn rights_of(entries: &Entries, user: &str) -> Rights {
-    let roles = roles_of(entries, user);
+    let roles = match entries.get(EntryKind::USER_ROLES, user) {
+        // Who was never granted a role may do everything, whatever is denied to all.
+        None => roles_of(entries, user),
+        Some(_) => roles_with_public(entries, user),
+    };
     // A role that cannot be read may have denied something: then nothing is allowed.
     let is_whole = |role: &Arc<str>| {
         entries.get(EntryKind::ROLE, role).is_none_or(|content| decode_role(content).is_ok())

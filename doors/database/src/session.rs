@@ -11,6 +11,7 @@ mod committing;
 mod datalog;
 mod deadline;
 mod gremlin;
+mod gremlin_outline;
 pub(crate) mod gremlin_script;
 pub(crate) mod gremlin_text;
 mod in_transactions;
@@ -25,9 +26,12 @@ mod whole;
 mod writing;
 
 use crate::accounts::Speaker;
+use crate::cache::Planned;
 use crate::clients::{Client, METADATA_BYTES_MAX};
 use crate::database::Database;
+use crate::query_log::{OpenQuery, QueryLanguage, QueryRecord, QuerySubject};
 use crate::roles::{Allowed, Lens};
+use crate::running::shortened;
 use crate::{Credential, Error, Interrupter, Params, QueryResult, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,6 +64,8 @@ pub struct Session {
     speaker: Speaker,
     /// Who logged on, where a door asked.
     credential: Option<Credential>,
+    /// Who logged on, where it acts as another.
+    impersonator: Option<Credential>,
     /// What it may do.
     allowed: Allowed,
     interrupter: Interrupter,
@@ -67,6 +73,8 @@ pub struct Session {
     client: Client,
     /// What the client tells of the next transaction.
     metadata: Value,
+    /// The plan of the statement that is being run.
+    planned: Option<Arc<Planned>>,
 }
 
 fn no_metadata() -> Value {
@@ -95,11 +103,13 @@ impl Session {
             limits: Limits::default(),
             speaker: Speaker::default(),
             credential: None,
+            impersonator: None,
             allowed: Allowed::default(),
             interrupter,
             meanwhile: None,
             client: Client::default(),
             metadata: no_metadata(),
+            planned: None,
         }
     }
     /// A handle by which another thread ends what this session runs.
@@ -129,6 +139,32 @@ impl Session {
         self.credential = Some(credential);
         self.allowed = Allowed::default();
     }
+    /// Acts as another user, until [`Session::act_as`] is called with none: as if that user had logged on.
+    ///
+    /// # Errors
+    /// Whoever logged on may not, or there is no such user; nothing changes then.
+    pub fn act_as(&mut self, user: Option<&str>) -> Result<(), Error> {
+        if let Some(own) = self.impersonator.take() {
+            self.log_on(own);
+        }
+        let Some(user) = user else { return Ok(()) };
+        self.check_credential()?;
+        self.settle_rights()?;
+        let refused = || crate::roles::forbidden("act as this user");
+        let own = self.credential.clone().ok_or_else(refused)?;
+        if own.name() == user {
+            return Ok(());
+        }
+        if self.lens().is_some_and(|lens| !lens.rights.may_act_as(user)) {
+            return Err(refused());
+        }
+        // Whether there is such a user is told only to whom may act as it.
+        let other = self.database.users().vouched(user).ok_or_else(refused)?;
+        tracing::info!(target: "tanglewood::audit", user = own.name(), as_user = user, "acts as another user");
+        self.log_on(other);
+        self.impersonator = Some(own);
+        Ok(())
+    }
     /// What whoever asks is shown, where that is not everything.
     pub(crate) fn lens(&self) -> Option<&Lens> {
         self.allowed.lens().map(|lens| &**lens)
@@ -148,7 +184,8 @@ impl Session {
     }
     /// Is whoever logged on still welcome? Asked before each statement and each commit.
     pub(crate) fn check_credential(&self) -> Result<(), Error> {
-        self.credential.as_ref().map_or(Ok(()), Credential::check)
+        let mut both = self.credential.iter().chain(&self.impersonator);
+        both.try_for_each(Credential::check)
     }
     /// May a statement run: is whoever asks still welcome, and the transaction whole, if there is one? Who asks from now on is charged.
     pub(crate) fn may_ask(&mut self) -> Result<(), Error> {
@@ -156,6 +193,9 @@ impl Session {
             self.database.hear_catalogue()?;
         }
         self.check_credential()?;
+        if self.transaction.is_none() {
+            self.database.draining().check()?;
+        }
         self.settle_rights()?;
         if self.transaction.as_ref().is_some_and(|open| open.broken) {
             let code = "Neo.ClientError.Transaction.TransactionMarkedAsFailed";
@@ -226,19 +266,64 @@ impl Session {
         limits: &Limits,
         reading: bool,
     ) -> Result<QueryResult, Error> {
-        let started_ns = monotonic_ns();
+        let (started_ns, open) = (monotonic_ns(), OpenQuery::begin(self.database.query_log()));
+        self.planned = None;
         let reading = reading || self.database.options().read_only;
         self.may_ask()?;
         self.check_terminated()?;
+        let mut language = QueryLanguage::Cypher;
         let outcome =
             self.within_net(|session| match session.run_datalog(text, &params, limits, started_ns) {
-                Some(outcome) => outcome,
+                Some(outcome) => {
+                    language = QueryLanguage::Datalog;
+                    outcome
+                }
                 None => session.run(text, params, limits, started_ns, reading),
             });
-        if outcome.is_err() {
-            self.break_transaction();
+        let outcome = self.recorded(outcome, language, text, started_ns);
+        outcome.map(|result| result.held_open(open, self.database.options().query_rows_max))
+    }
+
+    /// Counts a query that answers, or has failed.
+    fn recorded(
+        &mut self,
+        outcome: Result<QueryResult, Error>,
+        language: QueryLanguage,
+        text: &str,
+        started_ns: u64,
+    ) -> Result<QueryResult, Error> {
+        let planned = self.planned.take();
+        if let Some(planned) = &planned {
+            let user = self.speaker.user.as_deref();
+            crate::audit::log(planned, user, &self.client, outcome.as_ref().map(drop));
         }
-        outcome.map(|result| result.since(started_ns))
+        let subject = match (planned, language, &outcome) {
+            (Some(planned), QueryLanguage::Cypher, _) => QuerySubject::Planned(planned),
+            (_, QueryLanguage::Datalog, Ok(_)) => QuerySubject::Text(shortened(text).into()),
+            // What a text says that cannot be read is not known: a password perhaps.
+            _ => QuerySubject::Hidden,
+        };
+        let mut record = self.record(language, subject, started_ns);
+        match outcome {
+            Ok(result) => Ok(result.since(started_ns).recorded(record)),
+            Err(error) => {
+                self.break_transaction();
+                if let Ok(snapshot) = self.view() {
+                    record = record.seen_in(&snapshot);
+                }
+                record.end(Err(&error));
+                Err(error)
+            }
+        }
+    }
+    pub(super) fn record(
+        &self,
+        language: QueryLanguage,
+        subject: QuerySubject,
+        started_ns: u64,
+    ) -> QueryRecord {
+        let user = self.speaker.user.as_deref();
+        QueryRecord::new(self.database.query_log(), language, subject, user, started_ns)
     }
 
     /// Does something for the client, with room for deep texts and values. A panic in it is an error of that request alone: what it has open here can only be rolled back.

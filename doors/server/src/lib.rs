@@ -5,7 +5,7 @@
 //! [`bolt::structure`] (nodes, relationships, paths, temporal values), [`bolt::connection`] (who may say what when), [`users`] (who
 //! they are), [`gremlin`] (the other protocol), [`http`] (for everyone without a driver), `site` (which pages may ask), [`limits`] (what a client may cost),
 //! [`listener`] (sockets, threads, TLS), [`client`] (the other end of Bolt), [`beside`] (how a client on this machine finds
-//! the server of a folder).
+//! the server of a folder), [`configuration`] (settings from a file, the environment and flags), [`notify`] (what systemd is told).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this door owns its sockets")]
@@ -13,10 +13,12 @@
 pub mod beside;
 pub mod bolt;
 pub mod client;
+pub mod configuration;
 pub mod gremlin;
 pub mod http;
 pub mod limits;
 pub mod listener;
+pub mod notify;
 mod percent;
 mod settings;
 mod site;
@@ -26,5 +28,5 @@ pub use client::{Client, ClientOptions};
 pub use gremlin::{GremlinServeOptions, GremlinServer};
 pub use http::{HttpServeOptions, HttpServer};
 pub use limits::Limits;
-pub use listener::{EndSignal, ServeError, ServeOptions, Server, Tls};
+pub use listener::{EndSignal, ServeError, ServeOptions, Server, SignalKind, Tls};
 pub use users::{Users, UsersError};

@@ -63,6 +63,8 @@ pub struct Limits {
     pub tokens_per_user_max: usize,
     /// Time for which a token is good.
     pub token_lifetime: Duration,
+    /// Time that what runs gets to end when the server is told to end.
+    pub drain_timeout: Duration,
     /// Time that a session waits for the commit whose bookmark it gave.
     pub bookmark_timeout: Duration,
 }
@@ -115,6 +117,7 @@ impl Default for Limits {
             tokens_max: 10_000,
             tokens_per_user_max: 100,
             token_lifetime: Duration::from_secs(8 * 3_600),
+            drain_timeout: Duration::from_secs(10),
             bookmark_timeout: Duration::from_secs(30),
         }
     }

@@ -62,6 +62,15 @@ pub struct Server {
     database: Database,
 }
 
+/// What a signal asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignalKind {
+    /// SIGINT (Ctrl-C) or SIGTERM: that the process ends.
+    End,
+    /// SIGHUP: that certificates, levels and files of the log are read again.
+    Reload,
+}
+
 /// The wish of the system, or of whoever sits before it, that the process ends: Ctrl-C or SIGTERM.
 pub struct EndSignal(signal_hook::iterator::Signals);
 
@@ -73,6 +82,21 @@ impl EndSignal {
     pub fn catch() -> std::io::Result<EndSignal> {
         use signal_hook::consts::{SIGINT, SIGTERM};
         signal_hook::iterator::Signals::new([SIGINT, SIGTERM]).map(EndSignal)
+    }
+    /// The same, and a SIGHUP does not end the process either.
+    ///
+    /// # Errors
+    /// The system does not tell of signals.
+    pub fn catch_with_reload() -> std::io::Result<EndSignal> {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).map(EndSignal)
+    }
+    /// Waits for the next signal.
+    pub fn next_kind(&mut self) -> SignalKind {
+        match self.0.forever().next() {
+            Some(signal_hook::consts::SIGHUP) => SignalKind::Reload,
+            _ => SignalKind::End,
+        }
     }
     /// Has one come?
     pub fn came(&mut self) -> bool {

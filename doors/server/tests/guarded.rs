@@ -329,3 +329,130 @@ fn the_official_driver_comes_through_tls_with_a_password() {
     let output = Command::new("python3").args(["-c", OVER_TLS, &port]).arg(&certificate).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+/// Runs a statement as this user, where the client may act as it, and reads its rows.
+fn ask_as(client: &mut Client, user: &str, text: &str) -> Result<Vec<String>, String> {
+    let extra = if user.is_empty() { none() } else { Value::map([("imp_user", user.into())]) };
+    client.send(&[run_with(text, none(), extra), pull(-1)]);
+    let ran = client.next();
+    if !ran.is_success() {
+        let code = ran.code().to_string();
+        assert!(!client.next().is_success());
+        client.send(&[request(RESET, &[])]);
+        assert!(client.next().is_success());
+        return Err(code);
+    }
+    let mut rows = Vec::new();
+    loop {
+        let answer = client.next();
+        if answer.is_success() {
+            return Ok(rows);
+        }
+        rows.push(format!("{:?}", answer.values()));
+    }
+}
+
+#[test]
+fn a_user_acts_as_another_only_where_that_is_granted() {
+    let people = [("admin", "correct horse"), ("clerk", "correct horse"), ("guest", "correct horse")];
+    let (database, server) = guarded(&people);
+    let mut session = database.session();
+    let mut set = |text: &str| {
+        session.query(text, database::Params::new()).and_then(|result| result.finish()).unwrap();
+    };
+    for text in [
+        "CREATE (:Open {id: 1}), (:Secret {id: 2})",
+        "CREATE ROLE office",
+        "CREATE ROLE outside",
+        "GRANT ROLE office TO clerk",
+        "GRANT ROLE outside TO guest",
+        "GRANT MATCH {*} ON GRAPH * NODES Open, Secret TO office",
+        "GRANT MATCH {*} ON GRAPH * NODES Open TO outside",
+        "GRANT IMPERSONATE (guest) ON DBMS TO office",
+    ] {
+        set(text);
+    }
+    let count = "MATCH (n) RETURN count(n) AS c";
+    let mut clerk = enter(&server, "clerk", "correct horse");
+    let forbidden = "Neo.ClientError.Security.Forbidden";
+    let all = ask_as(&mut clerk, "", count).unwrap();
+    let fewer = ask_as(&mut clerk, "guest", count).unwrap();
+    assert!(all[0].contains('2') && fewer[0].contains('1'), "{all:?} {fewer:?}");
+    assert_eq!(ask_as(&mut clerk, "", count).unwrap(), all, "and is itself again");
+    for other in ["admin", "nobody", "clerk "] {
+        assert_eq!(ask_as(&mut clerk, other, count).unwrap_err(), forbidden, "{other}");
+    }
+    assert!(ask_as(&mut clerk, "clerk", count).is_ok());
+    assert_eq!(ask_as(&mut clerk, "guest", "CREATE (:Open)").unwrap_err(), forbidden);
+    // In a transaction, from its beginning to its end.
+    clerk.send(&[
+        request(BEGIN, &[Value::map([("imp_user", "guest".into())])]),
+        run(count),
+        pull(-1),
+        request(ROLLBACK, &[]),
+    ]);
+    let told: Vec<Answer> = (0..5).map(|_| clerk.next()).collect();
+    assert!(format!("{:?}", told[2].values()).contains('1'));
+    let mut admin = enter(&server, "admin", "correct horse");
+    assert_eq!(ask_as(&mut admin, "clerk", count).unwrap(), all);
+    assert_eq!(ask_as(&mut admin, "guest", count).unwrap(), fewer);
+    // Rights that are taken back are gone at once, and so is a user.
+    set("REVOKE IMPERSONATE (guest) ON DBMS FROM office");
+    assert_eq!(ask_as(&mut clerk, "guest", count).unwrap_err(), forbidden);
+    set("DROP USER guest");
+    assert_eq!(ask_as(&mut admin, "guest", count).unwrap_err(), forbidden);
+}
+
+#[test]
+fn tokens_of_a_provider_let_in_the_user_that_they_name_until_they_end() {
+    use ring::signature::{Ed25519KeyPair, KeyPair};
+    use tanglewood_server::users::{JwtOptions, JwtVerifier};
+    let base64 = |bytes: &[u8]| data_encoding::BASE64URL_NOPAD.encode(bytes);
+    let pkcs8 = Ed25519KeyPair::generate_pkcs8(&ring::rand::SystemRandom::new()).unwrap();
+    let pair = Ed25519KeyPair::from_pkcs8(pkcs8.as_ref()).unwrap();
+    let folder = TemporaryFolder::new("jwt").unwrap();
+    let keys = folder.path().join("keys.json");
+    let x = base64(pair.public_key().as_ref());
+    let set = format!(r#"{{"keys": [{{"kty": "OKP", "crv": "Ed25519", "x": "{x}"}}]}}"#);
+    world::files::write_bytes(&keys, set.as_bytes()).unwrap();
+    let (issuer, audience, user_claim) = ("https://id.example".into(), "graph".into(), "name".into());
+    let jwt = JwtVerifier::open(JwtOptions { keys, issuer, audience, user_claim }).unwrap();
+    let database = database();
+    let users = database.users();
+    users.add("ada", "correct horse").unwrap();
+    let options =
+        ServeOptions { gate: Gate::with_jwt(users.clone(), jwt), ..ServeOptions::at("127.0.0.1:0") };
+    let server = Server::start(database.clone(), &options).unwrap();
+    let now_s = world::clock::wall_us() / 1_000_000;
+    let signed = |user: &str, until_s: u64| {
+        let claims =
+            format!(r#"{{"iss":"https://id.example","aud":"graph","name":"{user}","exp":{until_s}}}"#);
+        let text = format!("{}.{}", base64(br#"{"alg":"EdDSA"}"#), base64(claims.as_bytes()));
+        let signature = base64(pair.sign(text.as_bytes()).as_ref());
+        Value::map([("scheme", "bearer".into()), ("credentials", format!("{text}.{signature}").into())])
+    };
+    for refused in [
+        signed("bob", now_s + 60),
+        signed("ada", now_s - 60),
+        Value::map([("scheme", "bearer".into()), ("credentials", "x".into())]),
+    ] {
+        assert_eq!(log_on(&server, refused).code(), UNAUTHORIZED);
+    }
+    assert!(log_on(&server, token("ada", "correct horse")).is_success(), "passwords are good beside");
+    let mut client = Client::shaken(server.address());
+    client.send(&[request(HELLO, &[none()]), request(LOGON, &[signed("ada", now_s + 1)])]);
+    assert!((0..2).all(|_| client.next().is_success()));
+    assert!(ask_as(&mut client, "", "SHOW CURRENT USER").unwrap()[0].contains("ada"));
+    // The session ends with the token.
+    let ended = world::clock::monotonic_ns();
+    let code = loop {
+        if let Err(code) = ask_as(&mut client, "", "RETURN 1") {
+            break code;
+        }
+        assert!(world::clock::monotonic_ns() - ended < 20_000_000_000);
+        world::threads::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(code, "Neo.ClientError.Security.TokenExpired");
+    users.alter("ada", None, Some(true)).unwrap();
+    assert_eq!(log_on(&server, signed("ada", now_s + 60)).code(), UNAUTHORIZED);
+}

@@ -456,7 +456,7 @@ fn operators_see_whether_it_lives_and_tools_what_it_is() {
     write(&database, "CREATE ()");
     let metrics = client.ask("GET", "/metrics", &[], None);
     for line in
-        ["http_connections 1", "commits_total 1", "conflicts_total 0", "graph_memory_bytes{owner=\"pages\"} "]
+        ["http_connections 1", "commits_total 1", "conflicts_total 0", "memory_bytes{owner=\"pages\"} "]
     {
         assert!(metrics.text().contains(&format!("\ntanglewood_{line}")), "{line}: {}", metrics.text());
     }

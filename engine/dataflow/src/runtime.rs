@@ -107,6 +107,11 @@ impl<M: Message> Runtime<M> {
         query.map(|query| query.progress())
     }
 
+    /// Time that executors gave to the queries of each tenant so far, in nanoseconds.
+    pub fn spent(&self) -> Vec<(TenantNo, u64)> {
+        self.links.admission.spent_all()
+    }
+
     /// Cancels a query, or ends the service whose turn has this number; false if none has.
     pub fn cancel(&self, id: QueryId, reason: &str) -> bool {
         let query = self.links.registry.lock().get(&id.0).cloned();

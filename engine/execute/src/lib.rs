@@ -55,8 +55,17 @@ pub type Runtime = dataflow::Runtime<Rows>;
 /// # Errors
 /// The system gave no thread.
 pub fn runtime(count: Option<usize>) -> std::io::Result<Runtime> {
+    runtime_within(count, AccountOptions::default())
+}
+
+/// The same, where all queries together may take so much.
+///
+/// # Errors
+/// The system gives no threads.
+pub fn runtime_within(count: Option<usize>, machine: AccountOptions) -> std::io::Result<Runtime> {
     let options = dataflow::RuntimeOptions::default();
-    Runtime::start(dataflow::RuntimeOptions { executors: count.unwrap_or(options.executors), ..options })
+    let executors = count.unwrap_or(options.executors);
+    Runtime::start(dataflow::RuntimeOptions { executors, machine, ..options })
 }
 
 /// Executor threads where nothing is said: one a core.

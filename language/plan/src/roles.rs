@@ -47,6 +47,8 @@ pub enum Action {
     TenantManagement,
     /// List the settings.
     ShowSetting,
+    /// Act as another user.
+    Impersonate,
 }
 
 /// All that are about the database or the server as a whole, with their words.
@@ -88,7 +90,7 @@ pub struct Privilege {
     pub action: Action,
     /// On what.
     pub scope: Scope,
-    /// The label, type or procedure.
+    /// The label, type, procedure or user.
     pub name: Option<Name>,
     /// The property.
     pub property: Option<Name>,
@@ -134,6 +136,7 @@ impl fmt::Display for Privilege {
             Action::RemoveLabel => return write!(f, "REMOVE LABEL {name} ON GRAPH *"),
             Action::SetProperty => write!(f, "SET PROPERTY {{{property}}}")?,
             Action::Execute => return write!(f, "EXECUTE PROCEDURE {name} ON DBMS"),
+            Action::Impersonate => return write!(f, "IMPERSONATE ({name}) ON DBMS"),
             action => {
                 let known = WHOLE_ACTIONS.iter().find(|(_, known, _)| *known == action);
                 let words = known.map_or(String::new(), |(words, ..)| words.join(" "));

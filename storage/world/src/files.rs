@@ -133,6 +133,19 @@ pub fn create_writer(path: &Path) -> DiskResult<Box<dyn Write + Send>> {
     Ok(Box::new(BufWriter::with_capacity(BUFFER_BYTES, file)))
 }
 
+/// A file that is written at its end, made for its owner alone where there is none. Every write goes to the system at once.
+pub fn open_appending(path: &Path) -> DiskResult<Box<dyn Write + Send>> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let file = File::options().append(true).create(true).mode(0o600).open(path);
+    Ok(Box::new(named(file, path, "append to")?))
+}
+
+/// Standard error, not buffered.
+#[must_use]
+pub fn stderr() -> Box<dyn Write + Send> {
+    Box::new(io::stderr())
+}
+
 /// Standard input.
 #[must_use]
 pub fn stdin() -> Box<dyn Read + Send> {

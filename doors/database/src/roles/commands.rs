@@ -3,7 +3,7 @@
 //! Invariant: all entries that a command changes are changed by one commit, seen by nobody in between.
 
 use super::{
-    ADMIN, BUILT_IN, ROLE_NAME_BYTES_MAX, ROLE_PRIVILEGES_MAX, ROLES_MAX, decode_role, encode_role,
+    ADMIN, BUILT_IN, PUBLIC, ROLE_NAME_BYTES_MAX, ROLE_PRIVILEGES_MAX, ROLES_MAX, decode_role, encode_role,
     encode_user_roles, privileges_of, roles_of,
 };
 use crate::Error;
@@ -48,12 +48,14 @@ pub(crate) fn changes(
         }
         RoleCommand::Drop { name, .. } => {
             check_own(entries, name)?;
+            check_not_public(name)?;
             let mut changes = vec![set(EntryKind::ROLE, name, None)];
             changes.extend(reassigned(entries, |roles| roles.remove(name)));
             Ok(changes)
         }
         RoleCommand::Rename { from, to, .. } => {
             check_own(entries, from)?;
+            check_not_public(from)?;
             check_new(entries, to)?;
             let privileges = readable(entries, from)?;
             let mut changes = vec![
@@ -82,7 +84,7 @@ pub(crate) fn changes(
 }
 
 fn is_known(entries: &Entries, role: &str) -> bool {
-    BUILT_IN.contains(&role) || entries.get(EntryKind::ROLE, role).is_some()
+    role == PUBLIC || BUILT_IN.contains(&role) || entries.get(EntryKind::ROLE, role).is_some()
 }
 
 /// A name under which a role can be made.
@@ -116,6 +118,17 @@ fn check_own(entries: &Entries, role: &str) -> Result<(), Error> {
         return Err(error.hint(format!("CREATE ROLE name AS COPY OF {role} makes one that does")));
     }
     Ok(())
+}
+
+/// Everybody has it, always.
+fn check_not_public(role: &str) -> Result<(), Error> {
+    if role != PUBLIC {
+        return Ok(());
+    }
+    let error =
+        refused(format!("everybody has the role `{PUBLIC}`: it is not dropped, renamed, granted or revoked"));
+    Err(error
+        .hint(format!("GRANT and REVOKE privileges of it: REVOKE EXECUTE PROCEDURE * ON DBMS FROM {PUBLIC}")))
 }
 
 /// The privileges of a role that is there.
@@ -167,7 +180,7 @@ fn assign(
     users: &[Name],
     own: Option<&str>,
 ) -> Result<Vec<Change>, Error> {
-    roles.iter().try_for_each(|role| check_known(entries, role))?;
+    roles.iter().try_for_each(|role| check_known(entries, role).and_then(|()| check_not_public(role)))?;
     let mut changes = Vec::new();
     for user in users.iter().collect::<BTreeSet<_>>() {
         if entries.get(EntryKind::USER, user).is_none() {

@@ -1,6 +1,6 @@
 //! What `SHOW ROLES` and `SHOW … PRIVILEGES` list. The columns of privileges are Neo4j's.
 
-use super::{BUILT_IN, decode_role, privileges_of, roles_of};
+use super::{BUILT_IN, PUBLIC, decode_role, privileges_of, roles_of, roles_with_public};
 use model::Value;
 use plan::roles::{Action, Effect, Privilege, Scope};
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use store::{Entries, EntryKind};
 fn all_roles(entries: &Entries) -> Vec<Arc<str>> {
     let own = entries.table(EntryKind::ROLE);
     let own = own.iter().flat_map(|table| table.keys().cloned());
-    BUILT_IN.into_iter().map(Arc::from).chain(own).collect()
+    let own = own.filter(|role| &**role != PUBLIC);
+    BUILT_IN.into_iter().chain([PUBLIC]).map(Arc::from).chain(own).collect()
 }
 
 fn all_users(entries: &Entries) -> Vec<Arc<str>> {
@@ -21,7 +22,7 @@ fn all_users(entries: &Entries) -> Vec<Arc<str>> {
 pub(crate) fn listed_roles(entries: &Entries) -> Vec<Vec<Value>> {
     let users = all_users(entries);
     let row = |role: Arc<str>| {
-        let has = |user: &&Arc<str>| roles_of(entries, user).contains(&role);
+        let has = |user: &&Arc<str>| &*role == PUBLIC || roles_of(entries, user).contains(&role);
         let users = users.iter().filter(has).cloned().map(Value::String).collect();
         let failure = entries.get(EntryKind::ROLE, &role).and_then(|content| decode_role(content).err());
         let is_built_in = BUILT_IN.contains(&&*role);
@@ -61,6 +62,7 @@ fn row(effect: Effect, privilege: &Privilege, role: &Arc<str>, user: Option<&str
         Action::RoleManagement => ("role_management", false),
         Action::TenantManagement => ("tenant_management", false),
         Action::ShowSetting => ("show_setting", false),
+        Action::Impersonate => ("impersonate", false),
     };
     let name = privilege.name.as_deref().unwrap_or("*");
     let resource = match (privilege.action, &privilege.property) {
@@ -74,6 +76,7 @@ fn row(effect: Effect, privilege: &Privilege, role: &Arc<str>, user: Option<&str
         Scope::Nodes => format!("NODE({name})"),
         Scope::Relationships => format!("RELATIONSHIP({name})"),
         Scope::Server if privilege.action == Action::Execute => format!("PROCEDURE({name})"),
+        Scope::Server if privilege.action == Action::Impersonate => format!("USER({name})"),
         _ => "database".to_string(),
     };
     vec![
@@ -116,7 +119,7 @@ pub(crate) fn listed_user_privileges(
         if !is_own && !lists_others {
             continue;
         }
-        for role in roles_of(entries, &user) {
+        for role in roles_with_public(entries, &user) {
             for row in rows(entries, &role, Some(&user)) {
                 let found_by = |name: &str| row.iter().cloned().chain([name.into()]).collect();
                 found.push(found_by(&user));

@@ -9,6 +9,9 @@ use std::collections::BTreeSet;
 use store::Visibility;
 use transact::{Act, Permission};
 
+/// Privileges that a line about a restriction names.
+const SUMMARY_PRIVILEGES_MAX: usize = 12;
+
 /// The privileges of a user, in order: equal ones allow the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Rights {
@@ -24,7 +27,7 @@ pub(super) fn everything() -> Vec<Privilege> {
     }
     all.extend([Action::SetLabel, Action::RemoveLabel].map(|action| Privilege::all(action, Scope::Graph)));
     all.extend(WHOLE_ACTIONS.iter().map(|(_, action, scope)| Privilege::all(*action, *scope)));
-    all.push(Privilege::all(Action::Execute, Scope::Server));
+    all.extend([Action::Execute, Action::Impersonate].map(|action| Privilege::all(action, Scope::Server)));
     all
 }
 
@@ -69,6 +72,28 @@ impl Rights {
     pub fn allows_whole(&self, action: Action) -> bool {
         let scope = WHOLE_ACTIONS.iter().find(|(_, known, _)| *known == action).map(|(.., scope)| *scope);
         scope.is_some_and(|scope| self.allows(action, scope, "", ""))
+    }
+    /// What of the graph is shown, in a line.
+    pub fn summary(&self) -> String {
+        let reading = |(_, privilege): &&(Effect, Privilege)| {
+            matches!(privilege.action, Action::Traverse | Action::Read)
+        };
+        let told = self.privileges.iter().filter(reading).map(|(effect, privilege)| {
+            let verb = if *effect == Effect::Grant { "" } else { "not " };
+            format!("{verb}{privilege}")
+        });
+        let told: Vec<String> = told.take(SUMMARY_PRIVILEGES_MAX + 1).collect();
+        match told.len() {
+            0 => "nothing".to_string(),
+            count if count > SUMMARY_PRIVILEGES_MAX => {
+                format!("{}, …", told[..SUMMARY_PRIVILEGES_MAX].join(", "))
+            }
+            _ => told.join(", "),
+        }
+    }
+    /// May this user be acted as?
+    pub fn may_act_as(&self, user: &str) -> bool {
+        self.allows(Action::Impersonate, Scope::Server, user, "")
     }
     /// May this procedure be called?
     pub fn may_call(&self, procedure: &str) -> bool {

@@ -4,6 +4,7 @@
 use super::deadline::remaining;
 use super::{Limits, Session};
 use crate::datalog::{Wrapped, compile, statement};
+use crate::query_log::QueryLanguage;
 use crate::result::{self, RequestKind};
 use crate::running::Running;
 use crate::{Batch, Error, Params, QueryResult, Summary, Value, as_of};
@@ -84,13 +85,15 @@ impl Session {
     /// The text is no program or asks nothing, a parameter is missing, a limit is passed.
     pub fn datalog(&mut self, text: &str, params: Params) -> Result<QueryResult, Error> {
         self.may_ask()?;
-        let limits = self.limits.clone();
-        self.within_net(|session| {
-            let (snapshot, started_ns) = (session.committed()?, monotonic_ns());
+        let (limits, started_ns) = (self.limits.clone(), monotonic_ns());
+        self.planned = None;
+        let outcome = self.within_net(|session| {
+            let snapshot = session.committed()?;
             let deadline_ns = session.deadline(&limits, started_ns);
             let program = session.watched(deadline_ns, || compile(text, text, 0, snapshot.catalog()))?;
             session.answer_rules(text, program, params, &limits, started_ns, snapshot)
-        })
+        });
+        self.recorded(outcome, QueryLanguage::Datalog, text, started_ns)
     }
 
     /// The answer to a statement that is a program.

@@ -3,9 +3,11 @@
 use super::Session;
 use super::committing::{Commit, check_written};
 use super::deadline::remaining;
+use super::gremlin_outline::outline;
 use super::gremlin_script::Running;
 use crate::gremlin::{GremlinAnswer, GremlinOptions};
 use crate::interrupt::Ticket;
+use crate::query_log::{QueryKind, QueryLanguage, QuerySubject};
 use crate::{Error, Limits};
 use execute::program::Ended;
 use execute::{Access, Execution, ResultStream};
@@ -42,14 +44,38 @@ impl Session {
         options: &GremlinOptions,
     ) -> Result<GremlinAnswer, Error> {
         self.may_ask()?;
+        let started_ns = monotonic_ns();
         let outcome = self.within_net(|session| {
             failpoint::visit("traversal");
             session.traverse(traversal, options)
         });
-        if outcome.is_err() {
-            self.break_transaction();
+        self.recorded_traversal(outcome, started_ns, || outline(traversal))
+    }
+    /// Counts a traversal that answers, or has failed. It is written out only if it takes its time.
+    pub(super) fn recorded_traversal(
+        &mut self,
+        outcome: Result<GremlinAnswer, Error>,
+        started_ns: u64,
+        text: impl FnOnce() -> String,
+    ) -> Result<GremlinAnswer, Error> {
+        let is_long = outcome.as_ref().is_ok_and(GremlinAnswer::is_running)
+            || self.database.query_log().is_slow(monotonic_ns().saturating_sub(started_ns));
+        let subject = if is_long { QuerySubject::Text(text().into()) } else { QuerySubject::Hidden };
+        let writes = outcome.as_ref().is_ok_and(|answer| answer.place.is_some());
+        let kind = match &outcome {
+            Err(_) => QueryKind::Unknown,
+            Ok(_) if writes => QueryKind::Write,
+            Ok(_) => QueryKind::Read,
+        };
+        let mut record = self.record(QueryLanguage::Gremlin, subject, started_ns).of_kind(kind);
+        match outcome {
+            Ok(answer) => Ok(answer.recorded(record, self.database.options().query_rows_max)),
+            Err(error) => {
+                self.break_transaction();
+                record.end(Err(&error));
+                Err(error)
+            }
         }
-        outcome
     }
 
     fn traverse(&mut self, traversal: &Traversal, options: &GremlinOptions) -> Result<GremlinAnswer, Error> {

@@ -3,6 +3,7 @@
 use super::Session;
 use super::request::Request;
 use crate::gremlin::{Ended, GremlinAnswer, GremlinOptions};
+use crate::running::shortened;
 use crate::{Error, Limits};
 use execute::Access;
 use gremlin::Bindings;
@@ -62,12 +63,11 @@ impl Session {
             planned::Script::Planned(known, params) => {
                 self.may_ask()?;
                 let (planned, timeout_ms) = (&known.plan, known.timeout_ms);
-                let text = &|| known.text.to_string();
+                let (text, started_ns) = (&|| known.text.to_string(), monotonic_ns());
                 let outcome = self.run_planned(Running { planned, params, timeout_ms, text }, view, options);
-                if outcome.is_err() {
-                    self.break_transaction();
-                }
-                Ok(Script::Answer(outcome?.ended_by(known.terminal)))
+                let shown = || shortened(&known.text).to_string();
+                let answer = self.recorded_traversal(outcome, started_ns, shown)?;
+                Ok(Script::Answer(answer.ended_by(known.terminal)))
             }
             planned::Script::Requests(requests) => Ok(Script::Requests(requests)),
         }

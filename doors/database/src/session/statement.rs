@@ -34,6 +34,7 @@ impl Session {
         failpoint::visit("statement");
         let snapshot = self.view()?;
         let planned = self.plan(text, &snapshot, limits, started_ns)?;
+        self.planned = Some(planned.clone());
         failpoint::visit("statement is planned");
         if self.database.engine().is_gate()
             && matches!(planned.plan.statement.kind, StatementKind::Standing(_))
@@ -128,7 +129,13 @@ impl Session {
     }
     fn explained(&self, planned: &Planned, snapshot: &Snapshot) -> QueryResult {
         let (executors, summary) = (self.database.executors(), planned.summary(snapshot));
-        crate::profile::explained(&planned.plan.statement, snapshot, executors, summary)
+        let mut result = crate::profile::explained(&planned.plan.statement, snapshot, executors, summary);
+        if let (Some(lens), Some(user)) = (self.lens().filter(|lens| lens.hides()), &self.speaker.user) {
+            let known = self.database.snapshot();
+            let roles = roles::roles_of(known.catalog().entries(), user).join(", ");
+            result.note_restriction(&format!("as seen with {roles}: {}", lens.rights.summary()));
+        }
+        result
     }
     fn run_standing(
         &mut self,
@@ -171,7 +178,9 @@ impl Session {
     }
     /// When a statement that began then has taken too long: by its own limit, or by that of its transaction.
     pub(super) fn deadline(&self, limits: &Limits, started_ns: u64) -> Option<u64> {
-        let timeout = limits.timeout.or(self.database.options().query_timeout);
+        let options = self.database.options();
+        let timeout = limits.timeout.or(options.query_timeout);
+        let timeout = timeout.into_iter().chain(options.query_timeout_max).min();
         let own = timeout.map(|timeout| started_ns.saturating_add(world::clock::span_ns(timeout)));
         let transaction = self.transaction.as_ref().and_then(|open| open.deadline_ns);
         own.into_iter().chain(transaction).min()

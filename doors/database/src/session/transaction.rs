@@ -58,6 +58,7 @@ impl Session {
     }
     fn open(&mut self, mode: Mode, timeout: Option<Duration>) -> Result<(), Error> {
         self.check_credential()?;
+        self.database.draining().check()?;
         self.settle_rights()?;
         failpoint::visit("begin of a transaction");
         if self.in_transaction() {

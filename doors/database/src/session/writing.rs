@@ -3,6 +3,7 @@
 use super::Session;
 use super::committing::{Commit, check_written};
 use super::request::Request;
+use crate::result::too_many_rows;
 use crate::{Error, QueryResult, Summary};
 use execute::profiling::Profiling;
 use execute::{Access, Counters, ResultStream};
@@ -108,13 +109,18 @@ impl Session {
         transaction: &Transaction,
         mut stream: ResultStream,
     ) -> Result<Written, Error> {
-        let (mut batches, mut bytes) = (Vec::new(), 0);
+        let (mut batches, mut bytes, mut rows) = (Vec::new(), 0, 0);
+        let rows_max = self.database.options().query_rows_max.unwrap_or(u64::MAX);
         while let Some(batch) = self.next_of(&mut stream)? {
             bytes += batch.bytes() as u64;
             if bytes > request.bytes_max {
                 let code = "Neo.TransientError.General.MemoryPoolOutOfMemoryError";
                 let message = format!("the rows of its answer take more than {} bytes", request.bytes_max);
                 return Err(Error::new(code, message).hint("return fewer rows from a statement that writes"));
+            }
+            rows += batch.len() as u64;
+            if rows > rows_max {
+                return Err(too_many_rows(rows_max));
             }
             execute::record_shown(&batch, transaction.reads());
             batches.push(batch);

@@ -60,7 +60,8 @@ fn what_is_not_granted_is_refused_by_every_way_in() {
         let database = database();
         run(&database, &["CREATE (:A {p: 0})-[:T]->(:B), (:C)", "MATCH (n:C) SET n.p = 1 REMOVE n.p"]);
         let sees = "GRANT MATCH {*} ON GRAPH * TO restricted";
-        let mut guest = restricted(&database, &[sees]);
+        let public = "REVOKE EXECUTE PROCEDURE * ON DBMS FROM PUBLIC";
+        let mut guest = restricted(&database, &[sees, public]);
         assert_eq!(code(ask(&mut guest, text)), FORBIDDEN, "without a privilege: {text}");
         run(&database, &[&format!("GRANT {privilege} TO restricted")]);
         ask(&mut guest, text).unwrap_or_else(|error| panic!("{privilege}: {text}\n{error:?}"));

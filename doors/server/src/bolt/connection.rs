@@ -429,11 +429,8 @@ impl Connection {
 
     /// What a transaction asks for before it begins: a database, a user, commits that it must see.
     fn prepare(&mut self, extra: &Map, sink: &mut dyn Sink) -> Result<(), Error> {
-        if let Some(user) = extra.get("imp_user").and_then(Value::as_str) {
-            let message = format!("acting as another user (`{}`) is not served", brief(user));
-            return Err(Error::new("Neo.ClientError.Security.Forbidden", message));
-        }
         check_database(extra)?;
+        self.session.act_as(extra.get("imp_user").and_then(Value::as_str))?;
         let place = bookmark::latest(extra)?;
         let interrupt = self.interrupt.clone();
         let go_on = || {
@@ -485,7 +482,8 @@ impl Connection {
         self.state = State::Failed;
         self.drop_results();
         let version = self.version;
-        let error = &self.session.database().without_paths(self.by_whose_clock(error));
+        let database = self.session.database();
+        let error = &database.without_paths(database.while_ending(self.by_whose_clock(error)));
         self.say(|packer| message::failure(packer, error, version));
     }
 

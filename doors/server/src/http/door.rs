@@ -60,13 +60,22 @@ pub struct HttpServeOptions {
     pub limits: Limits,
     /// Sites whose pages may ask, such as `https://app.example`; `*` for all.
     pub cors: Vec<String>,
+    /// May everyone read the metrics, where passwords are asked for?
+    pub metrics_for_everyone: bool,
 }
 
 impl HttpServeOptions {
     /// Everyone may come in who reaches this address, unwrapped.
     pub fn at(address: &str) -> HttpServeOptions {
         let (gate, limits) = (Gate::open(), Limits::default());
-        HttpServeOptions { address: address.into(), gate, tls: None, limits, cors: Vec::new() }
+        HttpServeOptions {
+            address: address.into(),
+            gate,
+            tls: None,
+            limits,
+            cors: Vec::new(),
+            metrics_for_everyone: false,
+        }
     }
 }
 
@@ -77,14 +86,16 @@ pub(super) struct Door {
     pub limits: Limits,
     pub cors: Vec<String>,
     pub crowd: Arc<Crowd>,
-    pub tokens: Tokens,
+    pub tokens: Arc<Tokens>,
     pub transactions: Transactions,
     pub runtime: Handle,
     pub connections: AtomicUsize,
     pub is_stopping: AtomicBool,
     /// Where drivers of Neo4j are listened to.
     bolt: Option<SocketAddr>,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Tls>,
+    /// Who may read the metrics without a log-on.
+    pub metrics_for_everyone: bool,
 }
 
 /// A running HTTP door. Dropping it closes every connection.
@@ -143,7 +154,10 @@ impl HttpServer {
             TcpListener::from_std(socket).map_err(failed)?
         };
         let limits = &options.limits;
-        let tokens = Tokens::new(limits.token_lifetime, limits.tokens_max, limits.tokens_per_user_max);
+        let tokens =
+            Arc::new(Tokens::new(limits.token_lifetime, limits.tokens_max, limits.tokens_per_user_max));
+        let known = tokens.clone();
+        options.gate.take_tokens(move |token| known.find(token));
         let is_wrapped = options.tls.is_some();
         database.set_door_settings(
             &name(address),
@@ -160,7 +174,8 @@ impl HttpServer {
             connections: AtomicUsize::new(0),
             is_stopping: AtomicBool::new(false),
             bolt,
-            tls: options.tls.map(|tls| TlsAcceptor::from(tls.config())),
+            tls: options.tls,
+            metrics_for_everyone: options.metrics_for_everyone,
             limits: options.limits,
         });
         let (stop, stopped) = watch::channel(false);
@@ -235,12 +250,14 @@ async fn accept(door: Arc<Door>, listener: TcpListener, stopped: watch::Receiver
 async fn converse(visitor: Arc<Visitor>, socket: TcpStream, stopped: watch::Receiver<bool>) {
     let door = visitor.door.clone();
     door.connections.fetch_add(1, Ordering::AcqRel);
+    let _present = door.crowd.present("http");
     let wire = Wire::new(socket, door.limits.write_timeout);
     match &door.tls {
         None => talk(visitor, wire, stopped).await,
         Some(tls) => {
             // A handshake that fails or takes too long is the client's affair.
-            if let Ok(Ok(stream)) = timeout(door.limits.greeting_timeout, tls.accept(wire)).await {
+            let accepted = TlsAcceptor::from(tls.config()).accept(wire);
+            if let Ok(Ok(stream)) = timeout(door.limits.greeting_timeout, accepted).await {
                 talk(visitor, stream, stopped).await;
             }
         }
@@ -287,17 +304,25 @@ impl Door {
     pub fn public(&self, route: &Route, headers: &HeaderMap) -> Answer {
         let json = "application/json";
         match route {
-            Route::Health => whole(StatusCode::OK, json, r#"{"status":"up"}"#),
-            Route::Ready => match self.is_stopping.load(Ordering::Acquire) {
+            Route::Health => self.health(),
+            Route::Ready => match self.is_stopping.load(Ordering::Acquire) || self.database.is_draining() {
                 false => whole(StatusCode::OK, json, r#"{"status":"ready"}"#),
                 true => whole(StatusCode::SERVICE_UNAVAILABLE, json, r#"{"status":"stopping"}"#),
             },
             Route::Description => whole(StatusCode::OK, json, DESCRIPTION),
-            Route::Metrics => {
-                whole(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", metrics::text(self))
-            }
+            Route::Metrics => self.metrics(false),
             _ => whole(StatusCode::OK, json, self.discovery(headers).to_string()),
         }
+    }
+    /// The process answers; how the last checkpoint fared is told beside, since a database serves without it.
+    fn health(&self) -> Answer {
+        let checkpoint = if self.database.checkpoint_failure().is_some() { "failing" } else { "ok" };
+        let body = serde_json::json!({ "status": "up", "checkpoint": checkpoint });
+        whole(StatusCode::OK, "application/json", body.to_string())
+    }
+    /// The metrics; names of tenants and standing queries only for whom they are meant.
+    pub fn metrics(&self, has_names: bool) -> Answer {
+        whole(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", metrics::text(self, has_names))
     }
     /// What drivers and tools look for at the root.
     fn discovery(&self, headers: &HeaderMap) -> serde_json::Value {

@@ -1,10 +1,16 @@
 //! What the server did and holds, in the text format of Prometheus.
+//!
+//! Names of tenants and of standing queries are told only to whom they are meant; others are told sums and the worst of all.
 
 use super::door::Door;
-use database::Standing;
+use database::{LATENCY_BOUNDS_US, Standing};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
+use std::path::Path;
 use std::sync::atomic::Ordering;
+
+/// Bytes of a page of memory, in which the system counts what a process holds.
+const SYSTEM_PAGE_BYTES: u64 = 4_096;
 
 /// A page of metrics as it is written.
 #[derive(Default)]
@@ -28,18 +34,63 @@ impl Page {
     }
 }
 
-/// The page.
-pub(super) fn text(door: &Door) -> String {
+/// The page; with the names of tenants and standing queries, or without.
+pub(super) fn text(door: &Door, has_names: bool) -> String {
     let mut page = Page::default();
-    let database = &door.database;
-    page.one(
-        "http_connections",
-        "gauge",
-        "Open connections of HTTP.",
-        door.connections.load(Ordering::Acquire),
-    );
+    of_server(&mut page, door);
+    of_finished_queries(&mut page, door);
+    of_commits(&mut page, door);
+    of_memory(&mut page, door);
+    of_queries(&mut page, door, has_names);
+    of_standing(&mut page, door, has_names);
+    page.0
+}
+
+fn of_server(page: &mut Page, door: &Door) {
+    page.head("build_info", "gauge", "The version that runs.");
+    page.line("build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
+    let draining = u8::from(door.database.is_draining());
+    page.one("draining", "gauge", "1 while the server waits for running queries before it ends.", draining);
+    page.head("connections", "gauge", "Open connections, by door.");
+    for (name, count) in door.crowd.doors() {
+        page.line("connections", &[("door", name)], count);
+    }
+    let http = door.connections.load(Ordering::Acquire);
+    page.one("http_connections", "gauge", "Open connections of HTTP.", http);
     page.one("http_transactions", "gauge", "Open transactions of HTTP.", door.transactions.count());
-    let counts = database.commit_counts();
+    let (good, bad) = door.gate.log_ons();
+    page.head("log_ons_total", "counter", "Passwords and tokens that were looked at, by outcome.");
+    page.line("log_ons_total", &[("outcome", "admitted")], good);
+    page.line("log_ons_total", &[("outcome", "refused")], bad);
+}
+
+/// Queries that have ended, by language, kind and outcome, and how long they took.
+fn of_finished_queries(page: &mut Page, door: &Door) {
+    let figures = door.database.query_figures();
+    page.head("queries_total", "counter", "Queries that ended, by language, kind and outcome.");
+    for figure in &figures {
+        for (outcome, count) in figure.outcomes.iter().filter(|(_, count)| *count > 0) {
+            let labels = [("language", figure.language), ("kind", figure.kind), ("outcome", outcome)];
+            page.line("queries_total", &labels, count);
+        }
+    }
+    page.head("query_seconds", "histogram", "Time from the text of a query to its last row.");
+    for figure in &figures {
+        let (language, kind) = (("language", figure.language), ("kind", figure.kind));
+        let mut below = 0;
+        for (at, count) in figure.buckets.iter().enumerate() {
+            below += count;
+            let bound = LATENCY_BOUNDS_US.get(at).map(|bound_us| (*bound_us as f64 / 1e6).to_string());
+            let bound = bound.unwrap_or_else(|| "+Inf".to_string());
+            page.line("query_seconds_bucket", &[language, kind, ("le", &bound)], below);
+        }
+        page.line("query_seconds_sum", &[language, kind], figure.total.as_secs_f64());
+        page.line("query_seconds_count", &[language, kind], below);
+    }
+}
+
+fn of_commits(page: &mut Page, door: &Door) {
+    let counts = door.database.commit_counts();
     page.one("commits_total", "counter", "Transactions committed.", counts.commits);
     page.one(
         "log_syncs_total",
@@ -48,42 +99,77 @@ pub(super) fn text(door: &Door) -> String {
         counts.groups,
     );
     page.one("conflicts_total", "counter", "Transactions refused because of conflicts.", counts.conflicts);
-    of_memory(&mut page, door);
-    of_queries(&mut page, door);
-    of_standing(&mut page, door);
-    page.0
+    let failing = u8::from(door.database.checkpoint_failure().is_some());
+    page.one("checkpoint_failing", "gauge", "1 while the last checkpoint in the background failed.", failing);
+    let open = door.database.open_transactions();
+    page.one("transactions_open", "gauge", "Transactions that are open.", open);
 }
 
 fn of_memory(page: &mut Page, door: &Door) {
     let memory = door.database.memory();
-    page.head("graph_memory_bytes", "gauge", "Bytes of the graph in memory, by owner.");
-    for (owner, bytes) in [("pages", memory.page_bytes), ("versions", memory.version_bytes)] {
-        page.line("graph_memory_bytes", &[("owner", owner)], bytes);
+    let queries: u64 = door.database.running().iter().map(|query| query.bytes).sum();
+    let standing: usize = door.database.standing().iter().map(|query| query.bytes).sum();
+    page.head("memory_bytes", "gauge", "Bytes in memory, by owner; `process` is all that the system counts.");
+    for (owner, bytes) in [
+        ("pages", memory.page_bytes),
+        ("versions", memory.version_bytes),
+        ("queries", queries),
+        ("standing", standing as u64),
+    ] {
+        page.line("memory_bytes", &[("owner", owner)], bytes);
+    }
+    if let Some(bytes) = process_bytes() {
+        page.line("memory_bytes", &[("owner", "process")], bytes);
     }
     page.one("page_faults_total", "counter", "Pages read from storage.", memory.loads);
     page.one("page_evictions_total", "counter", "Pages that left memory.", memory.evictions);
 }
 
-/// Queries that run or wait now, and what they took so far, by tenant.
-fn of_queries(page: &mut Page, door: &Door) {
+/// Bytes that the system holds in memory for this process.
+fn process_bytes() -> Option<u64> {
+    let text = world::files::read_text(Path::new("/proc/self/statm")).ok()?;
+    let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * SYSTEM_PAGE_BYTES)
+}
+
+/// Queries that run or wait now, and what was spent on them so far, by tenant.
+fn of_queries(page: &mut Page, door: &Door, has_names: bool) {
+    let whose = |tenant: String| if has_names { tenant } else { String::new() };
+    let labelled = |tenant: &str, rest: &[(&'static str, &'static str)]| -> Vec<(&'static str, String)> {
+        let tenant = has_names.then(|| ("tenant", tenant.to_string()));
+        tenant.into_iter().chain(rest.iter().map(|(name, text)| (*name, (*text).to_string()))).collect()
+    };
     let mut tenants: BTreeMap<String, [u64; 3]> = BTreeMap::new();
     for query in door.database.running() {
-        let [running, waiting, bytes] = tenants.entry(query.tenant).or_default();
+        let [running, waiting, bytes] = tenants.entry(whose(query.tenant)).or_default();
         *(if query.running { running } else { waiting }) += 1;
         *bytes += query.bytes;
     }
     page.head("queries", "gauge", "Queries that run, or wait to be let in.");
     for (tenant, [running, waiting, _]) in &tenants {
-        page.line("queries", &[("tenant", tenant), ("state", "running")], running);
-        page.line("queries", &[("tenant", tenant), ("state", "waiting")], waiting);
+        put(page, "queries", &labelled(tenant, &[("state", "running")]), running);
+        put(page, "queries", &labelled(tenant, &[("state", "waiting")]), waiting);
     }
     page.head("query_memory_bytes", "gauge", "Bytes that running queries hold.");
     for (tenant, [_, _, bytes]) in &tenants {
-        page.line("query_memory_bytes", &[("tenant", tenant)], bytes);
+        put(page, "query_memory_bytes", &labelled(tenant, &[]), bytes);
+    }
+    let mut spent: BTreeMap<String, f64> = BTreeMap::new();
+    for (tenant, time) in door.database.tenant_time() {
+        *spent.entry(whose(tenant)).or_default() += time.as_secs_f64();
+    }
+    page.head("executor_seconds_total", "counter", "Time that executors gave to queries.");
+    for (tenant, seconds) in &spent {
+        put(page, "executor_seconds_total", &labelled(tenant, &[]), seconds);
     }
 }
 
-fn of_standing(page: &mut Page, door: &Door) {
+fn put(page: &mut Page, name: &str, labels: &[(&'static str, String)], value: impl Display) {
+    let labels: Vec<(&str, &str)> = labels.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    page.line(name, &labels, value);
+}
+
+fn of_standing(page: &mut Page, door: &Door, has_names: bool) {
     let (all, place) = (door.database.standing(), door.database.snapshot().place());
     type Figure = fn(&Standing, u64) -> f64;
     let figures: [(&str, &str, &str, Figure); 5] = [
@@ -106,6 +192,13 @@ fn of_standing(page: &mut Page, door: &Door) {
     ];
     for (name, kind, help, figure) in figures {
         page.head(name, kind, help);
-        all.iter().for_each(|query| page.line(name, &[("name", &query.name)], figure(query, place)));
+        let values = all.iter().map(|query| (query, figure(query, place)));
+        match has_names {
+            true => values.for_each(|(query, value)| page.line(name, &[("name", &query.name)], value)),
+            false if name == "standing_lag_commits" => {
+                page.line(name, &[], values.map(|(_, value)| value).fold(0.0, f64::max));
+            }
+            false => page.line(name, &[], values.map(|(_, value)| value).sum::<f64>()),
+        }
     }
 }

@@ -88,6 +88,8 @@ pub(super) struct Asked {
     pub reads_only: bool,
     pub timeout: Option<Duration>,
     pub wants_counters: bool,
+    /// The user whom the client acts as.
+    pub acts_as: Option<String>,
 }
 
 impl Asked {
@@ -131,8 +133,7 @@ impl Asked {
                     asked.wants_counters = field.as_bool().ok_or_else(|| wrong("true or false"))?;
                 }
                 "impersonatedUser" => {
-                    let code = "Neo.ClientError.Security.Forbidden";
-                    return Err(Error::new(code, "acting as another user is not served").into());
+                    asked.acts_as = Some(field.as_str().ok_or_else(|| wrong("a text"))?.to_string());
                 }
                 _ => {}
             }
@@ -173,13 +174,13 @@ pub(super) fn answer(
     let outcome = writer.run(session, asked, ending);
     match outcome {
         Err(Stop::Failed(error)) if writer.out.is_begun() => {
-            let error = session.database().without_paths(error);
+            let error = session.database().without_paths(session.database().while_ending(error));
             writer.tell_late(&error);
             Err(Some(error))
         }
         Err(Stop::Failed(error)) => {
             writer.out.bytes.clear();
-            Err(Some(session.database().without_paths(error)))
+            Err(Some(session.database().without_paths(session.database().while_ending(error))))
         }
         Err(Stop::Gone) => Err(None),
         Ok(()) => Ok(()),

@@ -94,6 +94,10 @@ impl Visitor {
             return Ok(self.door.public(&route, &head.headers));
         }
         let site = origin::check(&head.headers, &self.door.cors)?;
+        let is_stranger = self.door.gate.asks() && !head.headers.contains_key(AUTHORIZATION);
+        if route == Route::Metrics && is_stranger && self.door.metrics_for_everyone {
+            return Ok(self.door.metrics(false));
+        }
         let mut answer = self.serve(route, &head, body).await.unwrap_or_else(|refusal| denied(&refusal));
         if let Some(site) = site {
             origin::permit(answer.headers_mut(), site);
@@ -144,6 +148,7 @@ impl Visitor {
             }
             Route::GiveToken => self.give_token(user),
             Route::TakeToken => self.take_token(&head.headers),
+            Route::Metrics => Ok(self.door.metrics(true)),
             _ => Ok(self.door.public(&route, &head.headers)),
         }
     }
@@ -185,8 +190,12 @@ impl Visitor {
         let text = std::str::from_utf8(authorization).unwrap_or_default();
         let (scheme, secret) = text.split_once(' ').unwrap_or((text, ""));
         if scheme.eq_ignore_ascii_case("bearer") {
-            let found = self.door.tokens.find(secret.trim());
-            return found.ok_or_else(|| unauthorized("the token is not good, or not any more"));
+            let token: Map = [("scheme", "bearer"), ("credentials", secret.trim())]
+                .into_iter()
+                .map(|(key, text)| (key.into(), Value::from(text)))
+                .collect();
+            let user = self.door.gate.admit(&token, self.peer.ip())?;
+            return user.ok_or_else(|| unauthorized("this server knows no users"));
         }
         let decoded = data_encoding::BASE64.decode(secret.trim().as_bytes()).ok();
         let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
@@ -247,6 +256,7 @@ impl Visitor {
         self.ask(session.interrupter(), move |out| {
             let _room = room;
             visitor.await_bookmarks(&asked, out)?;
+            session.act_as(asked.acts_as.as_deref()).map_err(|error| Some(error.into()))?;
             query::answer(&mut session, &asked, format, &Ending::Bookmark, out)
                 .map_err(|error| error.map(Refusal::from))
         })
@@ -266,6 +276,7 @@ impl Visitor {
         let visitor = self.clone();
         self.ask(session.interrupter(), move |out| {
             visitor.await_bookmarks(&asked, out)?;
+            session.act_as(asked.acts_as.as_deref()).map_err(|error| Some(error.into()))?;
             let mode = if asked.reads_only { Mode::Read } else { Mode::Write };
             session.begin_within(mode, asked.timeout).map_err(|error| Some(error.into()))?;
             let (id, open) =
@@ -349,6 +360,7 @@ impl Visitor {
         bookmark::wait(&self.door.database, place, self.door.limits.bookmark_timeout, go_on).map_err(failed)
     }
 
+    /// A token as good as the one that was given for a password; who came by a provider's token gets none that outlives it.
     fn give_token(&self, user: Option<Credential>) -> Result<Answer, Refusal> {
         let Some(user) = user else {
             return Err(Refusal::invalid("this server asks for no password, and so needs no tokens"));

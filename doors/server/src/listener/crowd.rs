@@ -121,6 +121,20 @@ pub(crate) struct Crowd {
     incoming: Arc<Shares<Origin>>,
     turns: Mutex<BTreeMap<Origin, Arc<Mutex<()>>>>,
     limits: Limits,
+    /// Connections of each door.
+    doors: Mutex<BTreeMap<&'static str, usize>>,
+}
+
+/// A connection of a door; it is not counted any more when this is dropped.
+pub(crate) struct Present {
+    crowd: Arc<Crowd>,
+    door: &'static str,
+}
+
+impl Drop for Present {
+    fn drop(&mut self) {
+        self.crowd.doors.lock().entry(self.door).and_modify(|count| *count -= 1);
+    }
 }
 
 impl Crowd {
@@ -132,7 +146,17 @@ impl Crowd {
             incoming: Shares::new(limits.incoming_bytes_max, limits.incoming_bytes_per_address_max),
             turns: Mutex::default(),
             limits: limits.clone(),
+            doors: Mutex::default(),
         })
+    }
+    /// Counts a connection of a door.
+    pub fn present(self: &Arc<Self>, door: &'static str) -> Present {
+        *self.doors.lock().entry(door).or_default() += 1;
+        Present { crowd: self.clone(), door }
+    }
+    /// Connections of each door that had one.
+    pub fn doors(&self) -> BTreeMap<&'static str, usize> {
+        self.doors.lock().clone()
     }
     /// An account of a connection's unfinished messages.
     pub fn account(self: &Arc<Self>, origin: Origin) -> Account {

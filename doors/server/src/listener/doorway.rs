@@ -3,7 +3,7 @@
 //! Both doors stand in one. What is said with a client is the door's affair: it is given a [`Guest`], whose place is free again when the
 //! guest is dropped, however that comes.
 
-use super::crowd::{Crowd, Origin, Share};
+use super::crowd::{Crowd, Origin, Present, Share};
 use super::error::ServeError;
 use crate::users::Gate;
 use parking_lot::Mutex;
@@ -60,6 +60,7 @@ pub(crate) struct Guest {
     /// Taken when the guest has logged on.
     pub stranger: Option<Stranger>,
     _place: Share<Origin>,
+    _present: Present,
     lobby: Arc<Lobby>,
 }
 
@@ -166,7 +167,9 @@ impl Accepting {
         let Ok(place) = self.crowd.places.take(origin, 1) else { return Ok(()) };
         let (crowd, lobby, socket) = (self.crowd.clone(), self.lobby.clone(), Arc::new(socket));
         lobby.open.lock().insert(number, socket.clone());
-        let guest = Guest { socket, number, origin, crowd, stranger: Some(stranger), _place: place, lobby };
+        let _present = crowd.present(self.name);
+        let guest =
+            Guest { socket, number, origin, crowd, stranger: Some(stranger), _place: place, _present, lobby };
         let serve = self.serve.clone();
         let work = move || serve(guest);
         std::thread::Builder::new().name(self.name.into()).stack_size(STACK_BYTES).spawn(work).map(drop)

@@ -1,6 +1,7 @@
 //! TLS: bytes wrapped and unwrapped, without a socket. The handshake happens along the way: what it wants to say is put out like the rest.
 
 use super::error::ServeError;
+use parking_lot::Mutex;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -12,9 +13,15 @@ use std::sync::Arc;
 /// Plain bytes wrapped at once.
 const WRAP_BYTES: usize = 64 << 10;
 
-/// A certificate and its key, ready to serve.
+/// A certificate and its key, ready to serve. All clones serve the same, also after [`Tls::reload`].
 #[derive(Clone)]
 pub struct Tls {
+    current: Arc<Mutex<Served>>,
+}
+
+/// What is served now.
+#[derive(Clone)]
+struct Served {
     config: Arc<ServerConfig>,
     certificate: CertificateDer<'static>,
 }
@@ -59,23 +66,36 @@ impl Tls {
             .with_no_client_auth()
             .with_single_cert(chain, key)
             .map_err(|error| wrong("certificate and key do not fit", &error))?;
-        Ok(Tls { config: Arc::new(config), certificate })
+        let served = Served { config: Arc::new(config), certificate };
+        Ok(Tls { current: Arc::new(Mutex::new(served)) })
+    }
+    /// Serves other files from now on, to clients that come; where they are wrong, what was served goes on.
+    ///
+    /// # Errors
+    /// As [`Tls::from_files`].
+    pub fn reload(&self, certificate: &Path, key: &Path) -> Result<(), ServeError> {
+        let other = Tls::from_files(certificate, key)?.served();
+        *self.current.lock() = other;
+        Ok(())
+    }
+    fn served(&self) -> Served {
+        self.current.lock().clone()
     }
     /// The server's own certificate, DER.
-    pub fn certificate(&self) -> &[u8] {
-        &self.certificate
+    pub fn certificate(&self) -> Vec<u8> {
+        self.served().certificate.to_vec()
     }
     /// The same over a socket that whoever reads waits at.
     pub(crate) fn stream<S: Read + Write>(&self, socket: S) -> io::Result<StreamOwned<ServerConnection, S>> {
-        let connection = ServerConnection::new(self.config.clone()).map_err(io::Error::other)?;
+        let connection = ServerConnection::new(self.config()).map_err(io::Error::other)?;
         Ok(StreamOwned::new(connection, socket))
     }
     /// What a listener of its own needs.
     pub(crate) fn config(&self) -> Arc<ServerConfig> {
-        self.config.clone()
+        self.served().config
     }
     pub(super) fn tunnel(&self) -> io::Result<Tunnel> {
-        ServerConnection::new(self.config.clone())
+        ServerConnection::new(self.config())
             .map(|connection| Tunnel { connection: Box::new(connection), plain: vec![0; WRAP_BYTES / 4] })
             .map_err(io::Error::other)
     }

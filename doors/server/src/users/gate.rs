@@ -3,12 +3,14 @@
 //! After [`ATTEMPTS_MAX`] wrong passwords for a name from an address, that pair is refused for [`LOCK_TIME`] without looking at the
 //! password. What is remembered of failures is bounded: beyond [`FAILURES_KEPT_MAX`] the oldest is forgotten.
 
+use super::jwt::JwtVerifier;
 use database::{Credential, Error, USER_NAME_BYTES_MAX, Users, UsersError};
 use model::{Map, Value};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use world::clock::{monotonic_ns, span_ns};
 
@@ -21,14 +23,29 @@ const FAILURES_KEPT_MAX: usize = 10_000;
 /// Bytes of a name that are remembered.
 const NAME_KEPT_BYTES_MAX: usize = USER_NAME_BYTES_MAX;
 
+/// Whose token it is, if it is good.
+type TokenLookup = dyn Fn(&str) -> Option<Credential> + Send + Sync;
+
 /// Who may come in.
-#[derive(Debug)]
 pub struct Gate {
     users: Option<Users>,
     /// Everyone may come in while there are no users.
     opens_without_users: bool,
     failures: Mutex<BTreeMap<(String, IpAddr), Failures>>,
     lock_time: Duration,
+    /// Finds whose token it is, of those that the HTTP door gave.
+    tokens: Mutex<Option<Arc<TokenLookup>>>,
+    /// Tokens of an identity provider.
+    jwt: Option<JwtVerifier>,
+    /// Log-ons that were admitted and refused.
+    admitted: AtomicU64,
+    refused: AtomicU64,
+}
+
+impl std::fmt::Debug for Gate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gate").field("users", &self.users).field("jwt", &self.jwt).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug)]
@@ -40,11 +57,11 @@ struct Failures {
 impl Gate {
     /// Everyone may come in.
     pub fn open() -> Arc<Gate> {
-        Gate::made(None, false, LOCK_TIME)
+        Gate::new(None, false, LOCK_TIME, None)
     }
     /// Users with passwords may come in once there are any; until then everyone.
     pub fn of_any(users: Users) -> Arc<Gate> {
-        Gate::made(Some(users), true, LOCK_TIME)
+        Gate::new(Some(users), true, LOCK_TIME, None)
     }
     /// Users with passwords may come in.
     pub fn of(users: Users) -> Arc<Gate> {
@@ -52,10 +69,36 @@ impl Gate {
     }
     /// The same with another time to wait.
     pub fn with_lock_time(users: Users, lock_time: Duration) -> Arc<Gate> {
-        Gate::made(Some(users), false, lock_time)
+        Gate::new(Some(users), false, lock_time, None)
     }
-    fn made(users: Option<Users>, opens_without_users: bool, lock_time: Duration) -> Arc<Gate> {
-        Arc::new(Gate { users, opens_without_users, failures: Mutex::default(), lock_time })
+    /// Users may come in with passwords, and with tokens of an identity provider.
+    pub fn with_jwt(users: Users, jwt: JwtVerifier) -> Arc<Gate> {
+        Gate::new(Some(users), false, LOCK_TIME, Some(jwt))
+    }
+    fn new(
+        users: Option<Users>,
+        opens_without_users: bool,
+        lock_time: Duration,
+        jwt: Option<JwtVerifier>,
+    ) -> Arc<Gate> {
+        let (admitted, refused) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (failures, tokens) = (Mutex::default(), Mutex::default());
+        Arc::new(Gate { users, opens_without_users, failures, lock_time, tokens, jwt, admitted, refused })
+    }
+    /// From now on tokens that this finds are good at all doors.
+    pub(crate) fn take_tokens(&self, find: impl Fn(&str) -> Option<Credential> + Send + Sync + 'static) {
+        *self.tokens.lock() = Some(Arc::new(find));
+    }
+    /// Reads the keys of the identity provider anew, where there is one.
+    ///
+    /// # Errors
+    /// They are wrong; those before stay.
+    pub fn reload(&self) -> Result<(), String> {
+        self.jwt.as_ref().map_or(Ok(()), JwtVerifier::reload)
+    }
+    /// Log-ons that were admitted, and those that were refused.
+    pub fn log_ons(&self) -> (u64, u64) {
+        (self.admitted.load(Ordering::Relaxed), self.refused.load(Ordering::Relaxed))
     }
     /// As [`Gate::asks`], by what the graph says now, wherever it lies; where that cannot be known, it asks.
     pub fn asks_now(&self) -> bool {
@@ -69,42 +112,75 @@ impl Gate {
         self.users.as_ref().is_some_and(|users| !self.opens_without_users || !users.is_empty())
     }
 
-    /// Lets someone in by an authentication token: `scheme`, `principal`, `credentials`. Returns who it is, where the gate
+    /// Lets someone in by an authentication token: `scheme`, `principal`, `credentials`; with `bearer`, the last alone. Returns who it is, where the gate
     /// asks; a session with it ends when the user is dropped.
     ///
     /// # Errors
     /// Neo4j's codes: `Unauthorized`, `AuthenticationRateLimit`, or the users cannot be read.
     pub fn admit(&self, token: &Map, from: IpAddr) -> Result<Option<Credential>, Error> {
         let Some(users) = &self.users else { return Ok(None) };
-        let unreadable = |error: UsersError| {
-            let message = format!("the user cannot be read: {error}");
-            Error::new("Neo.DatabaseError.General.UnknownError", message)
-        };
         if self.opens_without_users && !users.has_any().map_err(unreadable)? {
             return Ok(None);
         }
+        let outcome = self.look(users, token, from);
+        let counter = if outcome.is_ok() { &self.admitted } else { &self.refused };
+        counter.fetch_add(1, Ordering::Relaxed);
+        outcome.map(Some)
+    }
+
+    fn look(&self, users: &Users, token: &Map, from: IpAddr) -> Result<Credential, Error> {
         let text = |key: &str| token.get(key).and_then(Value::as_str);
         let (scheme, name, password) = (text("scheme"), text("principal"), text("credentials"));
+        if let (Some("bearer"), Some(token)) = (scheme, password) {
+            return self.admit_bearer(users, token, from);
+        }
         let (Some("basic"), Some(name), Some(password)) = (scheme, name, password) else {
             let message = match scheme {
                 Some("basic") => "name and password are needed".to_string(),
                 Some("none") | None => "this server asks for a name and a password".to_string(),
-                Some(other) => format!("the authentication scheme `{other}` is not served; use `basic`"),
+                Some(other) => {
+                    format!("the authentication scheme `{other}` is not served; use `basic` or `bearer`")
+                }
             };
             return Err(unauthorized(message));
         };
         let kept = name[..name.floor_char_boundary(NAME_KEPT_BYTES_MAX)].to_string();
         let pair = (kept, from);
-        self.check_patience(&pair)?;
+        self.check_patience(&pair).inspect_err(|_| {
+            tracing::warn!(target: "tanglewood::audit", user = pair.0, %from, "log-on refused: too many wrong passwords");
+        })?;
         let known = users.log_on(name, password).map_err(unreadable)?;
-        if known.is_some() {
+        if let Some(known) = known {
+            tracing::info!(target: "tanglewood::audit", user = pair.0, %from, "log-on");
             self.failures.lock().remove(&pair);
             return Ok(known);
         }
+        tracing::warn!(target: "tanglewood::audit", user = pair.0, %from, "log-on failed");
         self.note_failure(pair);
         Err(unauthorized("the name or the password is wrong".into()))
     }
 
+    /// Tokens of the HTTP door, and of the identity provider. They are too long to be guessed, so nobody is slowed down.
+    fn admit_bearer(&self, users: &Users, token: &str, from: IpAddr) -> Result<Credential, Error> {
+        let find = self.tokens.lock().clone();
+        if let Some(known) = find.and_then(|find| find(token)) {
+            return Ok(known);
+        }
+        let refused = |why: &str| {
+            tracing::warn!(target: "tanglewood::audit", why, %from, "log-on failed");
+            unauthorized(why.to_string())
+        };
+        let Some(jwt) = self.jwt.as_ref().filter(|_| token.contains('.')) else {
+            return Err(refused("the token is not good, or not any more"));
+        };
+        let now_s = world::clock::wall_us() / 1_000_000;
+        let bearer = jwt.look(token, now_s).map_err(refused)?;
+        let known = users
+            .vouched(&bearer.user)
+            .ok_or_else(|| refused("the token names nobody who may log on here"))?;
+        tracing::info!(target: "tanglewood::audit", user = known.name(), %from, "log-on by a token");
+        Ok(known.for_time(Duration::from_secs(bearer.until_s.saturating_sub(now_s).max(1))))
+    }
     fn check_patience(&self, pair: &(String, IpAddr)) -> Result<(), Error> {
         let mut failures = self.failures.lock();
         let Some(known) = failures.get(pair) else { return Ok(()) };
@@ -130,6 +206,11 @@ impl Gate {
         known.count += 1;
         known.last_ns = monotonic_ns();
     }
+}
+
+fn unreadable(error: UsersError) -> Error {
+    let message = format!("the user cannot be read: {error}");
+    Error::new("Neo.DatabaseError.General.UnknownError", message)
 }
 
 fn unauthorized(message: String) -> Error {

@@ -390,6 +390,7 @@ impl<M: Message> Executor<M> {
         let (turn, end_ns) = ended.unwrap_or_else(|| (Turn::More, monotonic_ns()));
         let used_ns = self.meter.used(now_ns, end_ns, self.quota_ns);
         local.used_ns += used_ns;
+        local.shared.spend(used_ns);
         let later = if ended.is_some() { std::mem::take(&mut local.later) } else { Vec::new() };
         local.in_ring = turn == Turn::More;
         let weight = local.shared.weight(local.used_ns);

@@ -14,6 +14,7 @@ use crate::terms::limits::QUERIES_WAITING_MAX;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 type UserKey = (TenantNo, UserNo);
 
@@ -30,6 +31,8 @@ pub(crate) struct Admission<M: Message> {
     machine: Arc<Account>,
     tenants: Mutex<BTreeMap<TenantNo, Arc<Account>>>,
     users: Mutex<BTreeMap<UserKey, Arc<Account>>>,
+    /// Time that the queries of each tenant took, in nanoseconds.
+    spent_ns: Mutex<BTreeMap<TenantNo, Arc<AtomicU64>>>,
     line: Mutex<Line<M>>,
     /// Stands for all that were never set: no limit.
     open: Arc<Account>,
@@ -51,6 +54,7 @@ impl<M: Message> Admission<M> {
             machine: Arc::new(account),
             tenants: Mutex::default(),
             users: Mutex::default(),
+            spent_ns: Mutex::default(),
             line: Mutex::new(Line { waiting: BTreeMap::new(), count: 0, last: (0, 0) }),
             open: Arc::new(Account::new()),
         }
@@ -70,6 +74,16 @@ impl<M: Message> Admission<M> {
         let tenant_account = self.tenants.lock().get(&tenant).cloned().unwrap_or_else(unlimited);
         let user_account = self.users.lock().get(&(tenant, user)).cloned().unwrap_or_else(unlimited);
         Accounts::new([user_account, tenant_account, self.machine.clone()])
+    }
+
+    /// The counter of a tenant's time.
+    pub(crate) fn spent(&self, tenant: TenantNo) -> Arc<AtomicU64> {
+        self.spent_ns.lock().entry(tenant).or_default().clone()
+    }
+
+    /// Time that the queries of each tenant took, in nanoseconds.
+    pub(crate) fn spent_all(&self) -> Vec<(TenantNo, u64)> {
+        self.spent_ns.lock().iter().map(|(tenant, ns)| (*tenant, ns.load(Ordering::Relaxed))).collect()
     }
 
     /// Lets a new query in, or puts it into the line.

@@ -25,6 +25,8 @@ pub(crate) struct QueryShared<M: Message> {
     pub(crate) tenant: TenantNo,
     pub(crate) user: UserNo,
     pub(crate) accounts: Accounts,
+    /// Time that queries of its tenant took, on all executors.
+    spent_ns: Arc<AtomicU64>,
     /// Counted in its accounts.
     admitted: AtomicBool,
     /// The tenant on whose share it runs; its own until a rule moves it.
@@ -99,6 +101,7 @@ impl<M: Message> QueryShared<M> {
             instance_next: AtomicU32::new(0),
             ledger: Ledger::new(options.bytes_max, graph.vertices.len(), accounts.clone()),
             accounts,
+            spent_ns: links.admission.spent(options.tenant),
             output: Output::new(options.output_batches_max, links.clients_due.clone()),
             cpu_by_executor: (0..cpus).map(|_| AtomicU64::new(0)).collect(),
             stats: graph.vertices.iter().map(|_| VertexStats::default()).collect(),
@@ -116,6 +119,11 @@ impl<M: Message> QueryShared<M> {
             placement: links.tablets.placement(),
             links,
         }
+    }
+
+    /// An executor gave it time.
+    pub(crate) fn spend(&self, used_ns: u64) {
+        self.spent_ns.fetch_add(used_ns, Ordering::Relaxed);
     }
 
     pub(crate) fn executors(&self) -> usize {

@@ -24,6 +24,10 @@ impl Ending {
     pub fn is_silent(&self) -> bool {
         self.terminal == Terminal::Iterate
     }
+    /// Has all been told that is asked for?
+    pub fn is_over(&self) -> bool {
+        self.left == 0
+    }
     /// What is asked for of more objects, which `more` waits for; none at the end.
     ///
     /// # Errors

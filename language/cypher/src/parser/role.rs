@@ -11,7 +11,7 @@
 //!              ON GRAPH * [NODES | RELATIONSHIPS | ELEMENTS name, …]
 //!            SET LABEL name, … | REMOVE LABEL name, … | WRITE      ON GRAPH *
 //!            NAME | INDEX | CONSTRAINT | TRANSACTION | STANDING QUERY MANAGEMENT | SUBSCRIBE      ON DATABASE *
-//!            USER | ROLE | TENANT MANAGEMENT | SHOW SETTING * | EXECUTE PROCEDURE name, …      ON DBMS
+//!            USER | ROLE | TENANT MANAGEMENT | SHOW SETTING * | EXECUTE PROCEDURE name, … | IMPERSONATE [(user, …)]      ON DBMS
 //!            LOAD ON ALL DATA
 //! ```
 //! Several privileges stand with `AND` between them. A name is `*` for all. The one graph is named `*` or `neo4j`.
@@ -108,10 +108,8 @@ impl Parser<'_> {
             self.on_whole(Scope::Server)?;
             return Ok(vec![Privilege::all(Action::RoleManagement, Scope::Server)]);
         }
-        if self.eat_words(&["EXECUTE", "PROCEDURE"]) || self.eat_words(&["EXECUTE", "PROCEDURES"]) {
-            let names = self.procedure_names()?;
-            self.on_whole(Scope::Server)?;
-            return Ok(about(Action::Execute, Scope::Server, &names));
+        if let Some(named) = self.named_on_server()? {
+            return Ok(named);
         }
         for (words, action, scope) in WHOLE_ACTIONS {
             if self.eat_words(words) {
@@ -171,6 +169,26 @@ impl Parser<'_> {
             }
         }
         Ok(privileges)
+    }
+
+    /// What is about procedures or users by name: `EXECUTE PROCEDURE name, … ON DBMS`, `IMPERSONATE [(user, …)] ON DBMS`.
+    fn named_on_server(&mut self) -> Parsed<Option<Vec<Privilege>>> {
+        let (action, names) = match () {
+            () if self.eat_words(&["EXECUTE", "PROCEDURE"]) || self.eat_words(&["EXECUTE", "PROCEDURES"]) => {
+                (Action::Execute, self.procedure_names()?)
+            }
+            () if self.eat_word("IMPERSONATE") => {
+                let mut users = vec![None];
+                if self.eat_symbol("(") {
+                    users = self.all_or_names()?;
+                    self.expect_symbol(")")?;
+                }
+                (Action::Impersonate, users)
+            }
+            () => return Ok(None),
+        };
+        self.on_whole(Scope::Server)?;
+        Ok(Some(about(action, Scope::Server, &names)))
     }
 
     fn braced_keys(&mut self) -> Parsed<Vec<Option<Name>>> {

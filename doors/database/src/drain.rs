@@ -1,0 +1,52 @@
+//! The end of a server in order: nothing new begins, what is open may end, and what has not ended in time is told why.
+
+use crate::Error;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Nothing ends.
+const OPEN: u8 = 0;
+/// Nothing new begins.
+const DRAINING: u8 = 1;
+/// What runs is ended.
+const ENDING: u8 = 2;
+
+const UNAVAILABLE: &str = "Neo.TransientError.General.DatabaseUnavailable";
+/// Why what still runs is ended.
+pub(crate) const REASON: &str = "the server is shutting down";
+
+/// How far the end of a server has come. It never goes back.
+#[derive(Debug, Default)]
+pub(crate) struct Drain(AtomicU8);
+
+impl Drain {
+    fn reached(&self) -> u8 {
+        self.0.load(Ordering::Acquire)
+    }
+    /// Nothing new begins from now on.
+    pub fn begin(&self) {
+        self.0.fetch_max(DRAINING, Ordering::AcqRel);
+    }
+    /// What runs is ended from now on.
+    pub fn end(&self) {
+        self.0.fetch_max(ENDING, Ordering::AcqRel);
+    }
+    /// Does nothing new begin any more?
+    pub fn has_begun(&self) -> bool {
+        self.reached() != OPEN
+    }
+    /// The error as clients are told: what the end of the server ended may be tried again.
+    pub fn told(&self, error: Error) -> Error {
+        let is_own = error.code.ends_with("Transaction.Terminated") && error.message.contains(REASON);
+        if is_own && self.reached() == ENDING { unavailable() } else { error }
+    }
+    /// May something new begin?
+    pub fn check(&self) -> Result<(), Error> {
+        if self.reached() == OPEN { Ok(()) } else { Err(unavailable()) }
+    }
+}
+
+/// What drivers take as a reason to try again, here or at another server.
+fn unavailable() -> Error {
+    let error = Error::new(UNAVAILABLE, REASON).hint("try again in a moment, or at another server");
+    Error { retryable: true, ..error }
+}

@@ -1,0 +1,10 @@
+//! The settings of a server: one table ([`table`]), what texts may be ([`forms`], [`units`]), and how a file, the environment and flags
+//! come together ([`reading`]).
+
+pub mod forms;
+pub mod reading;
+pub mod table;
+pub mod units;
+
+pub use reading::{Configuration, ConfigurationFaults, DATABASE_KEY, DATABASE_VARIABLE, SettingOrigin};
+pub use table::{GROUPS, SETTINGS, SettingRow};

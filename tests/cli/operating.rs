@@ -1,0 +1,350 @@
+//! A server as an operator has it: settings from a file, a log without secrets, signals, metrics, and an end that drivers understand.
+
+use super::{Place, command, says};
+use serde_json::Value as Json;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What must never be in a log.
+const SECRETS: [&str; 5] =
+    ["correct horse", "Y29ycmVjdCBob3JzZQ", "battery staple", "sekret value", "tanglewood_"];
+
+struct Operated {
+    child: Child,
+    bolt: String,
+    http: String,
+}
+
+impl Operated {
+    fn start(place: &Place, arguments: &[&str], variables: &[(&str, &str)]) -> Operated {
+        let mut serve = command(place.path(), &[&["serve"], arguments].concat());
+        let mut child = serve.envs(variables.iter().copied()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let (mut bolt, mut http, mut line) = (String::new(), String::new(), String::new());
+        while !line.contains("to end") {
+            line.clear();
+            assert!(out.read_line(&mut line).unwrap() > 0, "the server did not start");
+            let address =
+                line.trim().rsplit("://").next().unwrap_or_default().trim_end_matches('/').to_string();
+            match line.trim().split(' ').next() {
+                Some("listening") => bolt = address,
+                Some("http") => http = address,
+                _ => {}
+            }
+        }
+        Operated { child, bolt, http }
+    }
+    fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    }
+    fn ends(mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
+    }
+    /// A request that closes its connection: the whole answer.
+    fn ask(&self, method: &str, path: &str, password: &str, body: &str) -> String {
+        answer(&mut self.begin(method, path, password, body))
+    }
+    fn begin(&self, method: &str, path: &str, password: &str, body: &str) -> TcpStream {
+        let pair = data(&format!("ada:{password}"));
+        let mut socket = TcpStream::connect(&self.http).unwrap();
+        let log_on =
+            if password.is_empty() { String::new() } else { format!("Authorization: Basic {pair}\r\n") };
+        write!(
+            socket,
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{log_on}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        socket
+    }
+    fn query(&self, password: &str, text: &str) -> String {
+        let body = serde_json::json!({ "statement": text, "parameters": { "value": "sekret value" } });
+        self.ask("POST", "/db/neo4j/query/v2", password, &body.to_string())
+    }
+}
+
+impl Drop for Operated {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn answer(socket: &mut TcpStream) -> String {
+    let mut text = String::new();
+    socket.read_to_string(&mut text).unwrap();
+    text
+}
+
+/// Base 64, as `Authorization` has it.
+fn data(text: &str) -> String {
+    const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::new();
+    for three in text.as_bytes().chunks(3) {
+        let bits =
+            three.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
+        for digit in 0..4 {
+            let is_there = digit <= three.len();
+            out.push(if is_there { DIGITS[(bits >> (18 - 6 * digit) & 63) as usize] as char } else { '=' });
+        }
+    }
+    out
+}
+
+/// Waits until a file has such a text.
+#[track_caller]
+fn told(path: &Path, part: &str) -> String {
+    let began = Instant::now();
+    loop {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        if text.contains(part) {
+            return text;
+        }
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "`{part}` is missing in {}:\n{text}",
+            path.display()
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn user(place: &Place, name: &str) {
+    let mut add = command(place.path(), &["user", "add", "o.db", name]);
+    let mut child = add.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"correct horse\n").unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn settings_are_looked_at_before_a_server_starts() {
+    let place = Place::new();
+    place.file(
+        "good.toml",
+        "database = 'o.db'\nmemory = '1GiB'\n[query]\ntimeout = '30s'\n[log]\nlevel = 'warn,audit=info'\n",
+    );
+    let shown = place.run(&["config", "check", "good.toml"]).ok();
+    for part in [
+        "good.toml is right",
+        "query.timeout = \"30s\"  # file",
+        "bolt.address = \"127.0.0.1:7687\"  # default",
+    ] {
+        assert!(shown.contains(part), "{shown}");
+    }
+    place.file("bad.toml", "[query]\ntimeuot = '30s'\nmemory = 'much'\n[tls]\nkey = 'k'\n");
+    let told = place.run(&["config", "check", "bad.toml"]).failed(1);
+    says(&told, &["Serve.Settings", "`query.timeuot` is no setting", "`much`", "--tls-cert", "hint: "]);
+    says(&place.run(&["config", "check", "none.toml"]).failed(1), &["none.toml cannot be read"]);
+    says(&place.run(&["serve", "--config", "bad.toml"]).failed(1), &["Serve.Settings"]);
+    says(&place.run(&["serve"]).failed(1), &["no database is named", "hint: "]);
+}
+
+#[test]
+fn no_secret_is_ever_logged_and_a_signal_reads_settings_again() {
+    let place = Place::new();
+    place.run(&["query", "o.db", "--create", "UNWIND range(1, 2000) AS i CREATE (:P {i: i})"]).ok();
+    user(&place, "ada");
+    let settings = |level: &str| {
+        let text = format!(
+            "database = 'o.db'\n[bolt]\naddress = '127.0.0.1:0'\n[http]\naddress = '127.0.0.1:0'\n[log]\nlevel = '{level}'\nformat = 'json'\nfile = 'log'\naudit_file = 'audit'\nslow_query = '1ms'\n"
+        );
+        place.file("s.toml", &text);
+    };
+    settings("trace");
+    let manager = UnixDatagram::bind(place.path().join("manager")).unwrap();
+    let socket = place.path().join("manager").display().to_string();
+    let server = Operated::start(&place, &["--config", "s.toml"], &[("NOTIFY_SOCKET", &socket)]);
+    let stage = || {
+        let mut bytes = [0; 200];
+        let count = manager.recv(&mut bytes).unwrap();
+        String::from_utf8_lossy(&bytes[..count]).lines().next().unwrap().to_string()
+    };
+    assert_eq!(stage(), "READY=1");
+    assert!(server.query("battery staple", "RETURN 1").contains("401"));
+    let slow = "MATCH (a:P), (b:P) WHERE a.i + b.i = $value RETURN count(*) AS c";
+    assert!(server.query("correct horse", slow).contains("202"));
+    assert!(server.query("correct horse", "CREATE USER bob SET PASSWORD 'battery staple'").contains("202"));
+    assert!(server.query("correct horse", "ALTER USER bob SET PASWORD 'battery staple'").contains("400"));
+    assert!(server.query("correct horse", "CREATE ROLE clerk").contains("202"));
+    let token = server.ask("POST", "/tokens", "correct horse", "");
+    assert!(token.contains("tanglewood_"), "{token}");
+    let bolt = command(place.path(), &["query", "o.db", "SHOW USERS"])
+        .envs([("TANGLEWOOD_USER", "ada"), ("TANGLEWOOD_PASSWORD", "correct horse")])
+        .output()
+        .unwrap();
+    assert!(bolt.status.success() && !server.bolt.is_empty());
+    let (log, audit) = (place.path().join("log"), place.path().join("audit"));
+    told(&log, "CREATE ROLE clerk");
+    // What moved the file away finds that lines go to a new one.
+    std::fs::rename(&log, place.path().join("log.1")).unwrap();
+    settings("warn");
+    server.signal("-HUP");
+    assert_eq!((stage(), stage()), ("RELOADING=1".to_string(), "READY=1".to_string()));
+    assert!(
+        server
+            .query("correct horse", "SHOW SETTINGS YIELD name, value")
+            .contains("[\"tanglewood.log.level\",\"warn\"]")
+    );
+    settings("loud");
+    server.signal("-HUP");
+    told(&log, "settings are wrong; nothing changes");
+    server.signal("-TERM");
+    assert_eq!([stage(), stage(), stage()], ["RELOADING=1", "READY=1", "STOPPING=1"]);
+    assert_eq!(server.ends(), Some(0));
+    let first = std::fs::read_to_string(place.path().join("log.1")).unwrap();
+    let (second, audited) =
+        (std::fs::read_to_string(&log).unwrap(), std::fs::read_to_string(&audit).unwrap());
+    for secret in SECRETS {
+        assert!(
+            ![&first, &second, &audited].iter().any(|text| text.contains(secret)),
+            "`{secret}` was logged"
+        );
+    }
+    for part in [
+        "\"database opened\"",
+        "\"serving\"",
+        "\"log-on failed\"",
+        "\"log-on\"",
+        "\"slow query\"",
+        "\"parameters\":\"$value\"",
+        "\"plan\":\"",
+    ] {
+        assert!(first.contains(part), "{part} is missing in:\n{first}");
+    }
+    let lines: Vec<Json> = first
+        .lines()
+        .chain(second.lines())
+        .chain(audited.lines())
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect();
+    assert!(
+        lines.iter().all(|line| line["timestamp"].is_string()
+            && line["target"].as_str().unwrap().starts_with("tanglewood::"))
+    );
+    assert!(!second.contains("\"stopped\""), "the level is warn by now");
+    for part in ["CREATE USER bob", "CREATE ROLE clerk", "\"user\":\"ada\"", "log-on failed"] {
+        assert!(audited.contains(part), "{part} is missing in:\n{audited}");
+    }
+    assert!(!audited.contains("slow query"));
+}
+
+#[test]
+fn metrics_tell_what_happened_and_name_tenants_only_to_users() {
+    let place = Place::new();
+    place.run(&["query", "o.db", "--create", "CREATE TENANT acme"]).ok();
+    user(&place, "ada");
+    let arguments = [
+        "o.db",
+        "--bolt",
+        "127.0.0.1:0",
+        "--http",
+        "127.0.0.1:0",
+        "--http-metrics",
+        "everyone",
+        "--query-rows-max",
+        "10",
+        "--log-level",
+        "off",
+    ];
+    let server = Operated::start(&place, &arguments, &[]);
+    assert!(server.query("correct horse", "ALTER TENANT acme ADD USER ada").contains("202"));
+    assert!(server.query("correct horse", "CREATE (:P)").contains("202"));
+    assert!(server.query("correct horse", "UNWIND range(1, 10) AS i RETURN i").contains("[10]"));
+    let many = server.query("correct horse", "UNWIND range(1, 11) AS i RETURN i");
+    assert!(many.contains("LimitExceeded") && many.contains("query.rows_max"), "{many}");
+    assert!(
+        server
+            .query("correct horse", "CREATE (:Q) WITH 1 AS x UNWIND range(1, 11) AS i RETURN i")
+            .contains("LimitExceeded")
+    );
+    assert!(server.query("correct horse", "MATCH (q:Q) RETURN count(q) AS c").contains("[[0]]"));
+    assert!(
+        server
+            .query("correct horse", "UNWIND range(1, 3000000) AS i WITH i WHERE i < 0 RETURN count(i) AS c")
+            .contains("202")
+    );
+    let page = server.ask("GET", "/metrics", "correct horse", "");
+    for part in [
+        "tanglewood_queries_total{language=\"cypher\",kind=\"write\",outcome=\"completed\"}",
+        "outcome=\"client_error\"} ",
+        "tanglewood_query_seconds_bucket{language=\"cypher\",kind=\"read\",le=\"+Inf\"}",
+        "tanglewood_connections{door=\"http\"} 1",
+        "tanglewood_log_ons_total{outcome=\"refused\"} 0",
+        "tanglewood_executor_seconds_total{tenant=\"acme\"}",
+        "tanglewood_memory_bytes{owner=\"process\"}",
+        "tanglewood_log_syncs_total",
+        "tanglewood_draining 0",
+    ] {
+        assert!(page.contains(part), "{part} is missing in:\n{page}");
+    }
+    let strangers = server.ask("GET", "/metrics", "", "");
+    assert!(
+        strangers.contains("tanglewood_executor_seconds_total ") && !strangers.contains("acme"),
+        "{strangers}"
+    );
+    assert!(server.ask("GET", "/metrics", "wrong", "").contains("401"));
+    assert!(server.ask("GET", "/health", "", "").contains("\"status\":\"up\""));
+    // What the dashboard asks for is there.
+    let dashboard = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/guide/grafana-dashboard.json");
+    let dashboard = std::fs::read_to_string(dashboard).unwrap();
+    serde_json::from_str::<Json>(&dashboard).unwrap();
+    let names = dashboard.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    let names: std::collections::BTreeSet<&str> =
+        names.filter(|word| word.starts_with("tanglewood_")).collect();
+    assert!(names.len() > 10);
+    for name in names {
+        assert!(
+            page.contains(&format!("# TYPE {} ", name.trim_end_matches("_bucket"))),
+            "{name} is no metric"
+        );
+    }
+}
+
+#[test]
+fn a_server_that_ends_waits_for_what_is_open_and_tells_drivers_to_come_again() {
+    let place = Place::new();
+    let server = Operated::start(
+        &place,
+        &[":memory:", "--bolt", "127.0.0.1:0", "--http", "127.0.0.1:0", "--log-level", "warn"],
+        &[("TANGLEWOOD_DRAIN", "60s")],
+    );
+    let begun = server.ask("POST", "/db/neo4j/query/v2/tx", "", "{\"statement\": \"CREATE (:P)\"}");
+    let id = begun
+        .split("\"id\":\"")
+        .nth(1)
+        .unwrap_or_else(|| panic!("{begun}"))
+        .split('"')
+        .next()
+        .unwrap()
+        .to_string();
+    let endless = "UNWIND range(1, 1000000000) AS i WITH i WHERE i < 0 RETURN count(i) AS c";
+    let body = serde_json::json!({ "statement": endless }).to_string();
+    let mut long = server.begin("POST", "/db/neo4j/query/v2", "", &body);
+    let began = Instant::now();
+    while !server.query("", "SHOW QUERIES YIELD query RETURN query").contains("1000000000") {
+        assert!(began.elapsed() < Duration::from_secs(20));
+    }
+    server.signal("-TERM");
+    while !server.ask("GET", "/ready", "", "").contains("503") {
+        assert!(began.elapsed() < Duration::from_secs(20));
+    }
+    let refused = server.query("", "RETURN 1");
+    assert!(
+        refused.contains("503") && refused.contains("Neo.TransientError.General.DatabaseUnavailable"),
+        "{refused}"
+    );
+    // What was open before goes on, and what does not end is told the same.
+    let path = format!("/db/neo4j/query/v2/tx/{id}/commit");
+    assert!(server.ask("POST", &path, "", "{}").contains("bookmarks"));
+    // A second signal ends the waiting.
+    server.signal("-TERM");
+    let ended = answer(&mut long);
+    assert!(ended.contains("Neo.TransientError.General.DatabaseUnavailable"), "{ended}");
+    assert_eq!(server.ends(), Some(0));
+}
