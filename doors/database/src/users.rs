@@ -229,6 +229,7 @@ impl Users {
     }
     /// Who somebody is that a door trusts for other reasons than a password: none where there is no such user, or it is suspended.
     pub fn vouched(&self, name: &str) -> Option<Credential> {
+        self.database.hear_catalogue().ok()?;
         let table = self.table();
         let (name, entry) = table.get_key_value(name)?;
         let may = User::decode(entry).is_ok_and(|user| !user.suspended);
