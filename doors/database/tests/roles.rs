@@ -226,7 +226,7 @@ fn explain_names_what_of_the_graph_is_seen() {
     let database = database();
     let sees = ["CREATE (:A), (:B)", "GRANT TRAVERSE ON GRAPH * NODES A TO restricted"];
     let mut guest = restricted(&database, &sees);
-    let mut plan = |session: &mut Session| {
+    let plan = |session: &mut Session| {
         let result = session.query("EXPLAIN MATCH (n) RETURN n", Params::new()).unwrap();
         result.finish().unwrap()
     };
