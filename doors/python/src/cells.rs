@@ -28,7 +28,7 @@ impl Cells {
         let column = |at: usize| {
             let carried = batch.column(at);
             if !may_hold_entities(carried.column()) {
-                return Ok(Cell::Plain(carried.clone()));
+                return Ok(Cell::Plain(written_out(carried)));
             }
             let shown = (0..batch.len()).map(|row| show(&carried.get(row)));
             Ok(Cell::Whole(shown.collect::<Result<_, Error>>()?))
@@ -49,6 +49,24 @@ impl Cells {
     pub fn tuple<'py>(&self, py: Python<'py>, row: usize, home: u64) -> PyResult<Bound<'py, PyTuple>> {
         let values = self.columns.iter().map(|column| column.get(py, row, home));
         PyTuple::new(py, values.collect::<PyResult<Vec<_>>>()?)
+    }
+}
+
+/// Texts lie in a buffer, as arrays of Arrow want them, and not in codes.
+fn written_out(carried: &Carried) -> Carried {
+    match carried.column() {
+        Column::Text(texts, nulls) if texts.codes().is_some() => {
+            let (mut texts, nulls) = match carried.rows() {
+                None => (texts.clone(), nulls.clone()),
+                Some(rows) => match carried.column().gather(rows) {
+                    Column::Text(texts, nulls) => (texts, nulls),
+                    other => return Carried::new(other),
+                },
+            };
+            texts.write_out();
+            Carried::new(Column::Text(texts, nulls))
+        }
+        _ => carried.clone(),
     }
 }
 

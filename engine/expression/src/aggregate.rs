@@ -10,6 +10,7 @@
 use super::error::EvalError;
 use super::metered;
 use super::operators;
+use super::segments::Segments;
 use model::batch::Carried;
 use model::compare::total_order;
 use model::temporal::Duration;
@@ -99,8 +100,10 @@ impl Aggregator {
         let at = argument.at(row);
         match (&mut self.state, argument.column()) {
             (State::Count(count), _) => *count += 1,
-            (State::Sum(sum), Column::Int(values, _)) => sum.add_int(values[at]),
-            (State::Sum(sum), Column::Float(values, _)) => sum.add_float(values[at]),
+            (State::Sum(sum), Column::Int(values, _)) if sum.duration.is_none() => sum.add_int(values[at]),
+            (State::Sum(sum), Column::Float(values, _)) if sum.duration.is_none() => {
+                sum.add_float(values[at])
+            }
             _ => return self.add(argument.get(row)),
         }
         Ok(())
@@ -127,8 +130,16 @@ impl Aggregator {
                     *count += rows.len() as i64;
                     return Ok(());
                 }
-                (State::Sum(sum), Column::Int(values, nulls)) if nulls.is_empty() => {
+                (State::Sum(sum), Column::Int(values, nulls))
+                    if nulls.is_empty() && sum.duration.is_none() =>
+                {
                     rows.for_each(|row| sum.add_int(values[argument.at(row)]));
+                    return Ok(());
+                }
+                (State::Sum(sum), Column::Float(values, nulls))
+                    if nulls.is_empty() && sum.duration.is_none() =>
+                {
+                    rows.for_each(|row| sum.add_float(values[argument.at(row)]));
                     return Ok(());
                 }
                 (_, Column::Constant(value, _)) if rows.len() > 0 => {
@@ -145,6 +156,58 @@ impl Aggregator {
             self.update(arguments, row)?;
         }
         Ok(())
+    }
+
+    /// Takes each batch row into the state of its group in `states`: `groups` has the groups' numbers, row by row.
+    ///
+    /// # Errors
+    /// As [`Aggregator::update`].
+    pub fn update_groups(
+        states: &mut Segments<Aggregator>,
+        arguments: &[Carried],
+        groups: &[u32],
+    ) -> Result<(), EvalError> {
+        let rows = groups.iter().map(|group| *group as usize).enumerate();
+        let typed = arguments.first().filter(|_| arguments.len() == 1).map(Carried::column);
+        match (typed, arguments) {
+            (Some(Column::Int(values, nulls)), [argument]) if nulls.is_empty() => {
+                for (row, group) in rows {
+                    let int = values[argument.at(row)];
+                    match states[group].plain_state() {
+                        Some(State::Sum(sum)) if sum.duration.is_none() => sum.add_int(int),
+                        _ => states[group].update(arguments, row)?,
+                    }
+                }
+            }
+            (Some(Column::Float(values, nulls)), [argument]) if nulls.is_empty() => {
+                for (row, group) in rows {
+                    let float = values[argument.at(row)];
+                    let smallest = states[group].function == AggregateFunction::Min;
+                    match states[group].plain_state() {
+                        Some(State::Sum(sum)) if sum.duration.is_none() => sum.add_float(float),
+                        // NaN is greater than all, and is left to the general order.
+                        Some(State::Extreme(Some(Value::Float(held)))) if !held.is_nan() && !float.is_nan() => {
+                            if if smallest { float < *held } else { float > *held } {
+                                *held = float;
+                            }
+                        }
+                        _ => states[group].update(arguments, row)?,
+                    }
+                }
+            }
+            _ => {
+                for (row, group) in rows {
+                    states[group].update(arguments, row)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The state, where values enter it as they come.
+    #[inline]
+    fn plain_state(&mut self) -> Option<&mut State> {
+        if self.distinct.is_some() { None } else { Some(&mut self.state) }
     }
 
     /// Takes `count` rows at once: for `count(*)` over rows that were never written out.

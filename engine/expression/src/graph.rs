@@ -3,12 +3,12 @@
 use super::error::{ErrorClass, EvalError};
 use dataflow::watch::{Hold, Stopped};
 use model::{
-    Column, ColumnBuilder, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, NO_VERTEX, Nulls, Value,
+    Column, ColumnBuilder, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, NO_VERTEX, Value,
     VertexId,
 };
 use std::sync::Arc;
-use store::push_property;
-use store::{Catalog, EdgePropertyReader, PropertyReader, PropertyRef, Snapshot, StoreError};
+use store::{push_property, push_run};
+use store::{Catalog, EdgePropertyReader, PropertyReader, PropertyRef, PropertyRun, Snapshot, StoreError};
 
 /// Names to ids. A name without an id is one that nothing in the graph carries.
 pub trait Names {
@@ -64,14 +64,46 @@ pub trait Graph: Names + Send + Sync {
         key: KeyId,
         visit: &mut Visit<'_>,
     ) -> Result<(), EvalError>;
+    /// As [`Graph::read_property`], many values at a time where they lie together.
+    fn read_property_runs(
+        &self,
+        vertices: &[VertexId],
+        key: KeyId,
+        visit: &mut VisitRuns<'_>,
+    ) -> Result<(), EvalError> {
+        let mut single = |value: PropertyRef<'_>| visit(Values::One(value));
+        self.read_property(&mut vertices.iter().copied(), key, &mut single)
+    }
+    /// As [`Graph::read_edge_property`], many values at a time where they lie together; [`NO_EDGE`] has no property.
+    fn read_edge_property_runs(
+        &self,
+        edges: &[EdgeId],
+        key: KeyId,
+        visit: &mut VisitRuns<'_>,
+    ) -> Result<(), EvalError> {
+        let mut edges = edges.iter().map(|edge| Some(*edge).filter(|edge| *edge != NO_EDGE));
+        self.read_edge_property(&mut edges, key, &mut |value| visit(Values::One(value)))
+    }
 }
 
-/// A column of properties in the making: bare integers while nothing else came.
+/// What a row without an edge holds where edges are read.
+pub(super) const NO_EDGE: EdgeId = EdgeId(u64::MAX);
+
+/// Values of a property that are read at once, as many as there are.
+pub enum Values<'a> {
+    /// One, or null.
+    One(PropertyRef<'a>),
+    /// Neighbours in the store, none of them null.
+    Run(PropertyRun<'a>),
+}
+
+/// Told the values of a property, in order.
+pub type VisitRuns<'a> = dyn FnMut(Values<'_>) + 'a;
+
+/// A column of properties in the making.
 #[derive(Default)]
 struct Properties {
-    integers: Vec<i64>,
-    nulls: Nulls,
-    others: Option<ColumnBuilder>,
+    column: ColumnBuilder,
     hold: Hold,
     /// Bytes that are not charged yet.
     uncharged: u64,
@@ -83,14 +115,12 @@ struct Properties {
 const CHARGED_AT_BYTES: u64 = 16 << 10;
 
 impl Properties {
-    fn with_capacity(rows: usize) -> Properties {
-        Properties { integers: Vec::with_capacity(rows), ..Properties::default() }
-    }
     #[inline]
-    fn push(&mut self, value: PropertyRef<'_>) {
-        let bytes = match value {
-            PropertyRef::Text(text) => text.len() as u64,
-            PropertyRef::Other(other) => other.heap_bytes() as u64,
+    fn push(&mut self, values: Values<'_>) {
+        let bytes = match &values {
+            Values::One(PropertyRef::Text(text)) => text.len() as u64,
+            Values::One(PropertyRef::Other(other)) => other.heap_bytes() as u64,
+            Values::Run(PropertyRun::Codes(_, dictionary)) => dictionary.bytes() as u64,
             _ => 0,
         };
         self.uncharged += bytes;
@@ -100,20 +130,9 @@ impl Properties {
         if self.stopped.is_some() {
             return;
         }
-        match (&mut self.others, value) {
-            (None, PropertyRef::Int(int)) => self.integers.push(int),
-            (None, PropertyRef::Null) => {
-                self.nulls.set(self.integers.len());
-                self.integers.push(0);
-            }
-            (Some(column), value) => push_property(column, value),
-            (None, value) => {
-                let mut column = ColumnBuilder::new();
-                let held = Column::Int(std::mem::take(&mut self.integers), std::mem::take(&mut self.nulls));
-                (0..held.len()).for_each(|row| column.push(held.get(row)));
-                push_property(&mut column, value);
-                self.others = Some(column);
-            }
+        match values {
+            Values::One(value) => push_property(&mut self.column, value),
+            Values::Run(run) => push_run(&mut self.column, run),
         }
     }
     #[cold]
@@ -123,37 +142,32 @@ impl Properties {
     }
     fn finish(mut self) -> Result<Column, EvalError> {
         self.charge();
-        if let Some(stopped) = self.stopped {
-            return Err(stopped.into());
+        match self.stopped {
+            Some(stopped) => Err(stopped.into()),
+            None => Ok(self.column.finish()),
         }
-        let rows = self.integers.len();
-        Ok(match self.others {
-            Some(column) => column.finish(),
-            None if (0..rows).all(|row| self.nulls.contains(row)) => Column::Constant(Value::Null, rows),
-            None => Column::Int(self.integers, self.nulls),
-        })
     }
 }
 
-/// One property of many vertices as a column; text is copied once.
+/// One property of many vertices as a column; text is copied once, or stays in codes.
 pub(super) fn property_column(
     graph: &dyn Graph,
-    vertices: &mut dyn Iterator<Item = VertexId>,
+    vertices: &[VertexId],
     key: KeyId,
 ) -> Result<Column, EvalError> {
-    let mut column = Properties::with_capacity(vertices.size_hint().0);
-    graph.read_property(vertices, key, &mut |value| column.push(value))?;
+    let mut column = Properties::default();
+    graph.read_property_runs(vertices, key, &mut |values| column.push(values))?;
     column.finish()
 }
 
-/// One property of many edges as a column; text is copied once.
+/// One property of many edges as a column; text is copied once, or stays in codes.
 pub(super) fn edge_property_column(
     graph: &dyn Graph,
-    edges: &mut dyn Iterator<Item = Option<EdgeId>>,
+    edges: &[EdgeId],
     key: KeyId,
 ) -> Result<Column, EvalError> {
-    let mut column = Properties::with_capacity(edges.size_hint().0);
-    graph.read_edge_property(edges, key, &mut |value| column.push(value))?;
+    let mut column = Properties::default();
+    graph.read_edge_property_runs(edges, key, &mut |values| column.push(values))?;
     column.finish()
 }
 
@@ -284,6 +298,54 @@ impl Graph for Snapshot {
         let mut reader = EdgePropertyReader::new(self, key);
         for edge in edges {
             visit(edge.map_or(Ok(PropertyRef::Null), |edge| reader.get(edge))?);
+        }
+        Ok(())
+    }
+    fn read_property_runs(
+        &self,
+        vertices: &[VertexId],
+        key: KeyId,
+        visit: &mut VisitRuns<'_>,
+    ) -> Result<(), EvalError> {
+        let mut reader = PropertyReader::new(self, key);
+        let mut left = vertices;
+        while !left.is_empty() {
+            let (len, run) = reader.run(left)?;
+            let (here, behind) = left.split_at(len);
+            left = behind;
+            if let Some(run) = run {
+                visit(Values::Run(run));
+                continue;
+            }
+            for vertex in here {
+                let found = if *vertex == NO_VERTEX { PropertyRef::Null } else { reader.get(*vertex)? };
+                if found.is_null() {
+                    must_exist(self, *vertex)?;
+                }
+                visit(Values::One(found));
+            }
+        }
+        Ok(())
+    }
+    fn read_edge_property_runs(
+        &self,
+        edges: &[EdgeId],
+        key: KeyId,
+        visit: &mut VisitRuns<'_>,
+    ) -> Result<(), EvalError> {
+        let mut reader = EdgePropertyReader::new(self, key);
+        let mut left = edges;
+        while !left.is_empty() {
+            let (len, run) = reader.run(left)?;
+            let (here, behind) = left.split_at(len);
+            left = behind;
+            if let Some(run) = run {
+                visit(Values::Run(run));
+                continue;
+            }
+            for edge in here {
+                visit(Values::One(if *edge == NO_EDGE { PropertyRef::Null } else { reader.get(*edge)? }));
+            }
         }
         Ok(())
     }

@@ -7,6 +7,7 @@
 
 use super::segments::Segments;
 use buckets::Buckets;
+use codes::CodeGroups;
 use foldhash::fast::FixedState;
 use model::batch::Carried;
 use model::compare::{equivalent, hash_value};
@@ -15,6 +16,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 
 mod buckets;
+mod codes;
 
 /// One seed everywhere: hashes made by one executor are compared with those of another.
 const HASH_SEED: u64 = 0x7461_6e67_6c65;
@@ -64,6 +66,16 @@ fn hash_column(key: &Carried, hashes: &mut [u64]) {
             let hash = hash_one(value);
             hashes.iter_mut().for_each(|held| combine(held, hash));
         }
+        Column::Text(texts, nulls)
+            if let Some((codes, dictionary)) = texts.codes()
+                && dictionary.len() <= hashes.len()
+                && nulls.is_empty() =>
+        {
+            let known: Vec<u64> = (0..dictionary.len()).map(|code| hash_text(dictionary.get(code))).collect();
+            for (row, held) in hashes.iter_mut().enumerate() {
+                combine(held, known[codes[key.at(row)] as usize]);
+            }
+        }
         Column::Text(texts, _) => {
             for (row, held) in hashes.iter_mut().enumerate() {
                 let at = key.at(row);
@@ -102,6 +114,8 @@ pub struct GroupTable {
     hashes: Segments<u64>,
     table: Buckets,
     heap_bytes: usize,
+    /// Of one column of codes: the groups of those met last.
+    codes: CodeGroups,
 }
 
 #[derive(Clone, Debug)]
@@ -125,6 +139,7 @@ impl GroupTable {
             hashes: Segments::default(),
             table: Buckets::new(),
             heap_bytes: 0,
+            codes: CodeGroups::default(),
         }
     }
     /// Groups met so far.
@@ -143,7 +158,7 @@ impl GroupTable {
             Keys::Vertices(keys, _) => keys.bytes(),
             Keys::General(columns) => columns.iter().map(Segments::bytes).sum(),
         };
-        keys + self.hashes.bytes() + self.table.bytes() + self.heap_bytes
+        keys + self.hashes.bytes() + self.table.bytes() + self.heap_bytes + self.codes.bytes()
     }
 
     /// For each of the `rows` rows its group; new keys open new groups. `groups` is overwritten.
@@ -185,6 +200,19 @@ impl GroupTable {
             return;
         };
         let mut numbers = Numbers { held, null, hashes: &mut self.hashes, table: &mut self.table };
+        if let Some((low, width)) = close_together(key, rows) {
+            // Each integer is looked up once.
+            let mut known = vec![NO_GROUP; width];
+            groups.extend((0..rows).map(|row| {
+                let value = values[key.at(row)];
+                let group = &mut known[value.wrapping_sub(low) as usize];
+                if *group == NO_GROUP {
+                    *group = numbers.group(value, |int| int as u64);
+                }
+                *group
+            }));
+            return;
+        }
         groups.extend((0..rows).map(|row| {
             if key.is_null(row) {
                 numbers.null_group(0)
@@ -227,10 +255,43 @@ impl GroupTable {
         {
             return self.assign_shared(keys, (0..rows).map(|row| &values[key.at(row)]), groups);
         }
+        if let [key] = keys
+            && let Column::Text(texts, _) = key.column()
+            && let Some((codes, dictionary)) = texts.codes()
+        {
+            let mut known = std::mem::take(&mut self.codes);
+            known.enter(dictionary);
+            groups.extend((0..rows).map(|row| match key.is_null(row) {
+                true => self.row_group(keys, row),
+                false => known.group(codes[key.at(row)], || self.row_group(keys, row)),
+            }));
+            self.codes = known;
+            return;
+        }
         hash_columns(keys, rows, &mut hashes);
         for (row, hash) in hashes.into_iter().enumerate() {
             groups.push(self.general_group(hash, keys, row));
         }
+    }
+
+    /// The group of one row of a single column in the general form.
+    fn row_group(&mut self, keys: &[Carried], row: usize) -> u32 {
+        let mut hash = HASH_SEED;
+        combine(
+            &mut hash,
+            match keys[0].column() {
+                Column::Text(texts, _) if !keys[0].is_null(row) => hash_text(texts.get(keys[0].at(row))),
+                _ => hash_one(&keys[0].get(row)),
+            },
+        );
+        self.general_group(hash, keys, row)
+    }
+
+    /// The group of one row of a table of one column.
+    pub fn assign_row(&mut self, key: &Carried, row: usize) -> u32 {
+        debug_assert_eq!(self.width, 1);
+        self.generalise();
+        self.row_group(std::slice::from_ref(key), row)
     }
 
     /// One column of values among which lists may be the same list again: those are not compared.
@@ -326,6 +387,24 @@ impl GroupTable {
         let keys: Vec<Carried> = (0..self.width).map(key).collect();
         self.assign(&keys, range.len(), groups);
     }
+}
+
+/// Integers of a batch are close together if no two are further apart.
+const CLOSE_WIDTH_MAX: usize = 1 << 12;
+const NO_GROUP: u32 = u32::MAX;
+
+/// The least integer of a batch, and how many there are from it to the greatest, where those are few beside the rows and none is null.
+fn close_together(key: &Carried, rows: usize) -> Option<(i64, usize)> {
+    let Column::Int(values, nulls) = key.column() else { return None };
+    let of = |row: usize| values[key.at(row)];
+    if rows == 0 || !nulls.is_empty() {
+        return None;
+    }
+    let (low, high) =
+        (0..rows).map(of).fold((i64::MAX, i64::MIN), |(low, high), value| (low.min(value), high.max(value)));
+    let width = high.checked_sub(low)?.checked_add(1)?;
+    let width = usize::try_from(width).ok()?;
+    (width <= CLOSE_WIDTH_MAX.min(rows)).then_some((low, width))
 }
 
 /// A table keyed by bare numbers.

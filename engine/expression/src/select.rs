@@ -4,6 +4,7 @@
 //! that failed the first. A property compared with a constant is tested where it lies in the store: no column is made of it.
 
 use super::error::EvalError;
+use super::graph::Values;
 use super::interpret;
 use super::metered;
 use super::node::{Key, LabelTest, Node};
@@ -12,7 +13,8 @@ use super::scope::Scope;
 use super::vector::{self, Rows};
 use model::{Batch, Column, NO_VERTEX, Value, VertexId};
 use plan::expr::BinaryOperator;
-use store::PropertyRef;
+use std::cmp::Ordering;
+use store::{PropertyRef, PropertyRun};
 
 /// Keeps those of `selected` (rising batch rows) for which `node` is true.
 pub(super) fn narrow(
@@ -165,23 +167,100 @@ fn by_property(
     };
     let column = batch.column(column);
     let rows = selected.clone();
-    let mut vertices =
-        rows.iter().map(|row| -> VertexId { column.vertex(*row as usize).unwrap_or(NO_VERTEX) });
-    let (mut at, mut kept) = (0, 0);
-    let mut failure = None;
-    scope.graph.read_property(&mut vertices, key, &mut |value| {
-        match holds(operator, value, constant, scope) {
-            Ok(true) => {
-                selected[kept] = rows[at];
-                kept += 1;
-            }
-            Ok(false) => {}
-            Err(error) => failure = failure.take().or(Some(error)),
+    let vertices: Vec<VertexId> =
+        rows.iter().map(|row| column.vertex(*row as usize).unwrap_or(NO_VERTEX)).collect();
+    let mut kept = Selecting { rows: &rows, selected, at: 0, kept: 0 };
+    let mut outcome = Ok(());
+    scope.graph.read_property_runs(&vertices, key, &mut |values| {
+        if outcome.is_ok() {
+            outcome = kept.take(values, operator, constant, scope);
         }
-        at += 1;
     })?;
-    selected.truncate(kept);
-    failure.map_or(Ok(()), Err)
+    let count = kept.kept;
+    selected.truncate(count);
+    outcome
+}
+
+/// Rows of which those are kept whose values pass, as values come.
+struct Selecting<'a> {
+    rows: &'a [u32],
+    selected: &'a mut [u32],
+    /// Rows whose values came, and of these those that passed.
+    at: usize,
+    kept: usize,
+}
+
+impl Selecting<'_> {
+    /// Takes the values of the next rows.
+    fn take(
+        &mut self,
+        values: Values<'_>,
+        operator: BinaryOperator,
+        constant: &Value,
+        scope: &Scope<'_>,
+    ) -> Result<(), EvalError> {
+        let value = match values {
+            Values::One(value) => {
+                let passes = holds(operator, value, constant, scope)?;
+                self.keep_if(passes);
+                return Ok(());
+            }
+            Values::Run(run) => run,
+        };
+        match (value, constant) {
+            (PropertyRun::Integers(values), Value::Int(constant)) => {
+                self.keep_ordered(values.iter(), operator, |value| value.partial_cmp(constant));
+            }
+            (PropertyRun::Floats(values), Value::Float(constant)) => {
+                self.keep_ordered(values.iter(), operator, |value| value.partial_cmp(constant));
+            }
+            (PropertyRun::Integers(values), _) => {
+                for value in values.iter() {
+                    self.keep_if(holds(operator, PropertyRef::Int(value), constant, scope)?);
+                }
+            }
+            (PropertyRun::Floats(values), _) => {
+                for value in values.iter() {
+                    self.keep_if(holds(operator, PropertyRef::Float(value), constant, scope)?);
+                }
+            }
+            (PropertyRun::Codes(codes, dictionary), _) => {
+                // Each text is looked at once.
+                let mut known: Vec<Option<bool>> = vec![None; dictionary.len()];
+                for code in codes.iter() {
+                    let code = code as usize;
+                    let passes = match known[code] {
+                        Some(passes) => passes,
+                        None => holds(operator, PropertyRef::Text(dictionary.get(code)), constant, scope)?,
+                    };
+                    known[code] = Some(passes);
+                    self.keep_if(passes);
+                }
+            }
+        }
+        Ok(())
+    }
+    /// Keeps the next rows whose value stands to the constant as the operator says; where there is no order, unequal is all they are.
+    fn keep_ordered<T>(
+        &mut self,
+        values: impl Iterator<Item = T>,
+        operator: BinaryOperator,
+        order: impl Fn(&T) -> Option<Ordering>,
+    ) {
+        for value in values {
+            let passes = match order(&value) {
+                Some(order) => operators::admits(operator, order),
+                None => operator == BinaryOperator::NotEqual,
+            };
+            self.keep_if(passes);
+        }
+    }
+    #[inline]
+    fn keep_if(&mut self, passes: bool) {
+        self.selected[self.kept] = self.rows[self.at];
+        self.kept += usize::from(passes);
+        self.at += 1;
+    }
 }
 
 /// Is `value operator constant` true?

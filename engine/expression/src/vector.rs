@@ -7,7 +7,7 @@
 //! Cost: one output column for each inner node; no allocation, dispatch or lock per row in the typed loops.
 
 use super::error::EvalError;
-use super::graph::{edge_property_column, property_column};
+use super::graph::{NO_EDGE, edge_property_column, property_column};
 use super::interpret::{self, Frame};
 use super::metered;
 use super::node::{ConstantSet, Key, LabelTest, Node};
@@ -15,7 +15,7 @@ use super::operators;
 use super::scope::Scope;
 use dataflow::watch::Hold;
 use model::batch::Carried;
-use model::{Batch, Column, ColumnBuilder, NO_VERTEX, Nulls, Value};
+use model::{Batch, Column, ColumnBuilder, EdgeId, NO_VERTEX, Nulls, Value, VertexId};
 use plan::Function;
 use plan::expr::{BinaryOperator, LabelExpr, UnaryOperator};
 
@@ -150,16 +150,20 @@ fn property(subject: &Operand<'_>, key: &Key, rows: usize, scope: &Scope<'_>) ->
     let null = || Column::Constant(Value::Null, rows);
     if let Some(source) = vertices(subject) {
         let Some(key) = key.id(scope.graph) else { return Ok(null()) };
-        let mut vertices = (0..rows).map(|row| source.get(row).unwrap_or(NO_VERTEX));
-        return property_column(scope.graph, &mut vertices, key);
+        if let Some(vertices) = source.as_rows(rows) {
+            return property_column(scope.graph, vertices, key);
+        }
+        let vertices: Vec<VertexId> = (0..rows).map(|row| source.get(row).unwrap_or(NO_VERTEX)).collect();
+        return property_column(scope.graph, &vertices, key);
     }
     if let Some(source) = edges(subject) {
         if scope.request.may_delete {
             (0..rows).filter_map(|row| source.get(row)).try_for_each(|edge| scope.check_edge(edge))?;
         }
         let Some(key) = key.id(scope.graph) else { return Ok(null()) };
-        let mut edges = (0..rows).map(|row| source.get(row).map(|edge| edge.id));
-        return edge_property_column(scope.graph, &mut edges, key);
+        let edge = |row| source.get(row).map_or(NO_EDGE, |edge| edge.id);
+        let edges: Vec<EdgeId> = (0..rows).map(edge).collect();
+        return edge_property_column(scope.graph, &edges, key);
     }
     let mut column = ColumnBuilder::new();
     for row in 0..rows {

@@ -44,42 +44,101 @@ impl Nulls {
     }
 }
 
-/// Text of many rows in one buffer.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Text of many rows: in one buffer, or as codes into a dictionary where few texts come again and again.
+#[derive(Clone, Debug, Default)]
 pub struct Texts {
     bytes: String,
     ends: Vec<u32>,
+    /// Then the rows are these, and nothing lies in the buffer.
+    coded: Option<Coded>,
+}
+
+/// Rows as codes: row `r` is text `codes[r]` of the dictionary.
+#[derive(Clone, Debug)]
+struct Coded {
+    codes: Vec<u16>,
+    dictionary: Arc<Texts>,
+}
+
+impl PartialEq for Texts {
+    fn eq(&self, other: &Texts) -> bool {
+        self.len() == other.len() && (0..self.len()).all(|row| self.get(row) == other.get(row))
+    }
 }
 
 impl Texts {
+    /// Texts that lie in `bytes` one behind the other; `ends` says where each ends, in bytes, rising.
+    pub fn from_parts(bytes: String, ends: Vec<u32>) -> Texts {
+        debug_assert!(ends.last().is_none_or(|end| *end as usize == bytes.len()));
+        Texts { bytes, ends, coded: None }
+    }
+    /// Rows by their codes into `dictionary`, whose texts lie in a buffer.
+    pub fn from_codes(dictionary: Arc<Texts>, codes: Vec<u16>) -> Texts {
+        debug_assert!(dictionary.coded.is_none());
+        Texts { coded: Some(Coded { codes, dictionary }), ..Texts::default() }
+    }
     /// Appends one row.
     pub fn push(&mut self, text: &str) {
+        self.write_out();
         self.bytes.push_str(text);
         self.ends.push(
             u32::try_from(self.bytes.len())
                 .expect("a batch holds less than 4 GiB of text: rows times LONG_TEXT_BYTES"),
         );
     }
+    /// Appends rows by their codes.
+    fn extend_codes(&mut self, dictionary: &Arc<Texts>, codes: impl Iterator<Item = u16>) {
+        match &mut self.coded {
+            Some(coded) if Arc::ptr_eq(&coded.dictionary, dictionary) => coded.codes.extend(codes),
+            _ => codes.for_each(|code| self.push(dictionary.get(code as usize))),
+        }
+    }
     /// Text of `row`.
     #[inline]
     pub fn get(&self, row: usize) -> &str {
+        if let Some(coded) = &self.coded {
+            return coded.dictionary.get(coded.codes[row] as usize);
+        }
         let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
         &self.bytes[start..self.ends[row] as usize]
     }
-    /// All text without separators, and where in it, in bytes, each row ends.
+    /// The code of each row and the texts that the codes stand for, where rows are kept so.
+    pub fn codes(&self) -> Option<(&[u16], &Arc<Texts>)> {
+        self.coded.as_ref().map(|coded| (coded.codes.as_slice(), &coded.dictionary))
+    }
+    /// Makes codes into texts in the buffer.
+    pub fn write_out(&mut self) {
+        if let Some(coded) = self.coded.take() {
+            coded.codes.iter().for_each(|code| self.push(coded.dictionary.get(*code as usize)));
+        }
+    }
+    /// All text without separators, and where in it, in bytes, each row ends; of codes, nothing ([`Texts::write_out`]).
     pub fn parts(&self) -> (&str, &[u32]) {
         (&self.bytes, &self.ends)
     }
     /// Rows held.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.coded.as_ref().map_or(self.ends.len(), |coded| coded.codes.len())
     }
     /// Is it empty?
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.len() == 0
     }
-    fn bytes(&self) -> usize {
-        self.bytes.capacity() + self.ends.capacity() * 4
+    /// Bytes held; a dictionary counts in each that refers to it.
+    pub fn bytes(&self) -> usize {
+        let coded = self.coded.as_ref();
+        self.bytes.capacity()
+            + self.ends.capacity() * 4
+            + coded.map_or(0, |coded| coded.codes.capacity() * 2 + coded.dictionary.bytes())
+    }
+    fn gather(&self, rows: &[u32]) -> Texts {
+        if let Some(coded) = &self.coded {
+            let codes = rows.iter().map(|row| coded.codes[*row as usize]).collect();
+            return Texts::from_codes(coded.dictionary.clone(), codes);
+        }
+        let mut picked = Texts::default();
+        rows.iter().for_each(|row| picked.push(self.get(*row as usize)));
+        picked
     }
 }
 
@@ -227,9 +286,7 @@ impl Column {
                 Column::Edge(values, nulls)
             }
             Column::Text(texts, nulls) => {
-                let mut picked = Texts::default();
-                rows.iter().for_each(|row| picked.push(texts.get(*row as usize)));
-                Column::Text(picked, pick_nulls(nulls, rows))
+                Column::Text(texts.gather(rows), pick_nulls(nulls, rows))
             }
             Column::Any(values) => {
                 Column::Any(rows.iter().map(|row| values[*row as usize].clone()).collect())
@@ -302,6 +359,46 @@ impl ColumnBuilder {
         match &mut self.column {
             Some(Column::Text(rows, _)) if text.len() <= LONG_TEXT_BYTES => rows.push(text),
             _ => self.push(Value::string(text)),
+        }
+    }
+    /// Appends an integer.
+    #[inline]
+    pub fn push_integer(&mut self, integer: i64) {
+        match &mut self.column {
+            Some(Column::Int(rows, _)) => rows.push(integer),
+            _ => self.push(Value::Int(integer)),
+        }
+    }
+    /// Appends integers.
+    pub fn extend_integers(&mut self, mut integers: impl Iterator<Item = i64>) {
+        // The first decides what the column is.
+        if let Some(first) = integers.next() {
+            self.push_integer(first);
+        }
+        match &mut self.column {
+            Some(Column::Int(rows, _)) => rows.extend(integers),
+            _ => integers.for_each(|integer| self.push_integer(integer)),
+        }
+    }
+    /// Appends floats.
+    pub fn extend_floats(&mut self, mut floats: impl Iterator<Item = f64>) {
+        if let Some(first) = floats.next() {
+            self.push_float(first);
+        }
+        match &mut self.column {
+            Some(Column::Float(rows, _)) => rows.extend(floats),
+            _ => floats.for_each(|float| self.push_float(float)),
+        }
+    }
+    /// Appends texts of a dictionary; they stay codes while all that came are of the same.
+    pub fn extend_codes(&mut self, dictionary: &Arc<Texts>, codes: impl Iterator<Item = u16>) {
+        match &mut self.column {
+            None if self.leading_nulls == 0 => {
+                let texts = Texts::from_codes(dictionary.clone(), codes.collect());
+                self.column = Some(Column::Text(texts, Nulls::none()));
+            }
+            Some(Column::Text(rows, _)) => rows.extend_codes(dictionary, codes),
+            _ => codes.for_each(|code| self.push_text(dictionary.get(code as usize))),
         }
     }
     /// Appends a float.

@@ -9,6 +9,7 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+mod analytics;
 mod banyan;
 mod bolt;
 mod choice;
@@ -41,6 +42,7 @@ type Bench = fn(Option<&Path>, &mut Report) -> Result<(), String>;
 const BENCHES: &[(&str, &str, Bench)] = &[
     ("first", "import, the LDBC interactive queries and updates, and hops on a power-law graph", first::run),
     ("cypher", "complex reads and subgraph counts beside other graph databases", cypher::run),
+    ("analytics", "questions about a whole graph beside column stores", analytics::run),
     ("gremlin", "traversals beside their twins in Cypher", gremlin::run),
     ("banyan", "scopes, policies and the isolation of tenants", banyan::run),
     (

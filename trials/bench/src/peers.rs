@@ -47,6 +47,13 @@ pub const RECURSIVE: [Peer; 2] = [
 pub const DUCKDB_TPCH: Peer =
     Peer { name: "DuckDB", package: "duckdb", script: include_str!("../peers/tpch_duckdb.py") };
 
+/// Questions about a whole graph.
+pub const ANALYTICS: [Peer; 3] = [
+    Peer { name: "Kuzu", package: "kuzu", script: include_str!("../peers/analytics_kuzu.py") },
+    Peer { name: "LadybugDB", package: "ladybug", script: include_str!("../peers/analytics_kuzu.py") },
+    Peer { name: "DuckDB", package: "duckdb", script: include_str!("../peers/analytics_duckdb.py") },
+];
+
 /// Procedures over whole graphs.
 pub const ALGORITHMS: [Peer; 2] = [
     Peer { name: "NetworKit", package: "networkit", script: include_str!("../peers/graph_algorithms.py") },

@@ -107,13 +107,7 @@ impl States {
                 Ok(())
             }
             (_, None) => Ok(self.generalise(call)?[0].update_all(arguments, 0..rows)?),
-            (_, Some(groups)) => {
-                let states = self.generalise(call)?;
-                for (row, group) in groups.iter().enumerate() {
-                    states[*group as usize].update(arguments, row)?;
-                }
-                Ok(())
-            }
+            (_, Some(groups)) => Ok(Aggregator::update_groups(self.generalise(call)?, arguments, groups)?),
         }
     }
     /// Takes over as many of the other's groups, from its end, as `groups` has their numbers here.

@@ -22,7 +22,10 @@ use plan::algebra::KeyOrder;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+mod keys;
 mod runs;
+
+use keys::SortKeys;
 
 struct Key {
     expression: Compiled,
@@ -49,24 +52,6 @@ struct Sorting {
     by_row: bool,
     width: usize,
     carry: Arc<[usize]>,
-}
-
-/// Compares two rows of evaluated keys.
-fn compare(plan: &Sorting, keys: &[Carried], a: usize, b: usize) -> Ordering {
-    for (key, column) in plan.keys.iter().zip(keys) {
-        let order = match column.column() {
-            Column::Int(values, nulls) if nulls.is_empty() => values[column.at(a)].cmp(&values[column.at(b)]),
-            Column::Text(texts, nulls) if nulls.is_empty() => {
-                texts.get(column.at(a)).as_bytes().cmp(texts.get(column.at(b)).as_bytes())
-            }
-            Column::Any(values) => key.order(&values[column.at(a)], &values[column.at(b)]),
-            _ => key.order(&column.get(a), &column.get(b)),
-        };
-        if order.is_ne() {
-            return if key.descending { order.reverse() } else { order };
-        }
-    }
-    Ordering::Equal
 }
 
 struct Sort {
@@ -112,6 +97,16 @@ impl Sort {
             return Some(match key.descending {
                 true => rows.filter(|row| value(row) >= *bar).collect(),
                 false => rows.filter(|row| value(row) <= *bar).collect(),
+            });
+        }
+        if let (Column::Float(values, nulls), Value::Float(bar)) = (first.column(), bar)
+            && nulls.is_empty()
+        {
+            let value = |row: &u32| keys::float_bits(values[first.at(*row as usize)]);
+            let bar = keys::float_bits(*bar);
+            return Some(match key.descending {
+                true => rows.filter(|row| value(row) >= bar).collect(),
+                false => rows.filter(|row| value(row) <= bar).collect(),
             });
         }
         let after = if key.descending { Ordering::Less } else { Ordering::Greater };
@@ -168,20 +163,20 @@ impl Sort {
     /// All rows held in order; with a limit, cut.
     fn sort(&mut self) -> Batch {
         let all = concatenate(&std::mem::take(&mut self.held), self.plan.width + self.plan.keys.len());
-        let keys: Vec<Carried> =
-            (0..self.plan.keys.len()).map(|key| all.column(self.plan.width + key).clone()).collect();
-        let mut order: Vec<u32> = (0..all.len() as u32).collect();
-        let before = |a: &u32, b: &u32| compare(&self.plan, &keys, *a as usize, *b as usize);
+        let keys = SortKeys::of(&self.plan, &all);
+        let mut order = keys.rows();
+        let before = |a: &(u64, u32), b: &(u64, u32)| keys.compare(&self.plan, *a, *b);
         if let Some(limit) =
             self.plan.limit.filter(|limit| (1..order.len()).contains(limit) && !self.plan.by_row)
         {
             // Only those that count need an order. Of equal ones the first comes first, as in a stable sort.
-            order.select_nth_unstable_by(limit - 1, |a, b| before(a, b).then(a.cmp(b)));
+            order.select_nth_unstable_by(limit - 1, before);
             order.truncate(limit);
         }
-        order.sort_unstable_by(|a, b| before(a, b).then(a.cmp(b)));
+        order.sort_unstable_by(before);
+        let mut order: Vec<u32> = order.into_iter().map(|(_, row)| row).collect();
         if let Some(limit) = self.plan.limit {
-            self.cut(&mut order, &keys, limit);
+            self.cut(&mut order, &keys.columns, limit);
         }
         self.held_rows = order.len();
         if self.plan.width + self.plan.keys.len() == 0 {

@@ -2,6 +2,7 @@
 //!
 //! `count(DISTINCT x)` needs to know only which values were met: integers and vertices are kept as numbers, without their values.
 
+use crate::grouping::GroupTable;
 use model::batch::Carried;
 use model::compare::GroupKey;
 use model::{Column, Value, VertexId};
@@ -19,6 +20,8 @@ pub(super) struct DistinctValues {
     identity_only: bool,
     integers: Integers,
     vertices: Seen<VertexId>,
+    /// Texts, where only their number will be asked.
+    texts: Option<Box<GroupTable>>,
     others: Seen<GroupKey>,
     arrived: Vec<Value>,
     heap_bytes: usize,
@@ -35,6 +38,9 @@ impl DistinctValues {
         match column.column() {
             Column::Int(values, _) if self.identity_only => self.integers.insert(values[column.at(row)]),
             Column::Vertex(values, _) if self.identity_only => self.vertices.extend([values[column.at(row)]]),
+            Column::Text(..) if self.identity_only => {
+                self.texts().assign_row(column, row);
+            }
             _ => self.insert(column.get(row)),
         }
     }
@@ -45,12 +51,28 @@ impl DistinctValues {
             Column::Int(values, nulls) if self.identity_only && nulls.is_empty() => {
                 rows.for_each(|row| self.integers.insert(values[column.at(row)]))
             }
+            Column::Text(texts, nulls) if let Some((codes, dictionary)) = texts.codes() && nulls.is_empty() => {
+                // Each text is taken once.
+                let mut seen = vec![false; dictionary.len()];
+                for row in rows {
+                    if !std::mem::replace(&mut seen[codes[column.at(row)] as usize], true) {
+                        self.insert_at(column, row);
+                    }
+                }
+            }
             _ => rows.filter(|row| !column.is_null(*row)).for_each(|row| self.insert_at(column, row)),
         }
     }
 
+    fn texts(&mut self) -> &mut GroupTable {
+        self.texts.get_or_insert_with(|| Box::new(GroupTable::new(1)))
+    }
+
     fn insert(&mut self, value: Value) {
         match value {
+            Value::String(_) if self.identity_only => {
+                self.texts().assign_row(&Carried::new(Column::Constant(value, 1)), 0);
+            }
             Value::Int(int) if self.identity_only => self.integers.insert(int),
             Value::Float(float) if self.identity_only && whole(float).is_some() => {
                 whole(float).into_iter().for_each(|int| self.integers.insert(int))
@@ -71,6 +93,9 @@ impl DistinctValues {
     pub(super) fn merge(&mut self, other: DistinctValues) {
         self.integers.merge(other.integers);
         self.vertices.extend(other.vertices);
+        if let Some(texts) = other.texts {
+            self.texts().merge(&texts, 0..texts.len(), &mut Vec::new());
+        }
         if self.identity_only {
             other.others.into_iter().for_each(|key| self.insert(key.0));
         } else {
@@ -80,7 +105,8 @@ impl DistinctValues {
 
     /// How many there are.
     pub(super) fn len(&self) -> usize {
-        self.integers.len() + self.vertices.len() + self.others.len()
+        let texts = self.texts.as_ref().map_or(0, |texts| texts.len());
+        self.integers.len() + self.vertices.len() + texts + self.others.len()
     }
 
     /// The values in order of arrival; none where only their number was kept.
@@ -94,6 +120,7 @@ impl DistinctValues {
             + self.integers.bytes()
             + table_bytes(self.vertices.capacity(), size_of::<VertexId>())
             + table_bytes(self.others.capacity(), size_of::<Value>())
+            + self.texts.as_ref().map_or(0, |texts| size_of::<GroupTable>() + texts.bytes())
             + self.arrived.capacity() * size_of::<Value>()
             + self.heap_bytes
     }

@@ -53,6 +53,13 @@ impl Operand<'_> {
             Operand::Computed(..) => row,
         }
     }
+    /// Is each row at its own number in [`Operand::column`]?
+    fn is_whole(&self) -> bool {
+        match self {
+            Operand::Carried(carried, rows) => carried.rows().is_none() && matches!(rows, Rows::All(_)),
+            Operand::Computed(..) => true,
+        }
+    }
     #[inline]
     pub(crate) fn is_null(&self, row: usize) -> bool {
         self.column().is_null(self.at(row))
@@ -71,6 +78,13 @@ pub(crate) enum Source<'a, T> {
 impl<'a, T: Copy> Source<'a, T> {
     fn rows(values: &'a [T], nulls: &'a Nulls, operand: &'a Operand<'a>) -> Source<'a, T> {
         Source::Rows(values, Some(nulls).filter(|nulls| !nulls.is_empty()), operand)
+    }
+    /// The first so many, where they lie in a row and none is null.
+    pub(crate) fn as_rows(&self, rows: usize) -> Option<&'a [T]> {
+        match self {
+            Source::Rows(values, None, operand) if operand.is_whole() => values.get(..rows),
+            _ => None,
+        }
     }
     #[inline]
     pub(crate) fn get(&self, row: usize) -> Option<T> {

@@ -6,7 +6,9 @@
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+use model::column::Texts;
 use model::{Value, walk};
+use std::sync::Arc;
 
 /// A property value as it lies in the store.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +25,40 @@ pub enum PropertyRef<'a> {
     Text(&'a str),
     /// Any other value.
     Other(&'a Value),
+}
+
+/// Values of one property as they lie in the store, of some neighbouring vertices or edges, in their order; none of them is absent.
+#[derive(Clone, Copy, Debug)]
+pub enum PropertyRun<'a> {
+    /// Integers.
+    Integers(Picked<'a, i64>),
+    /// Floats.
+    Floats(Picked<'a, f64>),
+    /// Texts, as codes into a dictionary.
+    Codes(Picked<'a, u16>, &'a Arc<Texts>),
+}
+
+/// Some values of a column, in the order of their slots here.
+#[derive(Clone, Copy, Debug)]
+pub struct Picked<'a, T> {
+    values: &'a [T],
+    slots: &'a [u32],
+}
+
+impl<'a, T: Copy> Picked<'a, T> {
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+    /// None?
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+    /// The values.
+    pub fn iter(self) -> impl ExactSizeIterator<Item = T> + 'a {
+        let values = self.values;
+        self.slots.iter().map(move |slot| values[*slot as usize])
+    }
 }
 
 impl<'a> PropertyRef<'a> {
@@ -81,6 +117,14 @@ impl TextRun {
     pub(crate) fn heap_bytes(&self) -> usize {
         self.ends.len() * 4 + self.bytes.len()
     }
+    /// All text without separators, and where in it each row ends.
+    pub(crate) fn parts(&self) -> (&str, &[u32]) {
+        (&self.bytes, &self.ends)
+    }
+    /// As a dictionary that columns of answers share.
+    pub(crate) fn into_shared(self) -> Arc<Texts> {
+        Arc::new(Texts::from_parts(self.bytes.into(), self.ends.into()))
+    }
 }
 
 /// Bytes of text that count as one unit of work ([`walk::spend`]).
@@ -91,6 +135,8 @@ const TEXT_BYTES_MAX: usize = u32::MAX as usize;
 const DICTIONARY_SIZE_MAX: usize = 1 << 16;
 /// A dictionary pays if each of its texts is used at least this often on average.
 const DICTIONARY_USES_MIN: usize = 4;
+/// A dictionary of more bytes is not handed on with the codes: each of its readers is charged for it.
+const DICTIONARY_BYTES_READ_MAX: usize = 16 << 10;
 /// A column is sparse if it has fewer values than one in this many slots.
 const SPARSE_SLOTS_PER_VALUE: usize = 8;
 
@@ -106,6 +152,16 @@ pub(crate) enum Presence {
 }
 
 impl Presence {
+    /// Has each of these slots a value that lies in the row of the slot's number?
+    fn has_all(&self, slots: &[u32]) -> bool {
+        match self {
+            Presence::All(count) => slots.iter().all(|slot| slot < count),
+            Presence::Bits(words) => slots.iter().all(|slot| {
+                words.get(*slot as usize / 64).is_some_and(|word| word >> (slot % 64) & 1 == 1)
+            }),
+            Presence::Slots(_) => false,
+        }
+    }
     #[inline]
     fn row(&self, slot: u32) -> Option<usize> {
         match self {
@@ -126,7 +182,7 @@ pub(crate) enum Data {
     Int(Box<[i64]>),
     Float(Box<[f64]>),
     Text(TextRun),
-    Codes(Box<[u16]>, TextRun),
+    Codes(Box<[u16]>, Arc<Texts>),
     Any(Box<[Value]>),
 }
 
@@ -149,6 +205,20 @@ impl StoredColumn {
             Data::Text(texts) => PropertyRef::Text(texts.get(row)),
             Data::Codes(codes, texts) => PropertyRef::Text(texts.get(codes[row] as usize)),
             Data::Any(rows) => PropertyRef::from(&rows[row]),
+        }
+    }
+    /// The values at `slots` as they lie here, where all have one and they are of a type that is read so.
+    pub(crate) fn run<'a>(&'a self, slots: &'a [u32]) -> Option<PropertyRun<'a>> {
+        if !self.presence.has_all(slots) {
+            return None;
+        }
+        match &self.data {
+            Data::Int(values) => Some(PropertyRun::Integers(Picked { values, slots })),
+            Data::Float(values) => Some(PropertyRun::Floats(Picked { values, slots })),
+            Data::Codes(codes, texts) if texts.bytes() <= DICTIONARY_BYTES_READ_MAX => {
+                Some(PropertyRun::Codes(Picked { values: codes, slots }, texts))
+            }
+            _ => None,
         }
     }
     /// Calls `found` with every slot that has a value, in order.
@@ -199,7 +269,7 @@ impl StoredColumn {
                 Data::Int(rows) => rows.len() * 8,
                 Data::Float(rows) => rows.len() * 8,
                 Data::Text(texts) => texts.heap_bytes(),
-                Data::Codes(codes, texts) => codes.len() * 2 + texts.heap_bytes(),
+                Data::Codes(codes, texts) => codes.len() * 2 + texts.bytes(),
                 Data::Any(rows) => {
                     rows.len() * size_of::<Value>() + rows.iter().map(Value::heap_bytes).sum::<usize>()
                 }
@@ -283,7 +353,7 @@ fn build_texts(rows: usize, dense: bool, values: &[(u32, PropertyRef<'_>)]) -> D
         };
         codes[if dense { *slot as usize } else { at }] = code;
     }
-    Data::Codes(codes.into(), TextRun::build(distinct.into_iter()))
+    Data::Codes(codes.into(), TextRun::build(distinct.into_iter()).into_shared())
 }
 
 fn plain_texts(rows: usize, dense: bool, values: &[(u32, PropertyRef<'_>)]) -> TextRun {

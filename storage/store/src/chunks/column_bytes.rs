@@ -35,13 +35,13 @@ pub(crate) fn encode_column(column: &StoredColumn, writer: &mut Writer) {
         }
         Data::Text(texts) => {
             writer.byte(3);
-            encode_texts(texts, writer);
+            encode_texts(texts.parts(), writer);
         }
         Data::Codes(codes, texts) => {
             writer.byte(4);
             writer.size(codes.len());
             codes.iter().for_each(|code| writer.uint(*code as u64));
-            encode_texts(texts, writer);
+            encode_texts(texts.parts(), writer);
         }
         Data::Any(rows) => {
             writer.byte(5);
@@ -94,7 +94,7 @@ fn decode_data(reader: &mut Reader<'_>) -> Result<Data, StoreError> {
             if codes.iter().any(|code| *code as usize >= texts.ends.len()) {
                 return Err(reader.fail("code outside the dictionary"));
             }
-            Data::Codes(codes, texts)
+            Data::Codes(codes, texts.into_shared())
         }
         5 => {
             let count = reader.count()?;
@@ -162,14 +162,15 @@ pub(crate) fn decode_ints(reader: &mut Reader<'_>) -> Result<Box<[i64]>, StoreEr
     Ok(ints.into())
 }
 
-pub(crate) fn encode_texts(texts: &TextRun, writer: &mut Writer) {
-    writer.size(texts.ends.len());
+/// Writes texts by their bytes, one behind the other, and the ends of each.
+pub(crate) fn encode_texts((bytes, ends): (&str, &[u32]), writer: &mut Writer) {
+    writer.size(ends.len());
     let mut before = 0;
-    for end in &texts.ends {
+    for end in ends {
         writer.uint((*end - before) as u64);
         before = *end;
     }
-    writer.raw(texts.bytes.as_bytes());
+    writer.raw(bytes.as_bytes());
 }
 
 pub(crate) fn decode_texts(reader: &mut Reader<'_>) -> Result<TextRun, StoreError> {

@@ -150,6 +150,10 @@ impl Delta {
         let here = 1u16 << (slot % 16);
         (leaf.mask & here != 0).then(|| &*leaf.vertices[(leaf.mask & (here - 1)).count_ones() as usize])
     }
+    /// Did anything but a list change, of any vertex?
+    pub(crate) fn has_altered(&self) -> bool {
+        self.altered.iter().any(|word| *word != 0)
+    }
     /// The vertex, if anything but its lists changed.
     #[inline]
     pub(crate) fn altered(&self, slot: usize) -> Option<&VertexDelta> {

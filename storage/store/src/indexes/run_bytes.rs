@@ -21,7 +21,7 @@ pub(crate) fn encode_run(run: &IndexRun) -> Vec<u8> {
         }
         RunKeys::Text(keys) => {
             writer.byte(1);
-            encode_texts(keys, &mut writer);
+            encode_texts(keys.parts(), &mut writer);
         }
         RunKeys::Any(keys) => {
             writer.byte(2);

@@ -3,7 +3,7 @@
 
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
-use crate::chunks::column::{PropertyRef, StoredColumn};
+use crate::chunks::column::{PropertyRef, PropertyRun, StoredColumn};
 use crate::snapshots::root::Snapshot;
 use crate::versions::cell::ChunkRef;
 use model::{ChunkNo, ColumnBuilder, EdgeId, EdgeTypeId, KeyId, VertexId};
@@ -14,7 +14,17 @@ pub fn push_property(column: &mut ColumnBuilder, value: PropertyRef<'_>) {
     match value {
         PropertyRef::Text(text) => column.push_text(text),
         PropertyRef::Float(float) => column.push_float(float),
+        PropertyRef::Int(integer) => column.push_integer(integer),
         other => column.push(other.to_value()),
+    }
+}
+
+/// Appends values that lie together to a column.
+pub fn push_run(column: &mut ColumnBuilder, run: PropertyRun<'_>) {
+    match run {
+        PropertyRun::Integers(integers) => column.extend_integers(integers.iter()),
+        PropertyRun::Floats(floats) => column.extend_floats(floats.iter()),
+        PropertyRun::Codes(codes, dictionary) => column.extend_codes(dictionary, codes.iter()),
     }
 }
 
@@ -23,6 +33,9 @@ const SWITCHES_MIN: u32 = 16;
 /// Columns kept by a reader, a place for each chunk number modulo this. Each keeps its page in memory while the reader lives, which is
 /// for one batch.
 const COLUMNS_KEPT: usize = 128;
+
+/// Neighbours in one chunk from which on their column is read as a whole.
+const RUN_MIN: usize = 4;
 
 /// Columns that were met before.
 struct Kept<C> {
@@ -61,6 +74,7 @@ pub struct PropertyReader<'a> {
     key: KeyId,
     current: Option<VertexColumn<'a>>,
     kept: Kept<VertexColumn<'a>>,
+    slots: Vec<u32>,
 }
 
 /// The chunk met last, and its column.
@@ -73,21 +87,39 @@ struct VertexColumn<'a> {
 impl<'a> PropertyReader<'a> {
     /// A reader of `key`.
     pub fn new(snapshot: &'a Snapshot, key: KeyId) -> PropertyReader<'a> {
-        PropertyReader { snapshot, key, current: None, kept: Kept::new() }
+        PropertyReader { snapshot, key, current: None, kept: Kept::new(), slots: Vec::new() }
+    }
+    /// How many of the first vertices lie in one chunk, and their values, if all have one and nothing of them changed since the chunk was
+    /// written: else each is to be asked for ([`PropertyReader::get`]). None of none.
+    ///
+    /// # Errors
+    /// As [`PropertyReader::get`].
+    #[inline]
+    pub fn run(&mut self, vertices: &[VertexId]) -> Result<(usize, Option<PropertyRun<'_>>), StoreError> {
+        let Some(first) = vertices.first() else { return Ok((0, None)) };
+        let number = first.0 >> model::id::SLOT_BITS;
+        let len = vertices.iter().take_while(|vertex| vertex.0 >> model::id::SLOT_BITS == number).count();
+        if len < RUN_MIN || self.snapshot.is_restricted() || !self.is_at(*first)? {
+            return Ok((len, None));
+        }
+        let Some(VertexColumn { chunk, column: Some(column), .. }) = &self.current else {
+            return Ok((len, None));
+        };
+        if chunk.delta().is_some_and(|delta| delta.has_altered()) {
+            return Ok((len, None));
+        }
+        self.slots.clear();
+        self.slots.extend(vertices[..len].iter().map(|vertex| u32::from(vertex.slot())));
+        Ok((len, column.run(&self.slots)))
     }
     /// The property of `vertex`; null if either is missing.
+    ///
+    /// # Errors
+    /// The chunk cannot be read.
     #[inline]
     pub fn get(&mut self, vertex: VertexId) -> Result<PropertyRef<'_>, StoreError> {
-        let number = vertex.0 >> model::id::SLOT_BITS;
-        if self.current.as_ref().is_none_or(|current| current.number as u64 != number) {
-            let left = self.current.take().map(|current| (current.number as usize, current));
-            let is_wanted = |column: &VertexColumn<'_>| column.number as u64 == number;
-            self.current = self.kept.exchange(left, number as usize, is_wanted);
-            if self.current.is_none() {
-                let Some((chunk, _)) = self.snapshot.locate(vertex)? else { return Ok(PropertyRef::Null) };
-                let column = chunk.base().column(self.key).cloned();
-                self.current = Some(VertexColumn { number: vertex.chunk(), chunk, column });
-            }
+        if !self.is_at(vertex)? {
+            return Ok(PropertyRef::Null);
         }
         let Some(current) = &self.current else { return Ok(PropertyRef::Null) };
         // A vertex that is hidden shows no property, so it need not be looked for.
@@ -95,6 +127,22 @@ impl<'a> PropertyReader<'a> {
             return Ok(PropertyRef::Null);
         }
         Ok(current.chunk.property_in(vertex.slot() as usize, self.key, current.column.as_deref()))
+    }
+    /// Makes the chunk of `vertex` the current one; false if there is none.
+    #[inline]
+    fn is_at(&mut self, vertex: VertexId) -> Result<bool, StoreError> {
+        let number = vertex.0 >> model::id::SLOT_BITS;
+        if self.current.as_ref().is_none_or(|current| current.number as u64 != number) {
+            let left = self.current.take().map(|current| (current.number as usize, current));
+            let is_wanted = |column: &VertexColumn<'_>| column.number as u64 == number;
+            self.current = self.kept.exchange(left, number as usize, is_wanted);
+            if self.current.is_none() {
+                let Some((chunk, _)) = self.snapshot.locate(vertex)? else { return Ok(false) };
+                let column = chunk.base().column(self.key).cloned();
+                self.current = Some(VertexColumn { number: vertex.chunk(), chunk, column });
+            }
+        }
+        Ok(true)
     }
 }
 
@@ -104,6 +152,7 @@ pub struct EdgePropertyReader<'a> {
     key: KeyId,
     current: Option<EdgeColumn<'a>>,
     kept: Kept<EdgeColumn<'a>>,
+    slots: Vec<u32>,
 }
 
 /// The chunk and type met last, and their column.
@@ -117,11 +166,53 @@ struct EdgeColumn<'a> {
 impl<'a> EdgePropertyReader<'a> {
     /// A reader of `key`.
     pub fn new(snapshot: &'a Snapshot, key: KeyId) -> EdgePropertyReader<'a> {
-        EdgePropertyReader { snapshot, key, current: None, kept: Kept::new() }
+        EdgePropertyReader { snapshot, key, current: None, kept: Kept::new(), slots: Vec::new() }
+    }
+    /// How many of the first edges are of one type and lie in one chunk, and their values, as [`PropertyReader::run`].
+    ///
+    /// # Errors
+    /// As [`EdgePropertyReader::get`].
+    #[inline]
+    pub fn run(&mut self, edges: &[EdgeId]) -> Result<(usize, Option<PropertyRun<'_>>), StoreError> {
+        let Some(first) = edges.first() else { return Ok((0, None)) };
+        let place = (first.chunk(), first.edge_type());
+        let len = edges.iter().take_while(|edge| (edge.chunk(), edge.edge_type()) == place).count();
+        if len < RUN_MIN || self.snapshot.is_restricted() || !self.is_at(*first)? {
+            return Ok((len, None));
+        }
+        let Some(EdgeColumn { chunk, column: Some(column), .. }) = &self.current else {
+            return Ok((len, None));
+        };
+        if chunk.delta().is_some_and(|delta| !delta.edge_properties.is_empty()) {
+            return Ok((len, None));
+        }
+        self.slots.clear();
+        self.slots.extend(edges[..len].iter().map(|edge| edge.slot()));
+        Ok((len, column.run(&self.slots)))
     }
     /// The property of `edge`; null if it is absent.
+    ///
+    /// # Errors
+    /// The chunk cannot be read.
     #[inline]
     pub fn get(&mut self, edge: EdgeId) -> Result<PropertyRef<'_>, StoreError> {
+        if !self.is_at(edge)? {
+            return Ok(PropertyRef::Null);
+        }
+        let Some(current) = &self.current else { return Ok(PropertyRef::Null) };
+        if !self.snapshot.shows_edge_property(edge, self.key) {
+            return Ok(PropertyRef::Null);
+        }
+        Ok(current.chunk.edge_property_in(
+            edge.edge_type(),
+            edge.slot(),
+            self.key,
+            current.column.as_deref(),
+        ))
+    }
+    /// Makes the chunk and type of `edge` the current ones; false if there is no such chunk.
+    #[inline]
+    fn is_at(&mut self, edge: EdgeId) -> Result<bool, StoreError> {
         let (number, edge_type) = (edge.chunk(), edge.edge_type());
         let is_current =
             |current: &EdgeColumn<'_>| current.number == number && current.edge_type == edge_type;
@@ -129,15 +220,11 @@ impl<'a> EdgePropertyReader<'a> {
             let left = self.current.take().map(|current| (current.number as usize, current));
             self.current = self.kept.exchange(left, number as usize, is_current);
             if self.current.is_none() {
-                let Some(chunk) = self.snapshot.chunk(number)? else { return Ok(PropertyRef::Null) };
+                let Some(chunk) = self.snapshot.chunk(number)? else { return Ok(false) };
                 let column = chunk.base().edge_column(edge_type, self.key).cloned();
                 self.current = Some(EdgeColumn { number, edge_type, chunk, column });
             }
         }
-        let Some(current) = &self.current else { return Ok(PropertyRef::Null) };
-        if !self.snapshot.shows_edge_property(edge, self.key) {
-            return Ok(PropertyRef::Null);
-        }
-        Ok(current.chunk.edge_property_in(edge_type, edge.slot(), self.key, current.column.as_deref()))
+        Ok(true)
     }
 }

@@ -3,7 +3,7 @@
 //! The only errors of reading come from chunks that are loaded on first touch.
 
 use super::adjacency::AdjacencyView;
-use super::property::{EdgePropertyReader, PropertyReader, push_property};
+use super::property::{EdgePropertyReader, PropertyReader, push_property, push_run};
 use super::root::Snapshot;
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
@@ -88,10 +88,20 @@ impl Snapshot {
         column: &mut ColumnBuilder,
     ) -> Result<(), StoreError> {
         let mut reader = PropertyReader::new(self, key);
-        vertices.iter().try_for_each(|vertex| {
-            push_property(column, reader.get(*vertex)?);
-            Ok(())
-        })
+        let mut left = vertices;
+        while !left.is_empty() {
+            let (len, run) = reader.run(left)?;
+            let (here, behind) = left.split_at(len);
+            left = behind;
+            match run {
+                Some(run) => push_run(column, run),
+                None => here.iter().try_for_each(|vertex| {
+                    push_property(column, reader.get(*vertex)?);
+                    Ok::<_, StoreError>(())
+                })?,
+            }
+        }
+        Ok(())
     }
     /// An edge with its ends, if it exists.
     pub fn edge(&self, edge: EdgeId) -> Result<Option<EdgeRef>, StoreError> {
@@ -152,10 +162,20 @@ impl Snapshot {
         column: &mut ColumnBuilder,
     ) -> Result<(), StoreError> {
         let mut reader = EdgePropertyReader::new(self, key);
-        edges.iter().try_for_each(|edge| {
-            push_property(column, reader.get(*edge)?);
-            Ok(())
-        })
+        let mut left = edges;
+        while !left.is_empty() {
+            let (len, run) = reader.run(left)?;
+            let (here, behind) = left.split_at(len);
+            left = behind;
+            match run {
+                Some(run) => push_run(column, run),
+                None => here.iter().try_for_each(|edge| {
+                    push_property(column, reader.get(*edge)?);
+                    Ok::<_, StoreError>(())
+                })?,
+            }
+        }
+        Ok(())
     }
     /// The edges of these types (none given: all types) met in this direction from any vertex.
     pub fn adjacency(&self, types: &[EdgeTypeId], direction: Direction) -> AdjacencyView {

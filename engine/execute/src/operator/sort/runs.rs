@@ -3,9 +3,9 @@
 //! Rows are sorted in runs of a few thousand as they come. At the end the runs lie end to end in one batch, and a heap of their heads
 //! gives the order row by row. Rows of equal keys come in the order of their runs, and so in the order they arrived.
 
-use super::{Sorting, compare};
+use super::Sorting;
+use super::keys::SortKeys;
 use model::Batch;
-use model::batch::Carried;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(super) struct Merge {
     plan: Arc<Sorting>,
     all: Batch,
-    keys: Vec<Carried>,
+    keys: SortKeys,
     /// By run: its next row and where it ends.
     cursors: Vec<(usize, usize)>,
     /// Runs that are not exhausted; the one whose next row is first stands at the top.
@@ -23,7 +23,7 @@ pub(super) struct Merge {
 impl Merge {
     /// `all`: the runs end to end, with the keys behind the columns; `lengths`: of the runs, none empty.
     pub(super) fn new(plan: Arc<Sorting>, all: Batch, lengths: &[usize]) -> Merge {
-        let keys = (0..plan.keys.len()).map(|key| all.column(plan.width + key).clone()).collect();
+        let keys = SortKeys::of(&plan, &all);
         let mut start = 0;
         let mut cursors = Vec::with_capacity(lengths.len());
         for length in lengths {
@@ -38,8 +38,9 @@ impl Merge {
 
     fn is_before(&self, a: usize, b: usize) -> bool {
         let (a, b) = (self.heap[a], self.heap[b]);
-        let order = compare(&self.plan, &self.keys, self.cursors[a].0, self.cursors[b].0);
-        order.then(a.cmp(&b)) == Ordering::Less
+        // Runs lie in the order they came in, so of equal keys the row of the earlier run comes first.
+        let row = |run: usize| self.keys.row(self.cursors[run].0);
+        self.keys.compare(&self.plan, row(a), row(b)) == Ordering::Less
     }
 
     fn sink(&mut self, mut at: usize) {
