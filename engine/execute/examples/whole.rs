@@ -25,7 +25,10 @@ const QUESTIONS: [&str; 9] = [
 
 fn graph(people: usize) -> Engine {
     let place = world::files::TemporaryFolder::new("whole").unwrap();
-    let engine = transact::open(Some((Arc::new(world::disk::RealDisk), place.path())), &OpenOptions::default()).unwrap().0;
+    let engine =
+        transact::open(Some((Arc::new(world::disk::RealDisk), place.path())), &OpenOptions::default())
+            .unwrap()
+            .0;
     let mut chance = Chance::seeded(7);
     let mut ids = Vec::new();
     for _ in 0..people.div_ceil(10_000) {
@@ -48,15 +51,20 @@ fn graph(people: usize) -> Engine {
         let r = t.edge_type("R").unwrap();
         let [year, weight] = ["year", "weight"].map(|key| t.key(key).unwrap());
         for _ in 0..10_000 {
-            let properties =
-                vec![(year, Value::Int(1990 + chance.below(35) as i64)), (weight, Value::Float(chance.float()))];
+            let properties = vec![
+                (year, Value::Int(1990 + chance.below(35) as i64)),
+                (weight, Value::Float(chance.float())),
+            ];
             t.create_edge(ids[chance.index(ids.len())], ids[chance.index(ids.len())], r, properties).unwrap();
         }
         t.commit().unwrap();
     }
     engine.close().unwrap();
     drop(engine);
-    let engine = transact::open(Some((Arc::new(world::disk::RealDisk), place.path())), &OpenOptions::default()).unwrap().0;
+    let engine =
+        transact::open(Some((Arc::new(world::disk::RealDisk), place.path())), &OpenOptions::default())
+            .unwrap()
+            .0;
     std::mem::forget(place);
     engine
 }

@@ -186,7 +186,9 @@ impl Aggregator {
                     match states[group].plain_state() {
                         Some(State::Sum(sum)) if sum.duration.is_none() => sum.add_float(float),
                         // NaN is greater than all, and is left to the general order.
-                        Some(State::Extreme(Some(Value::Float(held)))) if !held.is_nan() && !float.is_nan() => {
+                        Some(State::Extreme(Some(Value::Float(held))))
+                            if !held.is_nan() && !float.is_nan() =>
+                        {
                             if if smallest { float < *held } else { float > *held } {
                                 *held = float;
                             }

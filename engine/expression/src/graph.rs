@@ -7,8 +7,8 @@ use model::{
     VertexId,
 };
 use std::sync::Arc;
-use store::{push_property, push_run};
 use store::{Catalog, EdgePropertyReader, PropertyReader, PropertyRef, PropertyRun, Snapshot, StoreError};
+use store::{push_property, push_run};
 
 /// Names to ids. A name without an id is one that nothing in the graph carries.
 pub trait Names {

@@ -285,9 +285,7 @@ impl Column {
                 let (values, nulls) = pick(values, nulls, rows);
                 Column::Edge(values, nulls)
             }
-            Column::Text(texts, nulls) => {
-                Column::Text(texts.gather(rows), pick_nulls(nulls, rows))
-            }
+            Column::Text(texts, nulls) => Column::Text(texts.gather(rows), pick_nulls(nulls, rows)),
             Column::Any(values) => {
                 Column::Any(rows.iter().map(|row| values[*row as usize].clone()).collect())
             }

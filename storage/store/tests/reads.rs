@@ -168,8 +168,7 @@ fn of_all_forms() -> (Store, Vec<VertexId>, Vec<EdgeId>, Vec<KeyId>) {
     let (names, allocator) = (store.names(), store.allocator());
     let set = names.intern_label_set(&[names.intern_label("A").unwrap()]).unwrap();
     let knows = names.intern_edge_type("KNOWS").unwrap();
-    let keys: Vec<KeyId> =
-        (0..7).map(|key| names.intern_key(&format!("key {key}")).unwrap()).collect();
+    let keys: Vec<KeyId> = (0..7).map(|key| names.intern_key(&format!("key {key}")).unwrap()).collect();
     let values = |at: usize| -> Vec<(KeyId, Value)> {
         let often = |every: usize, value: Value| (at % every != 0).then_some(value).unwrap_or_default();
         let all = [
@@ -184,8 +183,7 @@ fn of_all_forms() -> (Store, Vec<VertexId>, Vec<EdgeId>, Vec<KeyId>) {
         keys.iter().copied().zip(all).filter(|(_, value)| !value.is_null()).collect()
     };
     let vertices: Vec<VertexId> = (0..5_000).map(|_| allocator.vertex(set).unwrap()).collect();
-    let edges: Vec<EdgeId> =
-        vertices.iter().map(|vertex| allocator.edge(*vertex, knows).unwrap()).collect();
+    let edges: Vec<EdgeId> = vertices.iter().map(|vertex| allocator.edge(*vertex, knows).unwrap()).collect();
     let (definitions, _) = names.undurable();
     let mut changes: Vec<Change> = definitions.into_iter().map(Change::DefineName).collect();
     for (at, vertex) in vertices.iter().enumerate() {
@@ -213,23 +211,24 @@ fn values_that_are_read_together_are_those_that_are_read_alone() {
         .copied()
         .filter(|edge| without.edge(*edge).unwrap().is_some_and(|edge| edge.target == vertices[17]))
         .collect();
-    let into: Vec<Change> = into
-        .iter()
-        .map(|edge| Change::DeleteEdge { edge: without.edge(*edge).unwrap().unwrap() })
-        .collect();
+    let into: Vec<Change> =
+        into.iter().map(|edge| Change::DeleteEdge { edge: without.edge(*edge).unwrap().unwrap() }).collect();
     without = without.apply(3, &[&into]).unwrap().apply(4, &[&gone]).unwrap();
     let every_third: Vec<usize> = (0..vertices.len()).step_by(3).collect();
     let backwards: Vec<usize> = (0..vertices.len()).rev().collect();
     let jumping: Vec<usize> = (0..vertices.len()).map(|at| at * 4_097 % vertices.len()).collect();
     let mut coded = 0;
     for snapshot in [&full, &without] {
-        for order in [&(0..1_000).collect(), &(0..vertices.len()).collect(), &every_third, &backwards, &jumping] {
+        for order in
+            [&(0..1_000).collect(), &(0..vertices.len()).collect(), &every_third, &backwards, &jumping]
+        {
             for key in &keys {
                 let ids: Vec<VertexId> = order.iter().map(|at| vertices[*at]).collect();
                 let mut column = model::ColumnBuilder::new();
                 snapshot.property_column(&ids, *key, &mut column).unwrap();
                 let column = column.finish();
-                coded += usize::from(matches!(&column, model::Column::Text(texts, _) if texts.codes().is_some()));
+                coded +=
+                    usize::from(matches!(&column, model::Column::Text(texts, _) if texts.codes().is_some()));
                 for (row, id) in ids.iter().enumerate() {
                     let alone = snapshot.property(*id, *key).unwrap();
                     assert_eq!(show(&column.get(row)), show(&alone), "{id:?} {key:?}");

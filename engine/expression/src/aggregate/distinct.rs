@@ -51,7 +51,10 @@ impl DistinctValues {
             Column::Int(values, nulls) if self.identity_only && nulls.is_empty() => {
                 rows.for_each(|row| self.integers.insert(values[column.at(row)]))
             }
-            Column::Text(texts, nulls) if let Some((codes, dictionary)) = texts.codes() && nulls.is_empty() => {
+            Column::Text(texts, nulls)
+                if let Some((codes, dictionary)) = texts.codes()
+                    && nulls.is_empty() =>
+            {
                 // Each text is taken once.
                 let mut seen = vec![false; dictionary.len()];
                 for row in rows {

@@ -156,9 +156,9 @@ impl Presence {
     fn has_all(&self, slots: &[u32]) -> bool {
         match self {
             Presence::All(count) => slots.iter().all(|slot| slot < count),
-            Presence::Bits(words) => slots.iter().all(|slot| {
-                words.get(*slot as usize / 64).is_some_and(|word| word >> (slot % 64) & 1 == 1)
-            }),
+            Presence::Bits(words) => slots
+                .iter()
+                .all(|slot| words.get(*slot as usize / 64).is_some_and(|word| word >> (slot % 64) & 1 == 1)),
             Presence::Slots(_) => false,
         }
     }

@@ -203,12 +203,7 @@ impl<'a> EdgePropertyReader<'a> {
         if !self.snapshot.shows_edge_property(edge, self.key) {
             return Ok(PropertyRef::Null);
         }
-        Ok(current.chunk.edge_property_in(
-            edge.edge_type(),
-            edge.slot(),
-            self.key,
-            current.column.as_deref(),
-        ))
+        Ok(current.chunk.edge_property_in(edge.edge_type(), edge.slot(), self.key, current.column.as_deref()))
     }
     /// Makes the chunk and type of `edge` the current ones; false if there is no such chunk.
     #[inline]

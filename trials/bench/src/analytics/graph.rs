@@ -102,7 +102,8 @@ impl Graph {
 
 fn lines(file: &Path, header: &str, mut lines: impl Iterator<Item = String>) -> Result<(), String> {
     let mut writer = files::create_writer(file).map_err(|error| error.to_string())?;
-    let written = writeln!(writer, "{header}").and_then(|()| lines.try_for_each(|line| writeln!(writer, "{line}")));
+    let written =
+        writeln!(writer, "{header}").and_then(|()| lines.try_for_each(|line| writeln!(writer, "{line}")));
     written.and_then(|()| writer.flush()).map_err(|error| error.to_string())
 }
 

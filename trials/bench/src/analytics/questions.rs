@@ -96,27 +96,37 @@ fn groups(graph: &Graph) -> Vec<Question> {
             cypher: "MATCH (p:Person) RETURN p.age AS k, count(*) AS c, avg(p.score) AS a",
             sql: "SELECT age, count(*), avg(score) FROM person GROUP BY age",
             right: Right::Rows(
-                by_age.iter().map(|(age, (count, sum))| vec![json!(age), json!(count), json!(sum / *count as f64)]).collect(),
+                by_age
+                    .iter()
+                    .map(|(age, (count, sum))| vec![json!(age), json!(count), json!(sum / *count as f64)])
+                    .collect(),
             ),
         },
         Question {
             name: "filter, group by a string",
             cypher: "MATCH (p:Person) WHERE p.age > 30 AND p.score < 0.5 RETURN p.city AS k, count(*) AS c",
             sql: "SELECT city, count(*) FROM person WHERE age > 30 AND score < 0.5 GROUP BY city",
-            right: Right::Rows(by_city.iter().map(|(at, (count, _))| vec![json!(city(*at)), json!(count)]).collect()),
+            right: Right::Rows(
+                by_city.iter().map(|(at, (count, _))| vec![json!(city(*at)), json!(count)]).collect(),
+            ),
         },
         Question {
             name: "sum by a string",
             cypher: "MATCH (p:Person) RETURN p.city AS k, sum(p.income) AS s",
             sql: "SELECT city, sum(income)::BIGINT FROM person GROUP BY city",
-            right: Right::Rows(income.iter().map(|(at, (_, sum))| vec![json!(city(*at)), json!(*sum as i64)]).collect()),
+            right: Right::Rows(
+                income.iter().map(|(at, (_, sum))| vec![json!(city(*at)), json!(*sum as i64)]).collect(),
+            ),
         },
         Question {
             name: "min and max by a string",
             cypher: "MATCH (p:Person) RETURN p.city AS k, min(p.score) AS a, max(p.score) AS b",
             sql: "SELECT city, min(score), max(score) FROM person GROUP BY city",
             right: Right::Rows(
-                extremes.iter().map(|(at, (low, high))| vec![json!(city(*at)), json!(low), json!(high)]).collect(),
+                extremes
+                    .iter()
+                    .map(|(at, (low, high))| vec![json!(city(*at)), json!(low), json!(high)])
+                    .collect(),
             ),
         },
         Question {
@@ -131,7 +141,8 @@ fn groups(graph: &Graph) -> Vec<Question> {
             sql: "SELECT count(*) FROM person WHERE name LIKE 'name of number 12%' AND city <> 'city 3'",
             right: Right::Rows(vec![vec![json!(
                 (0..graph.ages.len())
-                    .filter(|at| name(graph.names[*at]).starts_with("name of number 12") && graph.cities[*at] != 3)
+                    .filter(|at| name(graph.names[*at]).starts_with("name of number 12")
+                        && graph.cities[*at] != 3)
                     .count()
             )]]),
         },
@@ -148,7 +159,9 @@ fn orders(graph: &Graph) -> Vec<Question> {
             name: "top 10",
             cypher: "MATCH (p:Person) RETURN p.id AS i, p.score AS s ORDER BY p.score DESC LIMIT 10",
             sql: "SELECT id, score FROM person ORDER BY score DESC LIMIT 10",
-            right: Right::Rows(by_score[..10].iter().map(|at| vec![json!(at), json!(graph.scores[*at])]).collect()),
+            right: Right::Rows(
+                by_score[..10].iter().map(|at| vec![json!(at), json!(graph.scores[*at])]).collect(),
+            ),
         },
         Question {
             name: "sort all",
@@ -174,29 +187,38 @@ fn edges(graph: &Graph) -> Vec<Question> {
         *count += 1;
         *sum += graph.scores[edge.target as usize];
     }
-    let met: Vec<f64> = sums.iter().filter(|(count, _)| *count > 0).map(|(count, sum)| sum / *count as f64).collect();
+    let met: Vec<f64> =
+        sums.iter().filter(|(count, _)| *count > 0).map(|(count, sum)| sum / *count as f64).collect();
     degrees.sort_by_key(|(degree, at)| (-degree, *at));
-    let is_met = |edge: &&Edge| graph.ages[edge.source as usize] < 20 && graph.ages[edge.target as usize] > 70;
-    let by_city = grouped(graph.knows.iter().filter(is_met).map(|edge| (graph.cities[edge.source as usize], 0.0)));
+    let is_met =
+        |edge: &&Edge| graph.ages[edge.source as usize] < 20 && graph.ages[edge.target as usize] > 70;
+    let by_city =
+        grouped(graph.knows.iter().filter(is_met).map(|edge| (graph.cities[edge.source as usize], 0.0)));
     vec![
         Question {
             name: "sum of an edge property",
             cypher: "MATCH ()-[k:KNOWS]->() RETURN k.year AS y, sum(k.weight) AS s",
             sql: "SELECT year, sum(weight) FROM knows GROUP BY year",
-            right: Right::Rows(by_year.iter().map(|(year, (_, sum))| vec![json!(year), json!(sum)]).collect()),
+            right: Right::Rows(
+                by_year.iter().map(|(year, (_, sum))| vec![json!(year), json!(sum)]).collect(),
+            ),
         },
         Question {
             name: "degree, top 5",
             cypher: "MATCH (p:Person)-[:KNOWS]->() RETURN p.id AS i, count(*) AS d ORDER BY d DESC, i LIMIT 5",
             sql: "SELECT from_id, count(*) AS d FROM knows GROUP BY from_id ORDER BY d DESC, from_id LIMIT 5",
-            right: Right::Rows(degrees[..5].iter().map(|(degree, at)| vec![json!(at), json!(degree)]).collect()),
+            right: Right::Rows(
+                degrees[..5].iter().map(|(degree, at)| vec![json!(at), json!(degree)]).collect(),
+            ),
         },
         Question {
             name: "join, filter, group",
             cypher: "MATCH (a:Person)-[:KNOWS]->(b:Person) WHERE a.age < 20 AND b.age > 70 RETURN a.city AS k, count(*) AS c",
             sql: "SELECT a.city, count(*) FROM person a JOIN knows ON a.id = from_id JOIN person b ON b.id = to_id \
                   WHERE a.age < 20 AND b.age > 70 GROUP BY a.city",
-            right: Right::Rows(by_city.iter().map(|(at, (count, _))| vec![json!(city(*at)), json!(count)]).collect()),
+            right: Right::Rows(
+                by_city.iter().map(|(at, (count, _))| vec![json!(city(*at)), json!(count)]).collect(),
+            ),
         },
         Question {
             name: "average of averages",
@@ -222,14 +244,19 @@ fn hops(graph: &Graph) -> Vec<Question> {
     let two = knows.iter().map(|(out, into)| out * into).sum::<i64>() - loops;
     let likes = degrees(&mut graph.likes.iter().copied());
     // Of walks a, b, c: those with a = b or b = c or a = c are taken out; all three are one loop.
-    let walks: i64 = graph.likes.iter().map(|(source, target)| likes[*source as usize].1 * likes[*target as usize].0).sum();
+    let walks: i64 = graph
+        .likes
+        .iter()
+        .map(|(source, target)| likes[*source as usize].1 * likes[*target as usize].0)
+        .sum();
     let is_loop = |edge: &&(u32, u32)| edge.0 == edge.1;
     let loops: Vec<&(u32, u32)> = graph.likes.iter().filter(is_loop).collect();
     let a_b: i64 = loops.iter().map(|edge| likes[edge.1 as usize].0).sum();
     let b_c: i64 = loops.iter().map(|edge| likes[edge.0 as usize].1).sum();
     let mut pairs = std::collections::HashMap::<(u32, u32), i64>::new();
     graph.likes.iter().for_each(|edge| *pairs.entry(*edge).or_default() += 1);
-    let a_c: i64 = graph.likes.iter().map(|(source, target)| pairs.get(&(*target, *source)).copied().unwrap_or(0)).sum();
+    let a_c: i64 =
+        graph.likes.iter().map(|(source, target)| pairs.get(&(*target, *source)).copied().unwrap_or(0)).sum();
     let three = walks - a_b - b_c - a_c + 2 * loops.len() as i64;
     vec![
         Question {
