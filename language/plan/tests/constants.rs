@@ -397,7 +397,7 @@ fn scopes_are_as_hints_ask() {
         off: false,
     };
     let scope = Scope::hinted(Some(asked));
-    assert_eq!((scope.order.clone(), scope.within), (InstanceOrder::Dfs, OperatorOrder::Bfs));
+    assert_eq!((scope.order, scope.within), (InstanceOrder::Dfs, OperatorOrder::Bfs));
     assert_eq!((scope.instances_max, scope.rows, scope.wide, scope.early), (Some(3), Some(5), true, true));
     let reasons = [
         ScopeReason::Usual,

@@ -15,13 +15,16 @@ pub fn value(json: &Json) -> Result<Value, String> {
     value_with(json, &|object| map(object, value))
 }
 
+/// What an object stands for.
+type ReadObject = dyn Fn(&Map<String, Json>) -> Result<Value, String>;
+
 /// The value that JSON stands for, where `object` says what an object is.
 ///
 /// # Errors
 /// As [`value`], and those of `object`.
 pub fn value_with(
     json: &Json,
-    object: &dyn Fn(&Map<String, Json>) -> Result<Value, String>,
+    object: &ReadObject,
 ) -> Result<Value, String> {
     match json {
         Json::Null => Ok(Value::Null),

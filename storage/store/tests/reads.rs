@@ -170,7 +170,7 @@ fn of_all_forms() -> (Store, Vec<VertexId>, Vec<EdgeId>, Vec<KeyId>) {
     let knows = names.intern_edge_type("KNOWS").unwrap();
     let keys: Vec<KeyId> = (0..7).map(|key| names.intern_key(&format!("key {key}")).unwrap()).collect();
     let values = |at: usize| -> Vec<(KeyId, Value)> {
-        let often = |every: usize, value: Value| (at % every != 0).then_some(value).unwrap_or_default();
+        let often = |every: usize, value: Value| if at.is_multiple_of(every) { Value::Null } else { value };
         let all = [
             Value::Int(at as i64 - 2_000),
             Value::Float(at as f64 / 8.0),
@@ -178,7 +178,7 @@ fn of_all_forms() -> (Store, Vec<VertexId>, Vec<EdgeId>, Vec<KeyId>) {
             Value::string(format!("text {at}")),
             often(7, Value::Int(at as i64)),
             often(2, Value::string(["", "é", "zz"][at % 3])),
-            if at % 3 == 0 { Value::Int(at as i64) } else { Value::Float(f64::NAN) },
+            if at.is_multiple_of(3) { Value::Int(at as i64) } else { Value::Float(f64::NAN) },
         ];
         keys.iter().copied().zip(all).filter(|(_, value)| !value.is_null()).collect()
     };
