@@ -8,13 +8,12 @@ use std::process::Command;
 /// The façade.
 pub const FACADE: &str = "tanglewood-database";
 /// Crates below it that are not of this house.
-const CRATES_MAX: usize = 48;
+const CRATES_MAX: usize = 51;
 
 /// Counts them.
 pub fn check(root: &Path, faults: &mut Vec<String>) {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let arguments =
-        ["tree", "--offline", "-p", FACADE, "-e", "normal", "--prefix", "none", "--format", "{p}"];
+    let arguments = ["tree", "--quiet", "-p", FACADE, "-e", "normal", "--prefix", "none", "--format", "{p}"];
     let output = match Command::new(cargo).args(arguments).current_dir(root).output() {
         Ok(output) if output.status.success() => output,
         Ok(output) => {

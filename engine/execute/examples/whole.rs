@@ -94,7 +94,7 @@ fn main() {
             first.clear();
             while let Some(batch) = stream.next() {
                 let batch = batch.unwrap();
-                if first.is_empty() && batch.len() > 0 {
+                if first.is_empty() && !batch.is_empty() {
                     first = batch.row(0);
                 }
             }

@@ -71,7 +71,7 @@ pub trait Graph: Names + Send + Sync {
         key: KeyId,
         visit: &mut VisitRuns<'_>,
     ) -> Result<(), EvalError> {
-        let mut single = |value: PropertyRef<'_>| visit(Values::One(value));
+        let mut single = |value: PropertyRef<'_>| visit(PropertyValues::One(value));
         self.read_property(&mut vertices.iter().copied(), key, &mut single)
     }
     /// As [`Graph::read_edge_property`], many values at a time where they lie together; [`NO_EDGE`] has no property.
@@ -82,7 +82,7 @@ pub trait Graph: Names + Send + Sync {
         visit: &mut VisitRuns<'_>,
     ) -> Result<(), EvalError> {
         let mut edges = edges.iter().map(|edge| Some(*edge).filter(|edge| *edge != NO_EDGE));
-        self.read_edge_property(&mut edges, key, &mut |value| visit(Values::One(value)))
+        self.read_edge_property(&mut edges, key, &mut |value| visit(PropertyValues::One(value)))
     }
 }
 
@@ -90,7 +90,7 @@ pub trait Graph: Names + Send + Sync {
 pub(super) const NO_EDGE: EdgeId = EdgeId(u64::MAX);
 
 /// Values of a property that are read at once, as many as there are.
-pub enum Values<'a> {
+pub enum PropertyValues<'a> {
     /// One, or null.
     One(PropertyRef<'a>),
     /// Neighbours in the store, none of them null.
@@ -98,7 +98,7 @@ pub enum Values<'a> {
 }
 
 /// Told the values of a property, in order.
-pub type VisitRuns<'a> = dyn FnMut(Values<'_>) + 'a;
+pub type VisitRuns<'a> = dyn FnMut(PropertyValues<'_>) + 'a;
 
 /// A column of properties in the making.
 #[derive(Default)]
@@ -116,11 +116,11 @@ const CHARGED_AT_BYTES: u64 = 16 << 10;
 
 impl Properties {
     #[inline]
-    fn push(&mut self, values: Values<'_>) {
+    fn push(&mut self, values: PropertyValues<'_>) {
         let bytes = match &values {
-            Values::One(PropertyRef::Text(text)) => text.len() as u64,
-            Values::One(PropertyRef::Other(other)) => other.heap_bytes() as u64,
-            Values::Run(PropertyRun::Codes(_, dictionary)) => dictionary.bytes() as u64,
+            PropertyValues::One(PropertyRef::Text(text)) => text.len() as u64,
+            PropertyValues::One(PropertyRef::Other(other)) => other.heap_bytes() as u64,
+            PropertyValues::Run(PropertyRun::Codes(_, dictionary)) => dictionary.bytes() as u64,
             _ => 0,
         };
         self.uncharged += bytes;
@@ -131,8 +131,8 @@ impl Properties {
             return;
         }
         match values {
-            Values::One(value) => push_property(&mut self.column, value),
-            Values::Run(run) => push_run(&mut self.column, run),
+            PropertyValues::One(value) => push_property(&mut self.column, value),
+            PropertyValues::Run(run) => push_run(&mut self.column, run),
         }
     }
     #[cold]
@@ -314,7 +314,7 @@ impl Graph for Snapshot {
             let (here, behind) = left.split_at(len);
             left = behind;
             if let Some(run) = run {
-                visit(Values::Run(run));
+                visit(PropertyValues::Run(run));
                 continue;
             }
             for vertex in here {
@@ -322,7 +322,7 @@ impl Graph for Snapshot {
                 if found.is_null() {
                     must_exist(self, *vertex)?;
                 }
-                visit(Values::One(found));
+                visit(PropertyValues::One(found));
             }
         }
         Ok(())
@@ -340,11 +340,15 @@ impl Graph for Snapshot {
             let (here, behind) = left.split_at(len);
             left = behind;
             if let Some(run) = run {
-                visit(Values::Run(run));
+                visit(PropertyValues::Run(run));
                 continue;
             }
             for edge in here {
-                visit(Values::One(if *edge == NO_EDGE { PropertyRef::Null } else { reader.get(*edge)? }));
+                visit(PropertyValues::One(if *edge == NO_EDGE {
+                    PropertyRef::Null
+                } else {
+                    reader.get(*edge)?
+                }));
             }
         }
         Ok(())

@@ -4,7 +4,7 @@
 //! that failed the first. A property compared with a constant is tested where it lies in the store: no column is made of it.
 
 use super::error::EvalError;
-use super::graph::Values;
+use super::graph::PropertyValues;
 use super::interpret;
 use super::metered;
 use super::node::{Key, LabelTest, Node};
@@ -194,18 +194,18 @@ impl Selecting<'_> {
     /// Takes the values of the next rows.
     fn take(
         &mut self,
-        values: Values<'_>,
+        values: PropertyValues<'_>,
         operator: BinaryOperator,
         constant: &Value,
         scope: &Scope<'_>,
     ) -> Result<(), EvalError> {
         let value = match values {
-            Values::One(value) => {
+            PropertyValues::One(value) => {
                 let passes = holds(operator, value, constant, scope)?;
                 self.keep_if(passes);
                 return Ok(());
             }
-            Values::Run(run) => run,
+            PropertyValues::Run(run) => run,
         };
         match (value, constant) {
             (PropertyRun::Integers(values), Value::Int(constant)) => {

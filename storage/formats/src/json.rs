@@ -22,10 +22,7 @@ type ReadObject = dyn Fn(&Map<String, Json>) -> Result<Value, String>;
 ///
 /// # Errors
 /// As [`value`], and those of `object`.
-pub fn value_with(
-    json: &Json,
-    object: &ReadObject,
-) -> Result<Value, String> {
+pub fn value_with(json: &Json, object: &ReadObject) -> Result<Value, String> {
     match json {
         Json::Null => Ok(Value::Null),
         Json::Bool(truth) => Ok((*truth).into()),

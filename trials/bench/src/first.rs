@@ -23,6 +23,6 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
 }
 
 /// A failure of the database in one line.
-fn told(error: &database::Error) -> String {
+pub(crate) fn told(error: &database::Error) -> String {
     format!("{}: {}", error.code, error.to_string().replace('\n', " / "))
 }

@@ -1,6 +1,7 @@
 //! The generated graph as plain arrays, and the files that every engine loads.
 
-use database::ingest::mapping::{Mapping, edges_flag, nodes_flag};
+use database::{MappedEdges, MappedEnd, MappedFile, MappedNodes, Mapping};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -61,8 +62,8 @@ impl Graph {
         let mut ints = |bound: u64| -> Vec<u64> { (0..people).map(|_| chance.below(bound)).collect() };
         let (ages, cities, names, incomes) = (ints(AGES), ints(CITIES), ints(NAMES), ints(200_000));
         let scores = (0..people).map(|_| chance.float()).collect();
-        let mut end = |chance: &mut Chance| chance.below(u64::from(shape.people)) as u32;
-        let mut edge = |chance: &mut Chance| (end(chance), end(chance));
+        let end = |chance: &mut Chance| chance.below(u64::from(shape.people)) as u32;
+        let edge = |chance: &mut Chance| (end(chance), end(chance));
         let knows = (0..shape.knows)
             .map(|_| {
                 let (source, target) = edge(&mut chance);
@@ -108,13 +109,18 @@ fn lines(file: &Path, header: &str, mut lines: impl Iterator<Item = String>) -> 
 }
 
 /// What the files are.
-pub fn mapping(place: &Path) -> Result<Mapping, String> {
-    let at = |file: &str| place.join(file).display().to_string();
-    Ok(Mapping {
-        nodes: vec![nodes_flag(&format!("Person={}:id", at("people.csv")))?],
-        edges: vec![
-            edges_flag(&format!("KNOWS={}:from:Person,to:Person", at("knows.csv")))?,
-            edges_flag(&format!("LIKES={}:from:Person,to:Person", at("likes.csv")))?,
-        ],
-    })
+pub fn mapping(place: &Path) -> Mapping {
+    let end = |column: &str| MappedEnd { column: column.into(), label: "Person".into() };
+    let edges = |edge_type: &str, file: &str| MappedEdges {
+        file: place.join(file),
+        edge_type: edge_type.into(),
+        from: end("from"),
+        to: end("to"),
+        columns: BTreeMap::new(),
+        read: MappedFile::default(),
+    };
+    Mapping {
+        nodes: vec![MappedNodes::new(vec!["Person".into()], place.join("people.csv"), Some("id".into()))],
+        edges: vec![edges("KNOWS", "knows.csv"), edges("LIKES", "likes.csv")],
+    }
 }

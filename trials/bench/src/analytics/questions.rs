@@ -80,7 +80,6 @@ fn groups(graph: &Graph) -> Vec<Question> {
     let by_age = grouped(people.clone().map(|at| (graph.ages[at], graph.scores[at])));
     let young = people.clone().filter(|at| graph.ages[*at] > 30 && graph.scores[*at] < 0.5);
     let by_city = grouped(young.map(|at| (graph.cities[at], 0.0)));
-    let names: HashSet<u32> = graph.names.iter().copied().collect();
     let income = grouped(people.clone().map(|at| (graph.cities[at], graph.incomes[at] as f64)));
     let extremes = people.map(|at| (graph.cities[at], graph.scores[at])).fold(
         BTreeMap::<u16, (f64, f64)>::new(),
@@ -129,6 +128,12 @@ fn groups(graph: &Graph) -> Vec<Question> {
                     .collect(),
             ),
         },
+    ]
+}
+
+fn strings(graph: &Graph) -> Vec<Question> {
+    let names: HashSet<u32> = graph.names.iter().copied().collect();
+    vec![
         Question {
             name: "distinct strings",
             cypher: "MATCH (p:Person) RETURN count(DISTINCT p.name) AS c",
@@ -181,19 +186,7 @@ fn edges(graph: &Graph) -> Vec<Question> {
     let by_year = grouped(graph.knows.iter().map(|edge| (edge.year, edge.weight)));
     let mut degrees: Vec<(i64, usize)> = (0..graph.ages.len()).map(|at| (0, at)).collect();
     graph.knows.iter().for_each(|edge| degrees[edge.source as usize].0 += 1);
-    let mut sums = vec![(0i64, 0.0); graph.ages.len()];
-    for edge in &graph.knows {
-        let (count, sum) = &mut sums[edge.source as usize];
-        *count += 1;
-        *sum += graph.scores[edge.target as usize];
-    }
-    let met: Vec<f64> =
-        sums.iter().filter(|(count, _)| *count > 0).map(|(count, sum)| sum / *count as f64).collect();
     degrees.sort_by_key(|(degree, at)| (-degree, *at));
-    let is_met =
-        |edge: &&Edge| graph.ages[edge.source as usize] < 20 && graph.ages[edge.target as usize] > 70;
-    let by_city =
-        grouped(graph.knows.iter().filter(is_met).map(|edge| (graph.cities[edge.source as usize], 0.0)));
     vec![
         Question {
             name: "sum of an edge property",
@@ -211,6 +204,23 @@ fn edges(graph: &Graph) -> Vec<Question> {
                 degrees[..5].iter().map(|(degree, at)| vec![json!(at), json!(degree)]).collect(),
             ),
         },
+    ]
+}
+
+fn joins(graph: &Graph) -> Vec<Question> {
+    let mut sums = vec![(0i64, 0.0); graph.ages.len()];
+    for edge in &graph.knows {
+        let (count, sum) = &mut sums[edge.source as usize];
+        *count += 1;
+        *sum += graph.scores[edge.target as usize];
+    }
+    let met: Vec<f64> =
+        sums.iter().filter(|(count, _)| *count > 0).map(|(count, sum)| sum / *count as f64).collect();
+    let is_met =
+        |edge: &&Edge| graph.ages[edge.source as usize] < 20 && graph.ages[edge.target as usize] > 70;
+    let by_city =
+        grouped(graph.knows.iter().filter(is_met).map(|edge| (graph.cities[edge.source as usize], 0.0)));
+    vec![
         Question {
             name: "join, filter, group",
             cypher: "MATCH (a:Person)-[:KNOWS]->(b:Person) WHERE a.age < 20 AND b.age > 70 RETURN a.city AS k, count(*) AS c",
@@ -277,5 +287,8 @@ fn hops(graph: &Graph) -> Vec<Question> {
 
 /// All of them.
 pub fn all(graph: &Graph) -> Vec<Question> {
-    [counts(graph), groups(graph), orders(graph), edges(graph), hops(graph)].into_iter().flatten().collect()
+    [counts(graph), groups(graph), strings(graph), orders(graph), edges(graph), joins(graph), hops(graph)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
