@@ -117,7 +117,7 @@ impl Default for Limits {
             tokens_max: 10_000,
             tokens_per_user_max: 100,
             token_lifetime: Duration::from_secs(8 * 3_600),
-            drain_timeout: Duration::from_secs(10),
+            drain_timeout: Duration::from_secs(1),
             bookmark_timeout: Duration::from_secs(30),
         }
     }

@@ -178,7 +178,7 @@ pub static SETTINGS: [SettingRow; 45] = [
         0,
         ("drain", "drain", "tanglewood.drain"),
         Time,
-        "10s",
+        "1s",
         "Time that running queries and open transactions get to end when the server is told to end; new ones are refused meanwhile",
     ),
     row(

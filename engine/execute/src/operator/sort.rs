@@ -145,7 +145,7 @@ impl Sort {
             turn.context.charge(self.charged)?;
             let all = concatenate(&std::mem::take(&mut self.runs), self.plan.width + self.plan.keys.len());
             // A longer column may be given more room than the short ones together.
-            let more = all.bytes().saturating_sub(self.charged);
+            let more = all.bytes().saturating_sub(self.charged) + all.len() * keys::BYTES_PER_ROW_KEPT;
             turn.context.charge(more)?;
             turn.context.release(self.charged);
             self.charged += more;
@@ -155,9 +155,10 @@ impl Sort {
     }
     /// As [`Sort::sort`]; while it runs there are two copies.
     fn sort_charged(&mut self, turn: &mut Turn<'_, '_>) -> Try<Batch> {
-        turn.context.charge(self.charged)?;
+        let besides = self.charged + self.held_rows * keys::BYTES_PER_ROW;
+        turn.context.charge(besides)?;
         let sorted = self.sort();
-        turn.context.release(self.charged);
+        turn.context.release(besides);
         Ok(sorted)
     }
     /// All rows held in order; with a limit, cut.

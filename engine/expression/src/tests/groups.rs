@@ -2,8 +2,10 @@
 
 use crate::{GroupTable, hash_columns};
 use model::batch::Carried;
+use model::column::Texts;
 use model::compare::equivalent;
-use model::{Column, EdgeId, EdgeRef, Value, VertexId};
+use model::{Column, EdgeId, EdgeRef, Nulls, Value, VertexId};
+use std::sync::Arc;
 use world::chance::Chance;
 
 fn random_value(kind: u64, chance: &mut Chance) -> Value {
@@ -30,6 +32,13 @@ fn random_value(kind: u64, chance: &mut Chance) -> Value {
 fn random_column(kind: u64, rows: usize, chance: &mut Chance) -> Carried {
     if chance.happens(0.1) {
         return Carried::new(Column::Constant(random_value(kind, chance), rows));
+    }
+    if kind == 2 && chance.happens(0.5) {
+        let mut dictionary = Texts::default();
+        ["", "b", "never", "a"].iter().for_each(|text| dictionary.push(text));
+        let codes = (0..rows).map(|_| [0, 1, 3][chance.index(3)]).collect();
+        let column = Column::Text(Texts::from_codes(Arc::new(dictionary), codes), Nulls::none());
+        return Carried::new(column);
     }
     Carried::new((0..rows).map(|_| random_value(kind, chance)).collect())
 }

@@ -9,6 +9,11 @@ use model::batch::Carried;
 use model::{Batch, Column};
 use std::cmp::Ordering;
 
+/// Bytes of a row's number while rows are merged.
+pub(super) const BYTES_PER_ROW_KEPT: usize = size_of::<u64>();
+/// Bytes of a row while rows are sorted: its number, and the pair that is moved.
+pub(super) const BYTES_PER_ROW: usize = BYTES_PER_ROW_KEPT + size_of::<(u64, u32)>();
+
 /// Evaluated keys of all rows.
 pub(super) struct SortKeys {
     pub(super) columns: Vec<Carried>,
