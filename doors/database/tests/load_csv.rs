@@ -1,6 +1,7 @@
 //! `LOAD CSV`: files below the import folder become rows, and nothing else can be read.
 
-use database::{Database, MEMORY, Options, Params, Session, Value};
+use database::{Database, Limits, MEMORY, Options, Params, Session, Value};
+use std::time::Duration;
 use tanglewood_database as database;
 use world::files::{TemporaryFolder, write_bytes};
 
@@ -47,6 +48,37 @@ fn a_long_file_streams() {
     assert_eq!(shown(ask(&mut session, sum)), format!("{:?}", [[Value::Int(1_249_975_000)]]));
     let few = "LOAD CSV FROM 'file:///long.csv' AS row RETURN row[0] LIMIT 2";
     assert_eq!(ask(&mut session, few).unwrap().len(), 2);
+}
+
+/// A batch held a thousand records whatever their size, and the fields of one were made in one go: a small compressed file took gigabytes, whatever
+/// the budget, and a timeout waited.
+#[test]
+fn records_of_any_size_hold_the_budget_and_the_time() {
+    let folder = TemporaryFolder::new("load-csv").unwrap();
+    let write = |name: &str, bytes: &[u8]| write_bytes(&folder.path().join(name), bytes).unwrap();
+    write("large.csv", format!("{}\n", "a".repeat(1 << 20)).repeat(40).as_bytes());
+    write("wide.csv", format!("{}\n", ",".repeat(3 << 20)).as_bytes());
+    write("quoted.csv", format!("\"{}\"\n", ",".repeat(3 << 20)).as_bytes());
+    write("long.csv", "a".repeat((16 << 20) + 1).as_bytes());
+    let mut session = session(&folder);
+    let mut ask = |name: &str, head: &str, timeout_ms: u64| {
+        let timeout = Some(Duration::from_millis(timeout_ms));
+        let limits = Limits { timeout, bytes_max: Some(24 << 20) };
+        let sum = if head.is_empty() { "sum(size(row[0])) + sum(size(row))" } else { "count(row)" };
+        let text = format!("LOAD CSV{head} FROM '{name}' AS row RETURN {sum}");
+        session.query_within(&text, Params::new(), &limits)?.rows()
+    };
+    assert_eq!(shown(ask("large.csv", "", 60_000)), format!("{:?}", [[Value::Int((40 << 20) + 40)]]));
+    // Separators within quotes are no fields.
+    assert_eq!(shown(ask("quoted.csv", "", 60_000)), format!("{:?}", [[Value::Int((3 << 20) + 1)]]));
+    for (name, head) in [("wide.csv", ""), ("wide.csv", " WITH HEADERS")] {
+        let error = ask(name, head, 60_000).unwrap_err();
+        assert!(error.code.ends_with("MemoryPoolOutOfMemoryError"), "{head} {error}");
+    }
+    let error = ask("long.csv", "", 60_000).unwrap_err();
+    assert!(error.message.contains("line 1 of the file") && error.message.contains("16 MiB"), "{error}");
+    let error = ask("large.csv", "", 1).unwrap_err();
+    assert!(error.code.ends_with("TransactionTimedOut"), "{error}");
 }
 
 #[test]

@@ -13,6 +13,9 @@ use tanglewood_database::gremlin::GremlinOptions;
 use tanglewood_database::{Database, Limits, MEMORY, Options, Params, Session, params};
 use world::files::TemporaryFolder;
 
+#[path = "matrix/moments.rs"]
+mod moments;
+
 /// How a kind of work is asked for.
 #[derive(Clone, Copy, PartialEq)]
 enum Language {

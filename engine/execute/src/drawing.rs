@@ -28,6 +28,10 @@ pub(crate) trait Draw: Send {
     fn charged(&self) -> usize {
         0
     }
+    /// Are the values since the last call of [`columns`](Self::columns) so large that they are handed on as they are?
+    fn is_full(&self) -> bool {
+        false
+    }
 }
 
 /// Runs a [`Draw`].
@@ -85,5 +89,8 @@ impl<D: Draw> FanOut for Drawing<D> {
     }
     fn charged(&self) -> usize {
         self.draw.charged()
+    }
+    fn is_full(&self) -> bool {
+        self.draw.is_full()
     }
 }

@@ -107,6 +107,10 @@ pub(crate) trait FanOut: Send {
     fn charged(&self) -> usize {
         0
     }
+    /// Are the rows since the last call of [`columns`](Self::columns) handed on although there is room for more, since their values are large?
+    fn is_full(&self) -> bool {
+        false
+    }
 }
 
 /// What a breaker or fan-out may ask for.
@@ -170,8 +174,10 @@ impl<F: FanOut> Fanning<F> {
             let mut turn = Turn { here: &mut self.here, context, demand: Some(&mut self.demand) };
             self.fan.fill(batch, &mut self.rows, rows_max, &mut turn)?
         };
-        let is_whole =
-            self.rows.len() >= rows_max || progress == Progress::Done || self.demand.is_eager(batch_rows);
+        let is_whole = self.rows.len() >= rows_max
+            || progress == Progress::Done
+            || self.fan.is_full()
+            || self.demand.is_eager(batch_rows);
         let output = (is_whole && !self.rows.is_empty()).then(|| {
             let mut output = batch.project(&self.carry).select(std::mem::take(&mut self.rows));
             self.fan.columns().into_iter().for_each(|column| output.push(column));

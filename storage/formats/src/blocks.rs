@@ -67,6 +67,11 @@ impl BlockReader {
     pub fn blocks(&self) -> usize {
         self.next_number
     }
+    /// Bytes held for the next blocks.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.rest.capacity()
+    }
     /// Cuts blocks of about so many bytes, and takes records of so many for broken.
     #[must_use]
     pub fn with_sizes(mut self, block_bytes: usize, record_bytes_max: usize) -> BlockReader {

@@ -161,47 +161,52 @@ fn split_quoted<'a>(
     }
 }
 
-/// The texts of a record (without its line end), null where a field is absent. Unlike [`split`] it takes text behind a closing quote, up to
-/// the next delimiter, as a part of the field.
-///
-/// # Errors
-/// A quoted field is never closed; a field is not UTF-8.
-pub fn texts(record: &[u8], format: Format) -> Result<Vec<Option<String>>, String> {
-    let mut fields = Vec::new();
-    match split(record, format, &mut fields) {
-        Ok(()) => fields.iter().map(text).collect(),
-        Err(AFTER_QUOTE) => texts_with_tails(record, format.delimiter),
-        Err(what) => Err(what.into()),
-    }
+/// The texts of a record (without its line end) one after another, none where a field is absent. Unlike [`split`] it takes text behind a closing
+/// quote, up to the next delimiter, as a part of the field. Errors are a quoted field that is never closed, which is the last item, and a field
+/// that is not UTF-8.
+#[must_use]
+pub fn texts(record: &[u8], format: Format) -> FieldTexts<'_> {
+    FieldTexts { rest: Some(record), format }
 }
 
-fn text(field: &Field<'_>) -> Result<Option<String>, String> {
-    match field.is_absent() {
-        true => Ok(None),
-        false => field.text().map(|text| Some(text.into_owned())),
-    }
+/// What [`texts`] returns.
+pub struct FieldTexts<'a> {
+    /// What follows the fields that were taken; none behind the last.
+    rest: Option<&'a [u8]>,
+    format: Format,
 }
 
-fn texts_with_tails(record: &[u8], delimiter: u8) -> Result<Vec<Option<String>>, String> {
-    let (mut texts, mut rest) = (Vec::new(), record);
-    loop {
-        let body = rest.strip_prefix(b"\"");
-        let quoted = match body {
-            Some(body) => Some(&body[..quoted_end(body).ok_or(NEVER_CLOSED)?]),
+impl<'a> Iterator for FieldTexts<'a> {
+    type Item = Result<Option<Cow<'a, str>>, String>;
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.rest.take()?;
+        let quoted = match rest.strip_prefix(b"\"").filter(|_| self.format.quoting) {
+            Some(body) => match quoted_end(body) {
+                Some(end) => Some(&body[..end]),
+                None => return Some(Err(NEVER_CLOSED.into())),
+            },
             None => None,
         };
         let behind = quoted.map_or(rest, |quoted| &rest[quoted.len() + 2..]);
-        let end = memchr(delimiter, behind).unwrap_or(behind.len());
+        let end = memchr(self.format.delimiter, behind).unwrap_or(behind.len());
+        self.rest = behind.get(end + 1..);
         let tail = Field { bytes: &behind[..end], quoted: false, doubled: false };
-        let field = quoted.map(|bytes| Field { bytes, quoted: true, doubled: memchr(b'"', bytes).is_some() });
-        texts.push(match field {
-            Some(field) => Some(field.text()?.into_owned() + &*tail.text()?),
-            None => text(&tail)?,
-        });
-        match behind.get(end) {
-            Some(_) => rest = &behind[end + 1..],
-            None => return Ok(texts),
-        }
+        Some(match quoted {
+            Some(bytes) => {
+                let doubled = memchr(b'"', bytes).is_some();
+                Field { bytes, quoted: true, doubled }.text().and_then(|text| joined(text, tail)).map(Some)
+            }
+            None if tail.is_absent() => Ok(None),
+            None => tail.text().map(Some),
+        })
+    }
+}
+
+/// A text and what stands behind its closing quote.
+fn joined<'a>(text: Cow<'a, str>, tail: Field<'a>) -> Result<Cow<'a, str>, String> {
+    match tail.is_absent() {
+        true => Ok(text),
+        false => Ok(text + tail.text()?),
     }
 }
 

@@ -6,9 +6,11 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
+use crate::operator::graph_procedure::recharge;
 use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try, Turn};
+use dataflow::watch::{self, Hold};
 use expression::{Compiled, EvalError};
 use flate2::read::MultiGzDecoder;
 use model::{Batch, Column, Value};
@@ -29,12 +31,21 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Records read between two looks at the clock.
 const RECORDS_PER_LOOK: usize = 64;
 
+/// Records of so many bytes are handed on although a batch has room for more: a record may have megabytes, and a batch a thousand of them.
+const BATCH_BYTES_MAX: usize = 8 << 20;
+
+/// Bytes charged beyond those of the records that are held.
+const CHARGED_AHEAD_BYTES: usize = 64 << 10;
+
 struct LoadCsv {
     /// File, whether the first record gives titles, separator.
     arguments: Arc<Vec<Compiled>>,
     reads: Arc<EntityReads>,
     /// What is read above, in the order of the columns, each with its values.
     columns: Vec<(Field, Vec<Value>)>,
+    /// Bytes of the records in them, and what is charged for those.
+    bytes: usize,
+    charged: usize,
 }
 
 /// What is told of a record.
@@ -53,6 +64,7 @@ struct Open {
     records: Records,
     file: Value,
     titles: Option<Vec<Arc<str>>>,
+    titles_bytes: usize,
 }
 
 impl Open {
@@ -82,18 +94,30 @@ impl Open {
             Some(true) => Some(titles(&mut records)?),
             _ => None,
         };
-        Ok(Open { records, file: name, titles })
+        let title_bytes = |title: &Arc<str>| size_of::<Arc<str>>() + size_of::<[usize; 2]>() + title.len();
+        let titles_bytes = titles.iter().flatten().map(title_bytes).sum();
+        Ok(Open { records, file: name, titles, titles_bytes })
+    }
+
+    /// Bytes that it holds beside records that were read.
+    fn held_bytes(&self) -> usize {
+        self.records.held_bytes() + self.titles_bytes
     }
 
     /// The next record; an inner none where only blank lines were read.
     fn next(&mut self) -> Result<Option<Option<Value>>, ExecuteError> {
-        let Some(fields) = self.records.next()? else { return Ok(None) };
+        let Some(record) = self.records.next()? else { return Ok(None) };
         // Some blank lines only: there may be more.
-        let Some(fields) = fields else { return Ok(Some(None)) };
-        let mut fields = fields.into_iter().map(Value::from);
+        let Some(record) = record else { return Ok(Some(None)) };
+        let count = self.titles.as_ref().map_or(record.fields.len(), Vec::len);
+        watch::spend(count as u64).map_err(EvalError::from)?;
         let Some(titles) = &self.titles else {
-            return Ok(Some(Some(Value::try_list(fields.collect()).map_err(EvalError::from)?)));
+            return Ok(Some(Some(Value::try_list(record.fields).map_err(EvalError::from)?)));
         };
+        // A record of few fields still has a place for each title.
+        let mut entries_held = Hold::default();
+        entries_held.grow((count * size_of::<(Arc<str>, Value)>()) as u64).map_err(EvalError::from)?;
+        let mut fields = record.fields.into_iter();
         let entries = titles.iter().map(|title| (title.clone(), fields.next().unwrap_or_default()));
         Ok(Some(Some(Value::try_map(entries).map_err(EvalError::from)?)))
     }
@@ -104,8 +128,13 @@ fn titles(records: &mut Records) -> Result<Vec<Arc<str>>, ExecuteError> {
     while let Some(None) = read {
         read = records.next()?;
     }
-    let titles = read.flatten().unwrap_or_default();
-    Ok(titles.into_iter().map(|title| title.unwrap_or_default().into()).collect())
+    let titles = read.flatten().map(|record| record.fields).unwrap_or_default();
+    let nameless: Arc<str> = Arc::default();
+    let title = |title| match title {
+        Value::String(title) => title,
+        _ => nameless.clone(),
+    };
+    Ok(titles.into_iter().map(title).collect())
 }
 
 /// The file that a text names, below the folder: `file:///name.csv`, or a path relative to it.
@@ -162,6 +191,12 @@ impl Draw for LoadCsv {
             }
             let Some(record) = open.next()? else { return Ok((read, Progress::Done)) };
             let Some(record) = record else { return Ok((read, Progress::More)) };
+            self.bytes += record.heap_bytes();
+            let bytes = self.bytes + open.held_bytes();
+            if bytes > self.charged || self.charged - bytes > BATCH_BYTES_MAX {
+                // By so much at once that a record of some bytes costs a comparison.
+                recharge(&mut self.charged, bytes + CHARGED_AHEAD_BYTES, turn.context)?;
+            }
             for (field, values) in &mut self.columns {
                 values.push(match field {
                     Field::Row => record.clone(),
@@ -169,11 +204,21 @@ impl Draw for LoadCsv {
                     Field::File => open.file.clone(),
                 });
             }
+            if self.is_full() {
+                return Ok((read + 1, Progress::More));
+            }
         }
         Ok((room, Progress::More))
     }
     fn columns(&mut self) -> Vec<Column> {
+        self.bytes = 0;
         self.columns.iter_mut().map(|(_, values)| Column::Any(std::mem::take(values))).collect()
+    }
+    fn charged(&self) -> usize {
+        self.charged
+    }
+    fn is_full(&self) -> bool {
+        self.bytes > BATCH_BYTES_MAX
     }
 }
 
@@ -199,7 +244,7 @@ pub(crate) fn compile(
     let make = move || {
         let (arguments, reads) = (arguments.clone(), reads.clone());
         let columns = kept.iter().map(|(field, _)| (*field, Vec::new())).collect();
-        Drawing::new(LoadCsv { arguments, reads, columns })
+        Drawing::new(LoadCsv { arguments, reads, columns, bytes: 0, charged: 0 })
     };
     let stream = compiler.attach_fan_out("LoadCsv", &feed, required, &columns, make);
     Ok(Stream { fans_out: false, ..stream })

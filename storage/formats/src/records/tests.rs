@@ -96,21 +96,28 @@ fn lines_are_counted_over_line_ends_in_quotes() {
 /// Where nothing stands behind a closing quote, both ways to read a record agree; a tail belongs to its field.
 #[test]
 fn texts_are_those_of_the_fields_and_tails_are_joined() {
-    let format = Format { delimiter: b',', quoting: true };
+    let all = |record: &[u8], format| -> Result<Vec<Option<String>>, String> {
+        texts(record, format).map(|text| Ok(text?.map(Cow::into_owned))).collect()
+    };
     let mut chance = Chance::seeded(Chance::system_seed());
     for _ in 0..5_000 {
+        let format = Format { delimiter: b',', quoting: chance.below(4) > 0 };
         let length = chance.below(16) as usize;
         let record: Vec<u8> = (0..length).map(|_| b",,\"\"ab\n"[chance.below(7) as usize]).collect();
         let mut fields = Vec::new();
         if split(&record, format, &mut fields).is_ok() {
-            let expected: Result<Vec<_>, _> = fields.iter().map(text).collect();
-            assert_eq!(texts_with_tails(&record, b','), expected, "{:?}", String::from_utf8_lossy(&record));
+            let text = |field: &Field<'_>| (!field.is_absent()).then(|| field.text().unwrap().into_owned());
+            let expected = fields.iter().map(text).collect();
+            assert_eq!(all(&record, format), Ok(expected), "{:?}", String::from_utf8_lossy(&record));
         }
     }
     let some = |text: &str| Some(text.to_string());
+    let format = Format { delimiter: b',', quoting: true };
     assert_eq!(
-        texts(b"\"Bo;b\";,\"a\"\"\"b\"c,,\"\"", format),
+        all(b"\"Bo;b\";,\"a\"\"\"b\"c,,\"\"", format),
         Ok(vec![some("Bo;b;"), some("a\"b\"c"), None, some("")])
     );
-    assert!(texts(b"\"a\"b,\"c", format).is_err());
+    assert_eq!(all(b"\"a\"b,\"c", format), Err(NEVER_CLOSED.into()));
+    assert_eq!(texts(b"\"a,\xff", format).count(), 1);
+    assert!(all(b"\"a\"\xff,b", format).unwrap_err().contains("UTF-8"));
 }

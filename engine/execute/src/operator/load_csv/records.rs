@@ -2,9 +2,12 @@
 //! passed over.
 
 use crate::ExecuteError;
+use dataflow::watch::{self, Hold, Stopped};
+use expression::EvalError;
 use formats::blocks::{Block, BlockReader, RECORD_BYTES_MAX};
 use formats::records::{Format, Records as InBlock, texts};
-use std::io::Read;
+use model::Value;
+use std::io::{self, Read};
 
 /// Bytes read at once: few, for a LIMIT may end the reading after its first record.
 const BLOCK_BYTES: usize = 64 << 10;
@@ -12,8 +15,33 @@ const BLOCK_BYTES: usize = 64 << 10;
 /// Empty lines passed over between two looks at the clock: a small compressed file may hold billions.
 const BLANK_LINES_PER_LOOK: usize = 65_536;
 
-/// A field; null where it is empty and not quoted.
-pub(super) type Field = Option<String>;
+/// Fields cut between two looks at the clock and at what they hold: one record may have millions.
+const FIELDS_PER_LOOK: usize = 256;
+
+/// Places that a list has for a field at most: as many again are free where it has just grown.
+const PLACES_OF_FIELD: usize = 2;
+
+/// Bytes of text that are looked through in about the time of one unit of work.
+const TEXT_BYTES_PER_UNIT: usize = 64;
+
+/// The fields of a record, null where a field is empty and not quoted.
+#[derive(Debug)]
+pub(super) struct RecordFields {
+    pub(super) fields: Vec<Value>,
+    /// What they hold, charged until the record is a value.
+    _held: Hold,
+}
+
+/// A file whose reading is work of the query: a small compressed one may hold gigabytes.
+struct Metered(Box<dyn Read + Send>);
+
+impl Read for Metered {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(buffer)?;
+        watch::spend((read / TEXT_BYTES_PER_UNIT) as u64).map_err(io::Error::other)?;
+        Ok(read)
+    }
+}
 
 pub(super) struct Records {
     reader: BlockReader,
@@ -30,7 +58,8 @@ pub(super) struct Records {
 impl Records {
     pub(super) fn new(reader: Box<dyn Read + Send>, separator: u8) -> Records {
         let format = Format { delimiter: separator, quoting: true };
-        let reader = BlockReader::new(reader, format, 0).with_sizes(BLOCK_BYTES, RECORD_BYTES_MAX);
+        let reader =
+            BlockReader::new(Box::new(Metered(reader)), format, 0).with_sizes(BLOCK_BYTES, RECORD_BYTES_MAX);
         Records { reader, format, block: Block::default(), taken: 0, next_line: 1, line: 0 }
     }
 
@@ -43,12 +72,20 @@ impl Records {
         self.line
     }
 
+    /// Bytes of the file that are held.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.block.bytes.capacity() + self.reader.held_bytes()
+    }
+
     /// Reads the next block; false at the end of the file.
     fn next_block(&mut self) -> Result<bool, ExecuteError> {
         match self.reader.next(&mut self.block) {
             Ok(false) => return Ok(false),
             Ok(true) => {}
-            Err(error) => return self.fail(self.next_line, &format_args!("it cannot be read: {error}")),
+            Err(error) => match error.downcast::<Stopped>() {
+                Ok(stopped) => return Err(EvalError::from(stopped).into()),
+                Err(error) => return self.fail(self.next_line, &format_args!("it cannot be read: {error}")),
+            },
         }
         (self.taken, self.next_line) = (0, self.block.first_line);
         match self.block.broken {
@@ -58,7 +95,7 @@ impl Records {
     }
 
     /// The next record; an inner none after [`BLANK_LINES_PER_LOOK`] empty lines, which are passed over.
-    pub(super) fn next(&mut self) -> Result<Option<Option<Vec<Field>>>, ExecuteError> {
+    pub(super) fn next(&mut self) -> Result<Option<Option<RecordFields>>, ExecuteError> {
         for _ in 0..BLANK_LINES_PER_LOOK {
             if self.taken == self.block.bytes.len() && !self.next_block()? {
                 return Ok(None);
@@ -71,8 +108,8 @@ impl Records {
             if record.is_empty() {
                 continue;
             }
-            return match texts(record, self.format) {
-                Ok(fields) => Ok(Some(Some(fields))),
+            return match cut(record, self.format)? {
+                Ok(record) => Ok(Some(Some(record))),
                 Err(what) => self.fail(line, &what),
             };
         }
@@ -80,13 +117,37 @@ impl Records {
     }
 }
 
+/// Cuts a record into its fields; within, what is wrong with it.
+fn cut(record: &[u8], format: Format) -> Result<Result<RecordFields, String>, EvalError> {
+    let (mut fields, mut held, mut bytes) = (Vec::new(), Hold::default(), 0);
+    for text in texts(record, format) {
+        let field = match text {
+            Ok(text) => text.map_or(Value::Null, |text| Value::from(&*text)),
+            Err(what) => return Ok(Err(what)),
+        };
+        bytes += PLACES_OF_FIELD * size_of::<Value>() + field.heap_bytes();
+        fields.push(field);
+        if fields.len().is_multiple_of(FIELDS_PER_LOOK) {
+            held.set(bytes as u64)?;
+            watch::spend(FIELDS_PER_LOOK as u64)?;
+        }
+    }
+    held.set(bytes as u64)?;
+    Ok(Ok(RecordFields { fields, _held: held }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    type Field = Option<String>;
+
     fn all(text: &'static str) -> Vec<Vec<Field>> {
         let mut records = Records::new(Box::new(text.as_bytes()), b',');
-        std::iter::from_fn(|| records.next().unwrap()).flatten().collect()
+        let texts = |record: RecordFields| {
+            record.fields.iter().map(|field| field.as_str().map(str::to_string)).collect()
+        };
+        std::iter::from_fn(|| records.next().unwrap()).flatten().map(texts).collect()
     }
 
     #[test]
