@@ -209,6 +209,41 @@ fn no_text_is_too_deep_or_too_wide() {
     all(&[]);
 }
 
+/// A line of a file of GraphSON nests as deep as its writer likes.
+#[test]
+fn a_file_of_graphson_of_any_nesting_is_read_or_refused() {
+    let folder = world::files::TemporaryFolder::new("deep-graphson").unwrap();
+    let from = folder.path().join("g.json");
+    let int = r#"{"@type":"g:Int32","@value":7}"#;
+    for depth in [0, 1, 29, 30, 31, 60, 63, 64, 65, 66, 123, 124, 127, 128, 5_000, 100_000] {
+        for (open, core, close) in [
+            ("[", "7", "]"),
+            (r#"{"@type":"g:List","@value":["#, int, "]}"),
+            (r#"{"@type":"g:Map","@value":["a","#, int, "]}"),
+        ] {
+            let value = format!("{}{core}{}", open.repeat(depth), close.repeat(depth));
+            let line = format!(r#"{{"id":1,"label":"a","properties":{{"p":[{{"id":2,"value":{value}}}]}}}}"#);
+            std::fs::write(&from, line).unwrap();
+            let database = Database::open(MEMORY, Options::default()).unwrap();
+            let import = tanglewood_database::GraphsonImport {
+                from: from.clone(),
+                ..tanglewood_database::GraphsonImport::default()
+            };
+            let around = 4 + depth * open.matches(['[', '{']).count();
+            match database.import_graphson(&import) {
+                Ok(report) => assert!(report.vertices == 1 && depth <= 65, "{depth} of {open}"),
+                Err(error) => {
+                    let told = error.to_string();
+                    let is_clear = told.contains("nested deeper than") || told.contains("cannot be kept");
+                    assert!(is_clear && !told.contains("recursion limit"), "{depth} of {open}: {told}");
+                    assert!(depth > 60 || around > 120, "{depth} of {open}: {told}");
+                    assert_eq!(database.snapshot().statistics().vertices(), 0);
+                }
+            }
+        }
+    }
+}
+
 #[test]
 #[ignore = "soak: all sizes of all productions, some minutes"]
 fn no_text_of_any_size_is_too_deep_or_too_wide() {

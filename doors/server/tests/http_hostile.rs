@@ -205,6 +205,70 @@ fn strangers_take_their_places_and_give_them_back() {
     assert_eq!(Client::connect(server.address()).ask("GET", "/health", &[], None).status, 200);
 }
 
+/// A value as plain JSON and as typed JSON, so deep; and what is asked for with it.
+fn nested(form: &str, depth: usize) -> String {
+    let (open, core, close) = match form {
+        "lists" => ("[", "", "]"),
+        "maps" => ("{\"a\":", "7", "}"),
+        "typed lists" => ("{\"$type\":\"List\",\"_value\":[", "{\"$type\":\"Null\",\"_value\":null}", "]}"),
+        _ => ("{\"$type\":\"Map\",\"_value\":{\"a\":", "{\"$type\":\"Null\",\"_value\":null}", "}}"),
+    };
+    format!("{}{core}{}", open.repeat(depth), close.repeat(depth))
+}
+
+/// Below, at and above what JSON and values may be nested, and far beyond it, at every place of this door that reads JSON.
+#[test]
+fn parameters_of_any_nesting_are_answered_or_refused() {
+    const TYPED: &str = "Content-Type: application/vnd.neo4j.query.v1.1";
+    let (database, server) = serve(Limits::default(), &[]);
+    database
+        .session()
+        .query("CREATE STANDING QUERY q AS MATCH (n:N) RETURN n.x AS x", Params::new())
+        .unwrap();
+    let mut client = Client::connect(server.address());
+    for depth in [1, 2, 60, 61, 62, 63, 124, 125, 126, 127, 128, 129, 5_000, 100_000] {
+        for form in ["lists", "maps", "typed lists", "typed maps"] {
+            let (value, is_typed) = (nested(form, depth), form.starts_with("typed"));
+            let brackets = if is_typed { 2 * depth + 1 } else { depth } + 2;
+            let fits = brackets <= model::json::JSON_DEPTH_MAX;
+            let body = format!("{{\"statement\":\"RETURN $p AS p\",\"parameters\":{{\"p\":{value}}}}}");
+            let kind = if is_typed { TYPED } else { "Content-Type: application/json" };
+            for accept in
+                ["application/json", "application/x-ndjson", "application/vnd.neo4j.query.v1.1+jsonl"]
+            {
+                let accept = format!("Accept: {accept}");
+                for path in [QUERY, "/db/neo4j/query/v2/tx"] {
+                    let answer = client.ask("POST", path, &[kind, &accept], Some(&body));
+                    let what = format!("{form}, {depth} deep, {path}, {accept}: {:.300}", answer.text());
+                    assert_eq!(answer.status == 202, fits, "{} {what}", answer.status);
+                    let says = answer.text().contains("nested deeper than 127; flatten them");
+                    assert!(fits || answer.status == 400 && says, "{} {what}", answer.status);
+                    let comes_back =
+                        !fits || is_typed || accept.contains("neo4j") || answer.text().contains(&value);
+                    assert!(comes_back, "{what}");
+                    if fits && path != QUERY {
+                        let id =
+                            answer.text().split("\"id\":\"").nth(1).and_then(|rest| rest.split('"').next());
+                        let path = format!("{path}/{}", id.unwrap_or_else(|| panic!("{what}")));
+                        assert_eq!(client.ask("DELETE", &path, &[], None).status, 200, "{what}");
+                    }
+                }
+            }
+            // In the query of a subscription: what is too deep is not taken for a text.
+            if !is_typed && depth > 127 && value.len() < 10_000 {
+                let value = value.replace('{', "%7B").replace('}', "%7D").replace('"', "%22");
+                for blank in ["", "%20"] {
+                    let path = format!("/db/neo4j/subscriptions/q?param.p={blank}{value}");
+                    let answer = Client::connect(server.address()).ask("GET", &path, &[], None);
+                    let says = answer.text().contains("parameter `p`: lists and objects are nested deeper");
+                    assert!(answer.status == 400 && says, "{} {}", answer.status, answer.text());
+                }
+            }
+        }
+    }
+    assert_eq!(client.query("RETURN 7").status, 202);
+}
+
 /// What a client says in secret is in no answer, and in no listing.
 #[test]
 fn passwords_and_tokens_are_repeated_nowhere() {

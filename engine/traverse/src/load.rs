@@ -12,6 +12,7 @@ use crate::answer::{AnswerError, kept, own_ids};
 use execute::watch;
 use gremlin::Object;
 use gremlin::graphson::{self, FileEdge, FileVertex};
+use model::json::JsonShape;
 use model::{KeyId, Value, VertexId};
 use plan::hidden::{OF_LABEL, OF_TYPE};
 use serde_json::Value as Json;
@@ -155,6 +156,7 @@ impl Loading<'_> {
             if line.trim_ascii().is_empty() {
                 continue;
             }
+            JsonShape::of(&line).check().map_err(|error| malformed(path, number, &error.to_string()))?;
             let json: Result<Json, _> = serde_json::from_slice(&line);
             let json = json.map_err(|error| malformed(path, number, &error.to_string()))?;
             each(self, &json).map_err(|Wrong(what)| malformed(path, number, &what))?;

@@ -7,6 +7,9 @@ use model::Value;
 use serde_json::{Map, Number, Value as Json};
 use std::sync::Arc;
 
+/// What makes a value of an object, or says what is wrong with it.
+pub type ReadObject<'a> = dyn Fn(&Map<String, Json>) -> Result<Value, String> + 'a;
+
 /// The value that JSON stands for; objects are maps.
 ///
 /// # Errors
@@ -15,14 +18,11 @@ pub fn value(json: &Json) -> Result<Value, String> {
     value_with(json, &|object| map(object, value))
 }
 
-/// What an object stands for.
-type ReadObject = dyn Fn(&Map<String, Json>) -> Result<Value, String>;
-
 /// The value that JSON stands for, where `object` says what an object is.
 ///
 /// # Errors
 /// As [`value`], and those of `object`.
-pub fn value_with(json: &Json, object: &ReadObject) -> Result<Value, String> {
+pub fn value_with(json: &Json, object: &ReadObject<'_>) -> Result<Value, String> {
     match json {
         Json::Null => Ok(Value::Null),
         Json::Bool(truth) => Ok((*truth).into()),

@@ -7,15 +7,13 @@
 //! Invariant: what is written is read as the same value; what would not be is refused where it is written.
 
 use crate::json;
+use model::json::{JSON_DEPTH_MAX, JsonShape};
 use model::temporal::Kind as Instant;
 use model::temporal::build::{duration_from_text, from_text};
 use model::value::Point;
 use model::{Value, temporal};
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
-
-/// Lists and maps inside each other that are written; readers of JSON end somewhat deeper.
-const DEPTH_MAX: usize = 40;
 
 const INSTANTS: [(&str, Instant); 5] = [
     ("$date", Instant::Date),
@@ -54,18 +52,32 @@ pub fn temporal_text(value: &Value) -> Result<String, String> {
     }
 }
 
-/// A value as JSON.
+/// A value as JSON, within so many lists and objects where it is written.
 ///
 /// # Errors
-/// It has no form, or is nested too deep.
-pub fn to_json(value: &Value) -> Result<Json, String> {
-    deep(value, 0)
+/// It has no form, or is nested deeper than it would be read.
+pub fn to_json(value: &Value, around: usize) -> Result<Json, String> {
+    let depth = around + opens(value);
+    if depth > JSON_DEPTH_MAX {
+        let what = "it is nested deeper than an import reads";
+        return Err(format!("{what}, {JSON_DEPTH_MAX} lists and objects; a backup holds it as it is"));
+    }
+    with_parts(value, depth)
 }
 
-fn deep(value: &Value, depth: usize) -> Result<Json, String> {
-    if depth > DEPTH_MAX {
-        return Err(format!("it is nested deeper than {DEPTH_MAX} lists and maps"));
+/// Lists and objects that the JSON of a value opens around its parts.
+fn opens(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::String(_) => 0,
+        Value::Float(float) if float.is_finite() => 0,
+        Value::Map(_) => 2,
+        // An object, an object and a list; and an object around a coordinate that is no number.
+        Value::Point(_) => 4,
+        _ => 1,
     }
+}
+
+fn with_parts(value: &Value, depth: usize) -> Result<Json, String> {
     Ok(match value {
         Value::Null => Json::Null,
         Value::Bool(truth) => Json::Bool(*truth),
@@ -81,10 +93,10 @@ fn deep(value: &Value, depth: usize) -> Result<Json, String> {
             json!({ "$point": { "srid": point.srid, "coordinates": coordinates } })
         }
         Value::List(list) => {
-            Json::Array(list.iter().map(|one| deep(one, depth + 1)).collect::<Result<_, _>>()?)
+            Json::Array(list.iter().map(|one| to_json(one, depth)).collect::<Result<_, _>>()?)
         }
         Value::Map(map) => {
-            let entries = map.iter().map(|(key, value)| Ok((key.to_string(), deep(value, depth + 1)?)));
+            let entries = map.iter().map(|(key, value)| Ok((key.to_string(), to_json(value, depth)?)));
             json!({ "$map": entries.collect::<Result<Map<String, Json>, String>>()? })
         }
         Value::Vertex(_) | Value::Edge(_) | Value::Path(_) => return Err("it is a part of the graph".into()),
@@ -109,6 +121,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 /// # Errors
 /// What is wrong with the text.
 pub fn read(text: &str) -> Result<Value, String> {
+    JsonShape::of(text.as_bytes()).check().map_err(|error| error.to_string())?;
     let json: Json = serde_json::from_str(text).map_err(|error| error.to_string())?;
     from_json(&json)
 }

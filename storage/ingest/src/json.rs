@@ -1,13 +1,12 @@
 //! Values of a JSON text one after the other, without holding the text: an object a line, values behind each other, or the elements of a list.
 //!
 //! Numbers stay as they are written, so that none loses digits; `NaN` and `Infinity`, as Python writes them, are numbers. Invariant: no text makes
-//! it recurse deeper than [`DEPTH_MAX`] or hold more than [`VALUE_BYTES_MAX`] of one value.
+//! it recurse deeper than [`JSON_DEPTH_MAX`] or hold more than [`VALUE_BYTES_MAX`] of one value.
 
 use formats::blocks::RECORD_BYTES_MAX;
+use model::json::{JSON_DEPTH_MAX, JsonTooDeep};
 use std::io::{self, Read};
 
-/// Lists and objects inside each other.
-pub(crate) const DEPTH_MAX: usize = 100;
 /// Bytes that one row may have.
 const VALUE_BYTES_MAX: u64 = RECORD_BYTES_MAX as u64;
 /// Bytes read at once.
@@ -173,8 +172,8 @@ impl JsonReader {
         }
     }
     fn nested(&mut self, read: impl FnOnce(&mut JsonReader) -> JsonResult<Json>) -> JsonResult<Json> {
-        if self.depth == DEPTH_MAX {
-            return Err(self.wrong(format!("lists and objects are nested deeper than {DEPTH_MAX}")));
+        if self.depth == JSON_DEPTH_MAX {
+            return Err(self.wrong(JsonTooDeep.to_string()));
         }
         self.depth += 1;
         let read = read(self);

@@ -171,7 +171,12 @@ impl Mapping {
         let read: Result<Mapping, toml::de::Error> = toml::from_str(&text);
         let mut mapping = read.map_err(|error| {
             let (line, column) = place(&text, error.span().map_or(0, |span| span.start));
-            wrong(format!("{}:{line}:{column}: {}", path.display(), error.message().trim()))
+            // The reader of TOML ends at 80 lists, tables or names within one another.
+            let what = match error.message().trim() {
+                deep if deep.contains("recurs") => "it is nested deeper than 80; a mapping needs three",
+                other => other,
+            };
+            wrong(format!("{}:{line}:{column}: {what}", path.display()))
         })?;
         let folder = folder.or(path.parent()).unwrap_or(Path::new(""));
         for file in mapping.nodes.iter_mut().map(|nodes| &mut nodes.file) {

@@ -8,6 +8,7 @@ use crate::export::sheets::FILES_MAX;
 use crate::export::tables::{ColumnKind, Columns, RowFile, edge_columns, node_columns};
 use crate::source::{self, InputFile};
 use crate::{ImportError, Rejected};
+use model::json::JsonShape;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
@@ -72,6 +73,7 @@ fn each(
         if bytes.trim_ascii().is_empty() {
             continue;
         }
+        JsonShape::of(&bytes).check().map_err(|error| wrong(error.to_string()))?;
         let json = serde_json::from_slice(bytes.trim_ascii_end())
             .map_err(|error| wrong(format!("column {}: {error}", error.column())))?;
         if !found(number, line_of(json).map_err(wrong)?)? {

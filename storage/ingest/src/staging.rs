@@ -174,7 +174,7 @@ pub(crate) fn simple_list(mut items: Vec<Value>) -> Option<Value> {
 /// A value that is no property, as a text of JSON.
 #[cfg(feature = "columnar")]
 pub(crate) fn as_text(value: &Value) -> Result<String, String> {
-    Ok(plain_json(&typed::to_json(value)?).to_string())
+    Ok(plain_json(&typed::to_json(value, 0)?).to_string())
 }
 
 /// JSON as other programs write it: `{"$date": "2024-02-29"}` is its text, `{"$map": …}` the map.

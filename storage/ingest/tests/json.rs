@@ -147,7 +147,7 @@ fn what_is_wrong_is_told_by_line_and_column_and_nothing_is_imported() {
         ("{\"id\":1,\"p\":{\"$date\":\"never\"}}", "p.json:1: column `p`: `\"never\"` is no $date"),
         ("[{\"no\":1}]", "p.json: there is no column `id` among `no`"),
         ("{}", "p.json: there is no column `id` among "),
-        (deep.as_str(), "p.json:1: column 113: lists and objects are nested deeper than 100"),
+        (deep.as_str(), "p.json:1: column 140: lists and objects are nested deeper than 127; flatten them"),
     ] {
         let files = Files::new(&[("p.json", text)]);
         let engine = memory();
@@ -162,6 +162,49 @@ fn what_is_wrong_is_told_by_line_and_column_and_nothing_is_imported() {
         rejected(&report),
         ["p.json:2: column `id`: the id is missing", "p.json:3: id `1` is there before"]
     );
+}
+
+/// Below, at and above what a text of JSON may be nested, and far beyond it, wherever an import reads one: answered or refused, never met on the
+/// stack.
+#[test]
+fn json_of_any_nesting_is_imported_or_refused() {
+    let list = |depth: usize| format!("{}7{}", "[".repeat(depth), "]".repeat(depth));
+    let map = |depth: usize| format!("{}7{}", "{\"a\":".repeat(depth), "}".repeat(depth));
+    let typed = |depth: usize| format!("{}7{}", "{\"$map\":{\"a\":".repeat(depth), "}}".repeat(depth));
+    // Each place, and what lies around the value there.
+    let rows = |value: &str| ("p.json", format!("{{\"id\":1,\"a\":{value}}}\n"));
+    let lines = |value: &str| {
+        let node = "{\"type\":\"node\",\"id\":\"1\",\"labels\":[],\"properties\":";
+        ("graph.jsonl", format!("{node}{{\"a\":{value}}}}}\n"))
+    };
+    let cells = |value: &str| ("p.csv", format!("id:ID,a:any\n1,\"{}\"\n", value.replace('"', "\"\"")));
+    for depth in [0, 1, 62, 63, 64, 124, 125, 126, 127, 128, 129, 5_000, 100_000] {
+        for (form, value, brackets) in
+            [("list", list(depth), depth), ("map", map(depth), depth), ("typed", typed(depth), 2 * depth)]
+        {
+            for ((name, text), around) in [(rows(&value), 1), (lines(&value), 2), (cells(&value), 0)] {
+                let what = format!("{name}: {form}, {depth} deep");
+                let files = Files::new(&[(name, &text)]);
+                let engine = memory();
+                let options = match name {
+                    "p.json" => mapped(files.folder(), &["P=p.json:id"], &[]),
+                    _ => options(files.folder()),
+                };
+                let outcome = ingest::import(&engine, &options);
+                let too_deep = brackets + around > model::json::JSON_DEPTH_MAX;
+                let told = match &outcome {
+                    Ok(report) => rejected(report).join(" "),
+                    Err(error) => error.to_string(),
+                };
+                let says = told.contains("nested deeper than 127; flatten them");
+                assert_eq!(says, too_deep, "{what}: {told}");
+                assert!(
+                    too_deep || name == "p.csv" || engine.snapshot().place() > 0 || form == "map",
+                    "{what}: {told}"
+                );
+            }
+        }
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! This room knows no storage, no query language and no clock; every other room speaks its words.
 //!
 //! Reading order: [`id`] (what is pointed at), [`value`], [`nested`] (its lists and maps), [`temporal`] and [`mod@point`] (what is said of it), [`compare`] (equality, order,
-//! grouping), [`exact_sum`] (of floats), [`schema`] (names, types, constraints as data), [`batch`] and [`column`] (how rows travel), [`pace`] (work that
+//! grouping), [`exact_sum`] (of floats), [`json`] (how deep its texts may be), [`schema`] (names, types, constraints as data), [`batch`] and [`column`] (how rows travel), [`pace`] (work that
 //! others can end), [`walk`] (walks over values, which do not wait for others).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
@@ -14,6 +14,7 @@ pub mod column;
 pub mod compare;
 pub mod exact_sum;
 pub mod id;
+pub mod json;
 pub mod nested;
 pub mod pace;
 pub mod point;

@@ -8,7 +8,7 @@
 use super::asking::{Asking, DEFAULT_SOURCE, Outlet, Part, Refusal, Stop};
 use super::connection::{Manner, Watch};
 use super::graphson::{self as answered, Dialect, JsonWriter};
-use super::message::{self, Format, JsonSize, Request, Status, Wrapping};
+use super::message::{self, Format, Request, Status, Wrapping};
 use super::reading::Room;
 use super::request_head::{Head, decoded_pairs};
 use super::writing::Writer;
@@ -16,6 +16,7 @@ use crate::limits::Limits;
 use database::{Credential, Error};
 use gremlin::object::{parse_uuid, uuid_text};
 use gremlin::{Argument, Object, graphson};
+use model::json::JsonShape;
 use serde_json::{Value as Json, json};
 use std::io::{self, Write};
 use std::net::IpAddr;
@@ -216,9 +217,10 @@ fn of_pairs(query: &str, format: Format) -> Result<Request, Denied> {
     for (key, value) in pairs {
         if let Some(name) = key.strip_prefix("bindings.") {
             // As the reference server does: what reads as JSON is that, anything else is text. What is too deep to be read is neither.
-            let is_json = value.starts_with(['[', '{']);
-            if is_json && JsonSize::of(value.as_bytes()).is_too_deep() {
-                return Err(Denied::new(400, message::too_deep().to_string()));
+            let is_json = value.trim_start().starts_with(['[', '{']);
+            if is_json {
+                let shape = JsonShape::of(value.as_bytes());
+                shape.check().map_err(|error| Denied::new(400, format!("`{key}`: {error}")))?;
             }
             let json: Json = serde_json::from_str(&value).unwrap_or_else(|_| Json::from(value.as_str()));
             let object = graphson::object(&json).map_err(|error| Denied::new(400, error.0))?;

@@ -7,6 +7,7 @@ use super::writing::Writer;
 use database::Error;
 use gremlin::object::{parse_uuid, uuid_text};
 use gremlin::{Argument, Object, graphson};
+use model::json::JsonShape;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
@@ -77,44 +78,9 @@ pub struct Unread {
     pub why: Malformed,
 }
 
-/// Brackets within one another that a text of JSON may have: its reader recurses once for each.
-pub const JSON_DEPTH_MAX: usize = 127;
-
-/// What reading a text of JSON takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct JsonSize {
-    /// Its texts, and each value twice, as JSON and as what that means.
-    bytes: usize,
-    /// Brackets within one another.
-    depth: usize,
-}
-
-impl JsonSize {
-    pub(super) fn of(text: &[u8]) -> JsonSize {
-        let (mut values, mut open, mut depth) = (1_usize, 0_usize, 0);
-        let (mut in_text, mut escaped) = (false, false);
-        for byte in text {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' if in_text => escaped = true,
-                b'"' => in_text = !in_text,
-                _ if in_text => {}
-                b',' | b':' => values += 1,
-                b'[' | b'{' => {
-                    values += 1;
-                    open += 1;
-                    depth = depth.max(open);
-                }
-                b']' | b'}' => open = open.saturating_sub(1),
-                _ => {}
-            }
-        }
-        let bytes = text.len().saturating_add(values.saturating_mul(JSON_VALUE_BYTES + VALUE_BYTES));
-        JsonSize { bytes, depth }
-    }
-    pub(super) fn is_too_deep(self) -> bool {
-        self.depth > JSON_DEPTH_MAX
-    }
+/// Bytes that reading a text of JSON takes: its texts, and each value twice, as JSON and as what that means.
+fn json_bytes(text: &[u8], shape: JsonShape) -> usize {
+    text.len().saturating_add(shape.values.saturating_mul(JSON_VALUE_BYTES + VALUE_BYTES))
 }
 
 /// Reads a text of JSON; room is asked for what it holds.
@@ -122,16 +88,10 @@ impl JsonSize {
 /// # Errors
 /// There is no room, it is nested too deep, or it is no JSON.
 pub(crate) fn json(text: &[u8], room: &mut Room<'_>) -> Result<Json, Malformed> {
-    let size = JsonSize::of(text);
-    room(size.bytes).map_err(Malformed::new)?;
-    if size.is_too_deep() {
-        return Err(too_deep());
-    }
+    let shape = JsonShape::of(text);
+    room(json_bytes(text, shape)).map_err(Malformed::new)?;
+    shape.check().map_err(|error| Malformed::new(error.to_string()))?;
     serde_json::from_slice(text).map_err(|error| Malformed::new(format!("it is no JSON: {error}")))
-}
-
-pub(super) fn too_deep() -> Malformed {
-    Malformed::new(format!("it is nested deeper than {JSON_DEPTH_MAX} brackets; flatten it"))
 }
 
 /// Bytes that a value takes as JSON.

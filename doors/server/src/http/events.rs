@@ -12,6 +12,7 @@ use database::{Batch, Error, Params, QueryResult, Quoted, Session};
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
 use model::Value;
+use model::json::JsonShape;
 use std::sync::Arc;
 use std::time::Duration;
 use world::clock::{after_ns, monotonic_ns};
@@ -49,6 +50,12 @@ impl Subscribe {
                     let Some(name) = key.strip_prefix("param.") else {
                         return Err(Refusal::invalid("known are snapshot, from, and param.NAME"));
                     };
+                    // What reads as JSON is that, anything else is text. What is too deep to be read is neither.
+                    if value.trim_start().starts_with(['[', '{']) {
+                        let shape = JsonShape::of(value.as_bytes());
+                        let wrong = |error| Refusal::invalid(format!("parameter `{name}`: {error}"));
+                        shape.check().map_err(wrong)?;
+                    }
                     let json = serde_json::from_str(&value).unwrap_or_else(|_| value.as_str().into());
                     let param = parameters::value(&json, Form::Plain).map_err(Refusal::invalid)?;
                     asked.params.insert(Arc::from(name), param);

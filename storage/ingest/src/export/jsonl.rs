@@ -19,6 +19,9 @@ use world::files;
 /// Bytes of a line: what an import reads as one.
 pub(crate) const LINE_BYTES_MAX: usize = 16 << 20;
 
+/// Lists and objects around the value of a property: those of its line, and of the properties in it.
+const AROUND: usize = 2;
+
 pub(super) fn write(graph: &Graph<'_>, options: &ExportOptions) -> Result<ExportReport, ImportError> {
     let path = options.to.join("graph.jsonl");
     let unwritten = unwritten(&path);
@@ -71,7 +74,7 @@ fn properties(
     let mut map = Map::new();
     for (key, value) in held {
         let name = graph.key_name(key);
-        let json = typed::to_json(&value).map_err(|what| {
+        let json = typed::to_json(&value, AROUND).map_err(|what| {
             refusal(format!("the property `{name}` of {} cannot be written: {what}", of()))
         })?;
         map.insert(name, json);

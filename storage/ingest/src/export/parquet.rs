@@ -161,7 +161,7 @@ fn size(value: &Value) -> usize {
             let roughly = bytes.saturating_mul(12).saturating_add(SHORT_BYTES * extent.parts as usize);
             match roughly < EXACT_BYTES {
                 true => roughly,
-                false => typed::to_json(value).map_or(roughly, |json| quoted(&json.to_string())),
+                false => typed::to_json(value, 0).map_or(roughly, |json| quoted(&json.to_string())),
             }
         }
         _ => SHORT_BYTES,
@@ -282,7 +282,7 @@ fn text(kind: Kind, value: &Value) -> Result<String, String> {
     Ok(match (kind, value) {
         (Kind::One(_), Value::String(text)) => text.to_string(),
         (Kind::Text(_), value) => typed::temporal_text(value)?,
-        _ => typed::to_json(value)?.to_string(),
+        _ => typed::to_json(value, 0)?.to_string(),
     })
 }
 

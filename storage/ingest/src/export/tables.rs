@@ -103,7 +103,7 @@ fn push_field(record: &mut String, text: &str) {
 
 fn text_of(value: &Value, kind: ColumnKind) -> Result<String, String> {
     Ok(match (kind, value) {
-        (ColumnKind::Any, value) => typed::to_json(value)?.to_string(),
+        (ColumnKind::Any, value) => typed::to_json(value, 0)?.to_string(),
         (_, Value::Bool(truth)) => truth.to_string(),
         (ColumnKind::One("float"), Value::Int(int)) => format!("{:?}", *int as f64),
         (_, Value::Int(int)) => int.to_string(),

@@ -1,4 +1,5 @@
 use super::*;
+use model::json::JSON_DEPTH_MAX;
 use world::chance::Chance;
 
 fn read(text: &[u8]) -> Result<Json, JsonError> {
@@ -79,14 +80,14 @@ fn numbers_keep_their_digits_and_depth_has_an_end() {
     assert_eq!(read(long.as_bytes()).unwrap(), Json::Number(long.into()));
     assert_eq!(read(b"NaN").unwrap(), Json::Number("NaN".into()));
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-    assert!(read(nested(DEPTH_MAX).as_bytes()).is_ok());
-    for depth in [DEPTH_MAX + 1, 1_000_000] {
+    assert!(read(nested(JSON_DEPTH_MAX).as_bytes()).is_ok());
+    for depth in [JSON_DEPTH_MAX + 1, 1_000_000] {
         let JsonError::Wrong { line: 1, column, what } = read(nested(depth).as_bytes()).unwrap_err() else {
             panic!()
         };
         assert_eq!(
             (column, what.as_str()),
-            (DEPTH_MAX as u64 + 1, "lists and objects are nested deeper than 100")
+            (JSON_DEPTH_MAX as u64 + 1, "lists and objects are nested deeper than 127; flatten them")
         );
     }
     let text = "{\"a\": [1, \"x\\\"y\", null], \"b\": {}}";

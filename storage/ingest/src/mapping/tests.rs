@@ -18,6 +18,30 @@ fn flags_name_labels_files_and_columns() {
     }
 }
 
+/// Below, at and above what the reader of TOML takes, and far beyond it.
+#[test]
+fn a_mapping_of_any_nesting_is_read_or_refused() {
+    let folder = TemporaryFolder::new("mapping").unwrap();
+    let path = folder.path().join("m.toml");
+    for depth in [1, 2, 78, 79, 80, 81, 82, 5_000, 100_000] {
+        let lists = format!("nodes = {}{}\n", "[".repeat(depth), "]".repeat(depth));
+        let tables = format!("nodes = {}a = 1{}\n", "{ a = ".repeat(depth), " }".repeat(depth));
+        let dotted = format!("nodes{} = 1\n", ".a".repeat(depth));
+        let heads = format!("[[nodes{}]]\na = 1\n", ".a".repeat(depth));
+        for (form, text) in [("lists", lists), ("tables", tables), ("dotted keys", dotted), ("heads", heads)]
+        {
+            write_bytes(&path, text.as_bytes()).unwrap();
+            let told = Mapping::read(&path, None).unwrap_err().to_string();
+            assert!(told.contains("m.toml"), "{form}, {depth} deep: {told:.300}");
+            let is_deep = told.contains("nested deeper than 80; a mapping needs three");
+            assert!(
+                is_deep == (depth > 82) || (79..=82).contains(&depth),
+                "{form}, {depth} deep: {told:.300}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_mapping_says_where_it_is_wrong() {
     let folder = TemporaryFolder::new("mapping").unwrap();
