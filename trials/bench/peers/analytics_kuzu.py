@@ -43,6 +43,8 @@ for question in questions:
         figures[question["name"]] = {"best_ms": best, "rows": rows}
     except Exception as error:
         print(f"{question['name']}: {error}", file=sys.stderr)
-print(json.dumps({"version": engine.__version__, "load_seconds": load_seconds, "figures": figures}))
+# Sums of integers come as decimals.
+whole = lambda value: int(value) if value == int(value) else float(value)
+print(json.dumps({"version": engine.__version__, "load_seconds": load_seconds, "figures": figures}, default=whole))
 sys.stdout.flush()
 os._exit(0)
