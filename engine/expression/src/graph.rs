@@ -8,7 +8,7 @@ use model::{
 };
 use std::sync::Arc;
 use store::{Catalog, EdgePropertyReader, PropertyReader, PropertyRef, PropertyRun, Snapshot, StoreError};
-use store::{push_property, push_run};
+use store::{PropertyValues, push_values};
 
 /// Names to ids. A name without an id is one that nothing in the graph carries.
 pub trait Names {
@@ -89,14 +89,6 @@ pub trait Graph: Names + Send + Sync {
 /// What a row without an edge holds where edges are read.
 pub(super) const NO_EDGE: EdgeId = EdgeId(u64::MAX);
 
-/// Values of a property that are read at once, as many as there are.
-pub enum PropertyValues<'a> {
-    /// One, or null.
-    One(PropertyRef<'a>),
-    /// Neighbours in the store, none of them null.
-    Run(PropertyRun<'a>),
-}
-
 /// Told the values of a property, in order.
 pub type VisitRuns<'a> = dyn FnMut(PropertyValues<'_>) + 'a;
 
@@ -130,10 +122,7 @@ impl Properties {
         if self.stopped.is_some() {
             return;
         }
-        match values {
-            PropertyValues::One(value) => push_property(&mut self.column, value),
-            PropertyValues::Run(run) => push_run(&mut self.column, run),
-        }
+        push_values(&mut self.column, values);
     }
     #[cold]
     fn charge(&mut self) {
@@ -307,25 +296,13 @@ impl Graph for Snapshot {
         key: KeyId,
         visit: &mut VisitRuns<'_>,
     ) -> Result<(), EvalError> {
-        let mut reader = PropertyReader::new(self, key);
-        let mut left = vertices;
-        while !left.is_empty() {
-            let (len, run) = reader.run(left)?;
-            let (here, behind) = left.split_at(len);
-            left = behind;
-            if let Some(run) = run {
-                visit(PropertyValues::Run(run));
-                continue;
+        PropertyReader::new(self, key).read(vertices, |vertex, values| {
+            if matches!(values, PropertyValues::One(PropertyRef::Null)) {
+                must_exist(self, vertex)?;
             }
-            for vertex in here {
-                let found = if *vertex == NO_VERTEX { PropertyRef::Null } else { reader.get(*vertex)? };
-                if found.is_null() {
-                    must_exist(self, *vertex)?;
-                }
-                visit(PropertyValues::One(found));
-            }
-        }
-        Ok(())
+            visit(values);
+            Ok(())
+        })
     }
     fn read_edge_property_runs(
         &self,
@@ -333,24 +310,9 @@ impl Graph for Snapshot {
         key: KeyId,
         visit: &mut VisitRuns<'_>,
     ) -> Result<(), EvalError> {
-        let mut reader = EdgePropertyReader::new(self, key);
-        let mut left = edges;
-        while !left.is_empty() {
-            let (len, run) = reader.run(left)?;
-            let (here, behind) = left.split_at(len);
-            left = behind;
-            if let Some(run) = run {
-                visit(PropertyValues::Run(run));
-                continue;
-            }
-            for edge in here {
-                visit(PropertyValues::One(if *edge == NO_EDGE {
-                    PropertyRef::Null
-                } else {
-                    reader.get(*edge)?
-                }));
-            }
-        }
-        Ok(())
+        EdgePropertyReader::new(self, key).read(edges, |_, values| {
+            visit(values);
+            Ok(())
+        })
     }
 }

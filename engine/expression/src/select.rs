@@ -4,7 +4,6 @@
 //! that failed the first. A property compared with a constant is tested where it lies in the store: no column is made of it.
 
 use super::error::EvalError;
-use super::graph::PropertyValues;
 use super::interpret;
 use super::metered;
 use super::node::{Key, LabelTest, Node};
@@ -14,7 +13,7 @@ use super::vector::{self, Rows};
 use model::{Batch, Column, NO_VERTEX, Value, VertexId};
 use plan::expr::BinaryOperator;
 use std::cmp::Ordering;
-use store::{PropertyRef, PropertyRun};
+use store::{PropertyRef, PropertyRun, PropertyValues};
 
 /// Keeps those of `selected` (rising batch rows) for which `node` is true.
 pub(super) fn narrow(

@@ -61,7 +61,9 @@ pub use shares::{JoinedShares, Share, ShareKey, ShareNews, ShareRequest};
 pub use snapshots::adjacency::{AdjacencyView, EdgeScratch};
 pub use snapshots::graph_read::{AdjacencyRead, GraphRead};
 pub use snapshots::memory::MemoryReport;
-pub use snapshots::property::{EdgePropertyReader, PropertyReader, push_property, push_run};
+pub use snapshots::property::{
+    EdgePropertyReader, PropertyReader, PropertyValues, push_property, push_values,
+};
 pub use snapshots::root::{Lease, Snapshot, StoreOptions};
 pub use snapshots::sight::Restriction;
 pub use store::Store;

@@ -20,12 +20,53 @@ pub fn push_property(column: &mut ColumnBuilder, value: PropertyRef<'_>) {
 }
 
 /// Appends values that lie together to a column.
-pub fn push_run(column: &mut ColumnBuilder, run: PropertyRun<'_>) {
+fn push_run(column: &mut ColumnBuilder, run: PropertyRun<'_>) {
     match run {
         PropertyRun::Integers(integers) => column.extend_integers(integers.iter()),
         PropertyRun::Floats(floats) => column.extend_floats(floats.iter()),
         PropertyRun::Codes(codes, dictionary) => column.extend_codes(dictionary, codes.iter()),
     }
+}
+
+/// Values of a property that are read at once, as many as there are.
+pub enum PropertyValues<'a> {
+    /// One, or null.
+    One(PropertyRef<'a>),
+    /// Neighbours in the store, none of them null.
+    Run(PropertyRun<'a>),
+}
+
+/// Appends values to a column.
+pub fn push_values(column: &mut ColumnBuilder, values: PropertyValues<'_>) {
+    match values {
+        PropertyValues::One(value) => push_property(column, value),
+        PropertyValues::Run(run) => push_run(column, run),
+    }
+}
+
+/// How many ids come first that lie together, and their values if they are read as a whole.
+type ReadRun<R, I> = for<'r> fn(&'r mut R, &[I]) -> Result<(usize, Option<PropertyRun<'r>>), StoreError>;
+/// The value of one.
+type ReadOne<R, I> = for<'r> fn(&'r mut R, I) -> Result<PropertyRef<'r>, StoreError>;
+
+/// Shows `visit` the values of all ids in order: in runs where they lie together, with the first id of the run.
+fn each<R, I: Copy, E: From<StoreError>>(
+    reader: &mut R,
+    ids: &[I],
+    (run, one): (ReadRun<R, I>, ReadOne<R, I>),
+    mut visit: impl FnMut(I, PropertyValues<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut left = ids;
+    while let Some(first) = left.first() {
+        let (len, values) = run(reader, left)?;
+        let (here, behind) = left.split_at(len);
+        left = behind;
+        match values {
+            Some(values) => visit(*first, PropertyValues::Run(values))?,
+            None => here.iter().try_for_each(|id| visit(*id, PropertyValues::One(one(reader, *id)?)))?,
+        }
+    }
+    Ok(())
 }
 
 /// Changes of chunk from which on columns are kept: readers of a few ids need none of it.
@@ -89,13 +130,24 @@ impl<'a> PropertyReader<'a> {
     pub fn new(snapshot: &'a Snapshot, key: KeyId) -> PropertyReader<'a> {
         PropertyReader { snapshot, key, current: None, kept: Kept::new(), slots: Vec::new() }
     }
+    /// Shows `visit` the values of these, in order: with its vertex each that is read alone, with the first of them those of a run.
+    ///
+    /// # Errors
+    /// As [`PropertyReader::get`], and those of `visit`.
+    pub fn read<E: From<StoreError>>(
+        &mut self,
+        vertices: &[VertexId],
+        visit: impl FnMut(VertexId, PropertyValues<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        each(self, vertices, (Self::run, Self::get), visit)
+    }
     /// How many of the first vertices lie in one chunk, and their values, if all have one and nothing of them changed since the chunk was
     /// written: else each is to be asked for ([`PropertyReader::get`]). None of none.
     ///
     /// # Errors
     /// As [`PropertyReader::get`].
     #[inline]
-    pub fn run(&mut self, vertices: &[VertexId]) -> Result<(usize, Option<PropertyRun<'_>>), StoreError> {
+    fn run(&mut self, vertices: &[VertexId]) -> Result<(usize, Option<PropertyRun<'_>>), StoreError> {
         let Some(first) = vertices.first() else { return Ok((0, None)) };
         let number = first.0 >> model::id::SLOT_BITS;
         let len = vertices.iter().take_while(|vertex| vertex.0 >> model::id::SLOT_BITS == number).count();
@@ -168,12 +220,23 @@ impl<'a> EdgePropertyReader<'a> {
     pub fn new(snapshot: &'a Snapshot, key: KeyId) -> EdgePropertyReader<'a> {
         EdgePropertyReader { snapshot, key, current: None, kept: Kept::new(), slots: Vec::new() }
     }
+    /// Shows `visit` the values of these, in order: with its edge each that is read alone, with the first of them those of a run.
+    ///
+    /// # Errors
+    /// As [`EdgePropertyReader::get`], and those of `visit`.
+    pub fn read<E: From<StoreError>>(
+        &mut self,
+        edges: &[EdgeId],
+        visit: impl FnMut(EdgeId, PropertyValues<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        each(self, edges, (Self::run, Self::get), visit)
+    }
     /// How many of the first edges are of one type and lie in one chunk, and their values, as [`PropertyReader::run`].
     ///
     /// # Errors
     /// As [`EdgePropertyReader::get`].
     #[inline]
-    pub fn run(&mut self, edges: &[EdgeId]) -> Result<(usize, Option<PropertyRun<'_>>), StoreError> {
+    fn run(&mut self, edges: &[EdgeId]) -> Result<(usize, Option<PropertyRun<'_>>), StoreError> {
         let Some(first) = edges.first() else { return Ok((0, None)) };
         let place = (first.chunk(), first.edge_type());
         let len = edges.iter().take_while(|edge| (edge.chunk(), edge.edge_type()) == place).count();

@@ -3,7 +3,7 @@
 //! The only errors of reading come from chunks that are loaded on first touch.
 
 use super::adjacency::AdjacencyView;
-use super::property::{EdgePropertyReader, PropertyReader, push_property, push_run};
+use super::property::{EdgePropertyReader, PropertyReader, push_values};
 use super::root::Snapshot;
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
@@ -87,21 +87,10 @@ impl Snapshot {
         key: KeyId,
         column: &mut ColumnBuilder,
     ) -> Result<(), StoreError> {
-        let mut reader = PropertyReader::new(self, key);
-        let mut left = vertices;
-        while !left.is_empty() {
-            let (len, run) = reader.run(left)?;
-            let (here, behind) = left.split_at(len);
-            left = behind;
-            match run {
-                Some(run) => push_run(column, run),
-                None => here.iter().try_for_each(|vertex| {
-                    push_property(column, reader.get(*vertex)?);
-                    Ok::<_, StoreError>(())
-                })?,
-            }
-        }
-        Ok(())
+        PropertyReader::new(self, key).read(vertices, |_, values| {
+            push_values(column, values);
+            Ok(())
+        })
     }
     /// An edge with its ends, if it exists.
     pub fn edge(&self, edge: EdgeId) -> Result<Option<EdgeRef>, StoreError> {
@@ -161,21 +150,10 @@ impl Snapshot {
         key: KeyId,
         column: &mut ColumnBuilder,
     ) -> Result<(), StoreError> {
-        let mut reader = EdgePropertyReader::new(self, key);
-        let mut left = edges;
-        while !left.is_empty() {
-            let (len, run) = reader.run(left)?;
-            let (here, behind) = left.split_at(len);
-            left = behind;
-            match run {
-                Some(run) => push_run(column, run),
-                None => here.iter().try_for_each(|edge| {
-                    push_property(column, reader.get(*edge)?);
-                    Ok::<_, StoreError>(())
-                })?,
-            }
-        }
-        Ok(())
+        EdgePropertyReader::new(self, key).read(edges, |_, values| {
+            push_values(column, values);
+            Ok(())
+        })
     }
     /// The edges of these types (none given: all types) met in this direction from any vertex.
     pub fn adjacency(&self, types: &[EdgeTypeId], direction: Direction) -> AdjacencyView {
