@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 /// Run a whole cluster on one machine
 ///
-/// `up` starts gates, shards, oracle, scribe and keeper as processes of their own, and PostgreSQL where no --truth is given, and returns when drivers are
+/// `up` starts gates, shards, oracles, scribe and keeper as processes of their own, and PostgreSQL where no --truth is given, and returns when drivers are
 /// served. A process that is killed or hangs is started again, and recovers from the database that is trusted. `down` ends them all; what was
 /// committed stays.
 #[derive(Args)]
@@ -49,6 +49,9 @@ struct Up {
     /// Shards, which hold the graph
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=64))]
     shards: u16,
+    /// Replicas of the oracle, of which a majority must live; three let one be lost
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = odd)]
+    oracles: u16,
     /// The database that the cluster trusts; if not said, PostgreSQL is started in the folder
     #[arg(long, value_name = "URL")]
     truth: Option<String>,
@@ -79,6 +82,16 @@ struct Watch {
     /// Folder of the cluster
     #[arg(value_name = "DIR")]
     folder: PathBuf,
+}
+
+/// A number of replicas that has a majority of its own.
+fn odd(text: &str) -> Result<u16, String> {
+    match text {
+        "1" => Ok(1),
+        "3" => Ok(3),
+        "5" => Ok(5),
+        _ => Err("1, 3 or 5: with an even number no more of them may be lost".into()),
+    }
 }
 
 impl Cluster {

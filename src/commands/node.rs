@@ -51,6 +51,9 @@ pub struct Node {
     /// The addresses of all processes, and the secret that they share (JSON)
     #[arg(long, value_name = "FILE")]
     layout: PathBuf,
+    /// Folder of an oracle, in which it keeps what it decided
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
     /// Address of a gate for drivers of Neo4j
     #[arg(long, value_name = "ADDR")]
     bolt: Option<String>,
@@ -82,11 +85,18 @@ impl Node {
             let message = format!("the layout has no {} at {}", self.roles, self.listen);
             Error::new("Tanglewood.ClientError.Cluster.Layout", message)
         })?;
+        if self.data.is_none() && matches!(role, NodeRole::Oracle(_)) {
+            let message = "an oracle needs a folder, in which it keeps what it decided";
+            return Err(Error::new("Tanglewood.ClientError.Cluster.Layout", message)
+                .hint("--data DIR")
+                .into());
+        }
+        let folder = self.data.clone().unwrap_or_default();
         let truth = Box::new(trusted(&self.truth)?);
         let mut end = EndSignal::catch()?;
-        let node =
-            cluster::node::RunningNode::start(role, &layout.addresses, layout.secret.as_bytes(), truth)
-                .map_err(|error| Error::new("Tanglewood.ClientError.Cluster.Address", error.to_string()))?;
+        let secret = layout.secret.as_bytes();
+        let node = cluster::node::RunningNode::start(role, &layout.addresses, secret, truth, &folder)
+            .map_err(|error| Error::new("Tanglewood.ClientError.Cluster.Address", error.to_string()))?;
         let memory = Options::default().memory_bytes;
         let database =
             node.gate(memory).map(|gate| Database::of_gate(gate, Options::default())).transpose()?;
@@ -102,6 +112,9 @@ impl Node {
                 if out.write_all(&[sign]).and_then(|()| out.flush()).is_err() {
                     break;
                 }
+            }
+            if let Some(why) = node.failure() {
+                return Err(Error::new("Tanglewood.DatabaseError.Cluster.Oracle", why).into());
             }
             world::threads::sleep(LOOK_EVERY);
         }

@@ -1,6 +1,7 @@
 //! Where the processes of a cluster are reached.
 
 use protocol::Node;
+use std::slice;
 
 /// The address of each process, on the network that they share.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -9,8 +10,8 @@ pub struct Addresses {
     pub gates: Vec<String>,
     /// Shards, by number.
     pub shards: Vec<String>,
-    /// The oracle.
-    pub oracle: String,
+    /// The oracle's replicas.
+    pub oracles: Vec<String>,
     /// The scribe.
     pub scribe: String,
     /// The keeper of the epoch.
@@ -18,14 +19,17 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// The address of a process; nothing where the cluster has none of this number.
-    pub fn of(&self, node: Node) -> Option<&str> {
+    /// Where a process is reached; nowhere where the cluster has none of this number. The oracle is reached at each of its replicas: the one that leads
+    /// answers, and the others pass the message over.
+    pub fn of<'a>(&'a self, node: Node) -> &'a [String] {
+        let one =
+            |all: &'a [String], number: u16| all.get(usize::from(number)).map_or(&[][..], slice::from_ref);
         match node {
-            Node::Gate(number) => self.gates.get(usize::from(number)).map(String::as_str),
-            Node::Shard(number) => self.shards.get(usize::from(number)).map(String::as_str),
-            Node::Oracle => Some(&self.oracle),
-            Node::Scribe => Some(&self.scribe),
-            Node::Keeper => Some(&self.keeper),
+            Node::Gate(number) => one(&self.gates, number),
+            Node::Shard(number) => one(&self.shards, number),
+            Node::Oracle => &self.oracles,
+            Node::Scribe => slice::from_ref(&self.scribe),
+            Node::Keeper => slice::from_ref(&self.keeper),
         }
     }
 }

@@ -4,17 +4,21 @@ use crate::addresses::Addresses;
 use crate::content::Content;
 use crate::handle::{GateHandle, Told, Waiting};
 use crate::inputs::Inputs;
-use crate::machine::{Machine, Publish};
+use crate::machine::{Machine, Outputs, Publish};
+use crate::oracle::{Frame, OracleReplica};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use parking_lot::Mutex;
 use protocol::message::{Body, Message};
 use protocol::{
-    Call, CommitId, Gate, Input, Keeper, Node, Oracle, Output, Rules, Scribe, Shard, Timing, Truth, Unknown,
-    perform, wire,
+    Call, CommitId, Gate, Input, Keeper, Node, Output, Rules, Scribe, Shard, Timing, Truth, Unknown, perform,
+    wire,
 };
+use replicate::ReplicateError;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use world::clock;
+use world::disk::Disk;
 use world::net::Net;
 use world::threads::{self, Thread};
 
@@ -23,10 +27,14 @@ const TICK: Duration = Duration::from_millis(2);
 /// Calls of truth that wait; the outcome of one more is unknown.
 const CALLS_MAX: usize = 256;
 
+/// Why a machine stands still for good, if it does.
+type Failed = Arc<Mutex<Option<ReplicateError>>>;
+
 /// A process that runs until this is dropped.
 pub struct Driver {
     inputs: Arc<Inputs>,
     waiting: Arc<Mutex<Waiting>>,
+    failed: Failed,
     thread: Option<Thread<()>>,
     truth: Option<Thread<()>>,
 }
@@ -38,6 +46,7 @@ struct Running {
     inputs: Arc<Inputs>,
     calls: Option<Sender<(u64, Call)>>,
     waiting: Arc<Mutex<Waiting>>,
+    failed: Failed,
 }
 
 impl Driver {
@@ -71,10 +80,20 @@ impl Driver {
         let inputs = Arc::new(Inputs::new(net));
         run(Node::Shard(number), machine, inputs, addresses, Some(truth), Arc::default())
     }
-    /// The oracle. It keeps what it decided in memory: another one in its place answers nothing of an epoch that has begun before.
-    pub fn oracle(net: Box<dyn Net>, addresses: Addresses) -> std::io::Result<Driver> {
-        let machine = Machine::Oracle(Box::new(Oracle::new(Rules::default())));
+    /// A replica of the oracle, the one that the network's end has the address of. It keeps what it decided in a folder.
+    pub fn oracle(
+        net: Box<dyn Net>,
+        addresses: Addresses,
+        disk: Arc<dyn Disk>,
+        folder: &Path,
+    ) -> std::io::Result<Driver> {
+        let replica = OracleReplica::open(net.address(), &addresses.oracles, disk, folder);
+        let machine = Machine::Oracle(Box::new(replica.map_err(std::io::Error::other)?));
         run(Node::Oracle, machine, Arc::new(Inputs::new(net)), addresses, None, Arc::default())
+    }
+    /// Why it does nothing any more, if so: its disk failed. It must be started anew.
+    pub fn failure(&self) -> Option<String> {
+        self.failed.lock().as_ref().map(ToString::to_string)
     }
     /// The scribe; each commit that has got its place in the cluster's sequence is told.
     pub fn scribe(
@@ -134,9 +153,17 @@ fn run(
         let thread = threads::try_spawn("cluster-truth", move || serve_calls(truth, &receiver, &answers))?;
         (calls, thread_of_truth) = (Some(sender), Some(thread));
     }
-    let running = Running { node, addresses, inputs: inputs.clone(), calls, waiting: waiting.clone() };
+    let failed = Failed::default();
+    let running = Running {
+        node,
+        addresses,
+        inputs: inputs.clone(),
+        calls,
+        waiting: waiting.clone(),
+        failed: failed.clone(),
+    };
     let thread = threads::try_spawn("cluster-step", move || running.serve(machine))?;
-    Ok(Driver { inputs, waiting, thread: Some(thread), truth: thread_of_truth })
+    Ok(Driver { inputs, waiting, failed, thread: Some(thread), truth: thread_of_truth })
 }
 
 /// Makes calls of truth, one after another, until nobody can make one any more.
@@ -162,8 +189,15 @@ impl Running {
             if inputs.is_empty() {
                 continue;
             }
-            for output in machine.step(now_ns / 1_000, inputs) {
-                self.carry_out(&mut machine, output);
+            match machine.step(now_ns / 1_000, inputs) {
+                Ok(Outputs::Each(outputs)) => {
+                    outputs.into_iter().for_each(|output| self.carry_out(&mut machine, output));
+                }
+                Ok(Outputs::Frames(frames)) => frames.into_iter().for_each(|frame| self.send_frame(frame)),
+                Err(error) => {
+                    *self.failed.lock() = Some(error);
+                    return;
+                }
             }
             if let Machine::Shard(shard, content) = &mut machine {
                 content.forget(shard.oldest_place());
@@ -172,8 +206,16 @@ impl Running {
     }
 
     fn send(&self, to: Node, message: &Message) {
-        if let Some(address) = self.addresses.of(to) {
+        for address in self.addresses.of(to) {
             self.inputs.net().send(address, wire::encode(self.node, message));
+        }
+    }
+    fn send_frame(&self, frame: Frame) {
+        match frame {
+            Frame::To(node, message) => self.send(node, &message),
+            Frame::Beside(address, message) => {
+                self.inputs.net().send(&address, wire::encode(self.node, &message));
+            }
         }
     }
 

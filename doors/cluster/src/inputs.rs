@@ -59,7 +59,7 @@ impl Inputs {
         let mut next = self.net.receive(if waits { longest } else { Duration::ZERO });
         while let Some(frame) = next {
             if let Some((from, message)) = wire::decode(&frame)
-                && addresses.of(from).is_some()
+                && !addresses.of(from).is_empty()
             {
                 inputs.push(Input::Message { from, message });
             }

@@ -10,10 +10,10 @@
 //! Idea: a [`Driver`] is one thread that waits for inputs, steps one machine of [`protocol`], and does what comes out. It decides nothing.
 //! Invariants: the machine's thread waits for nobody but its inputs; calls of truth, requests and inputs have bounded queues. What finds one full is
 //! answered as unknown or refused, and the protocol asks again.
-//! Limits today: a shard's content takes its own part of a record only, so chunks do not move; the oracle is one process that must not be lost, since
-//! it keeps its decisions in memory.
+//! The oracle is a group of replicas (`oracle`), one or three, that keep what they decide in a log on disk.
+//! Limits today: a shard's content takes its own part of a record only, so chunks do not move.
 //!
-//! Reading order: [`Addresses`], [`Driver`], `inputs`, [`GateHandle`], [`Content`]; [`graph`] is the content that users meet.
+//! Reading order: [`Addresses`], [`Driver`], `inputs`, `oracle`, [`GateHandle`], [`Content`]; [`graph`] is the content that users meet.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -25,6 +25,7 @@ mod handle;
 mod inputs;
 mod machine;
 pub mod node;
+mod oracle;
 
 pub use addresses::Addresses;
 pub use content::Content;

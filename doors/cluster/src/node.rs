@@ -3,6 +3,9 @@
 use crate::graph::{self, ShardGraph};
 use crate::{Addresses, Driver, GateHandle};
 use protocol::{Timing, Truth};
+use std::path::Path;
+use std::sync::Arc;
+use world::disk::RealDisk;
 use world::net::{NetError, TcpNet};
 
 /// How soon a process that is lost is noticed. A process of a busy machine may be silent for a second.
@@ -15,8 +18,8 @@ pub enum NodeRole {
     Gate(u16),
     /// Holds a share of the graph; by number.
     Shard(u16),
-    /// Decides about concurrent records.
-    Oracle,
+    /// Decides about concurrent records; a replica, by number.
+    Oracle(u16),
     /// Gives all commits one sequence.
     Scribe,
     /// Begins and ends epochs.
@@ -29,7 +32,7 @@ impl NodeRole {
         match self {
             NodeRole::Gate(_) => "gate",
             NodeRole::Shard(_) => "shard",
-            NodeRole::Oracle => "oracle",
+            NodeRole::Oracle(_) => "oracle",
             NodeRole::Scribe => "scribe",
             NodeRole::Keeper => "keeper",
         }
@@ -37,26 +40,23 @@ impl NodeRole {
     /// Its number among those of its role.
     pub fn number(self) -> u16 {
         match self {
-            NodeRole::Gate(number) | NodeRole::Shard(number) => number,
-            NodeRole::Oracle | NodeRole::Scribe | NodeRole::Keeper => 0,
+            NodeRole::Gate(number) | NodeRole::Shard(number) | NodeRole::Oracle(number) => number,
+            NodeRole::Scribe | NodeRole::Keeper => 0,
         }
     }
     /// All processes of a cluster, those that others need first.
     pub fn all(addresses: &Addresses) -> Vec<NodeRole> {
         let gates = (0..addresses.gates.len() as u16).map(NodeRole::Gate);
         let shards = (0..addresses.shards.len() as u16).map(NodeRole::Shard);
-        [NodeRole::Oracle, NodeRole::Scribe, NodeRole::Keeper]
-            .into_iter()
-            .chain(shards)
-            .chain(gates)
-            .collect()
+        let oracles = (0..addresses.oracles.len() as u16).map(NodeRole::Oracle);
+        oracles.chain([NodeRole::Scribe, NodeRole::Keeper]).chain(shards).chain(gates).collect()
     }
     /// The address that it listens on.
     pub fn address(self, addresses: &Addresses) -> Option<&str> {
         match self {
             NodeRole::Gate(number) => addresses.gates.get(usize::from(number)).map(String::as_str),
             NodeRole::Shard(number) => addresses.shards.get(usize::from(number)).map(String::as_str),
-            NodeRole::Oracle => Some(&addresses.oracle),
+            NodeRole::Oracle(number) => addresses.oracles.get(usize::from(number)).map(String::as_str),
             NodeRole::Scribe => Some(&addresses.scribe),
             NodeRole::Keeper => Some(&addresses.keeper),
         }
@@ -68,19 +68,20 @@ pub struct RunningNode {
     gate: Option<(GateHandle, u16)>,
     shards: u16,
     gates: u16,
-    _driver: Driver,
+    driver: Driver,
 }
 
 impl RunningNode {
-    /// Starts a process. The oracle needs no truth.
+    /// Starts a process. An oracle needs no truth; nobody else needs a folder.
     ///
     /// # Errors
-    /// Its address is taken, or the system gives no thread.
+    /// Its address is taken, the system gives no thread, or the folder of an oracle cannot be read or written.
     pub fn start(
         role: NodeRole,
         addresses: &Addresses,
         secret: &[u8],
         truth: Box<dyn Truth + Send>,
+        folder: &Path,
     ) -> Result<RunningNode, NetError> {
         let address = role.address(addresses).unwrap_or_default();
         let failed = |error| NetError::Listen(address.to_string(), error);
@@ -96,18 +97,22 @@ impl RunningNode {
             NodeRole::Shard(number) => {
                 Driver::shard(number, net, all, TIMING, truth, Box::new(ShardGraph::new(number)))
             }
-            NodeRole::Oracle => Driver::oracle(net, all),
+            NodeRole::Oracle(_) => Driver::oracle(net, all, Arc::new(RealDisk), folder),
             NodeRole::Scribe => Driver::scribe(net, all, TIMING, truth, |_, _| {}),
             NodeRole::Keeper => Driver::keeper(net, all, TIMING, truth),
         };
         let driver = driver.map_err(failed)?;
         let (gates, shards) = (addresses.gates.len() as u16, addresses.shards.len() as u16);
-        Ok(RunningNode { gate, shards, gates, _driver: driver })
+        Ok(RunningNode { gate, shards, gates, driver })
     }
     /// What the database of a gate is opened with; none where this is no gate. Its chunks may take so many bytes of memory.
     pub fn gate(&self, memory_bytes: Option<u64>) -> Option<transact::GateParts> {
         let (handle, number) = self.gate.as_ref()?;
         Some(graph::gate(handle, (*number, self.gates), self.shards, memory_bytes))
+    }
+    /// Why it does nothing any more, if so.
+    pub fn failure(&self) -> Option<String> {
+        self.driver.failure()
     }
     /// Does it serve? A gate serves while an epoch is open, any other process from its beginning.
     pub fn serves(&self) -> bool {

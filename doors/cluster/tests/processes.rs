@@ -13,33 +13,40 @@ use parking_lot::Mutex;
 use postgres::{Client, NoTls};
 use protocol::message::Commit;
 use std::io::Read;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tanglewood_cluster::{Addresses, Driver, GateHandle};
 use tanglewood_truth::PostgresTruth;
 use world::chance::Chance;
+use world::disk::RealDisk;
+use world::files::TemporaryFolder;
 use world::net::{Net, TcpNet};
 
 const GATES: usize = 2;
 const SHARDS: u16 = 3;
+const ORACLES: usize = 3;
 const PATIENCE: Duration = Duration::from_secs(3);
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// Addresses as one text, and back.
 fn text(addresses: &Addresses) -> String {
-    let others = [&addresses.oracle, &addresses.scribe, &addresses.keeper];
-    addresses.gates.iter().chain(&addresses.shards).chain(others).cloned().collect::<Vec<_>>().join(",")
+    let others = [&addresses.scribe, &addresses.keeper];
+    let (gates, shards) = (&addresses.gates, &addresses.shards);
+    gates.iter().chain(shards).chain(&addresses.oracles).chain(others).cloned().collect::<Vec<_>>().join(",")
 }
 fn addresses(text: &str) -> Addresses {
     let all: Vec<String> = text.split(',').map(str::to_string).collect();
     let (gates, rest) = all.split_at(GATES);
     let (shards, others) = rest.split_at(usize::from(SHARDS));
-    let [oracle, scribe, keeper] = others else { panic!("three others in {text}") };
+    let (oracles, others) = others.split_at(ORACLES);
+    let [scribe, keeper] = others else { panic!("two others in {text}") };
     Addresses {
         gates: gates.to_vec(),
         shards: shards.to_vec(),
-        oracle: oracle.clone(),
+        oracles: oracles.to_vec(),
         scribe: scribe.clone(),
         keeper: keeper.clone(),
     }
@@ -64,7 +71,11 @@ fn one_process() {
     let way = std::env::var("CLUSTER_TRUTH").unwrap();
     let truth = || Box::new(PostgresTruth::connect(&way).unwrap());
     let _driver = match role.as_str() {
-        "oracle" => Driver::oracle(open(&all.oracle), all.clone()),
+        oracle if oracle.starts_with("oracle") => {
+            let folder = Path::new(&std::env::var("CLUSTER_FOLDER").unwrap()).join(oracle);
+            let number: usize = oracle["oracle".len()..].parse().unwrap();
+            Driver::oracle(open(&all.oracles[number]), all.clone(), Arc::new(RealDisk), &folder)
+        }
         "scribe" => Driver::scribe(open(&all.scribe), all.clone(), TIMING, truth(), |_, _| {}),
         "keeper" => Driver::keeper(open(&all.keeper), all.clone(), TIMING, truth()),
         number => {
@@ -83,6 +94,7 @@ fn one_process() {
 struct Processes {
     addresses: Addresses,
     truth: String,
+    folder: TemporaryFolder,
     running: Vec<(String, Child)>,
 }
 
@@ -93,6 +105,7 @@ impl Processes {
             .env("CLUSTER_ROLE", role)
             .env("CLUSTER_ADDRESSES", text(&self.addresses))
             .env("CLUSTER_TRUTH", &self.truth)
+            .env("CLUSTER_FOLDER", self.folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()
@@ -167,13 +180,15 @@ fn survive(kills: u64, seed: u64) {
     server.truth().create_chunks(&chunks).unwrap();
     let gates: Vec<Box<dyn Net>> = (0..GATES).map(|_| open("127.0.0.1:0")).collect();
     // Ports of others are found by taking and leaving them.
-    let free: Vec<Box<dyn Net>> = (0..usize::from(SHARDS) + 3).map(|_| open("127.0.0.1:0")).collect();
+    let free: Vec<Box<dyn Net>> =
+        (0..usize::from(SHARDS) + ORACLES + 2).map(|_| open("127.0.0.1:0")).collect();
     let all: Vec<&str> = gates.iter().chain(&free).map(|net| net.address()).collect();
     let addresses = addresses(&all.join(","));
     drop(free);
-    let mut processes =
-        Processes { addresses: addresses.clone(), truth: server.address(), running: Vec::new() };
-    for role in ["0", "1", "2", "scribe", "keeper", "oracle"] {
+    let folder = TemporaryFolder::new("oracles").unwrap();
+    let (all, truth) = (addresses.clone(), server.address());
+    let mut processes = Processes { addresses: all, truth, folder, running: Vec::new() };
+    for role in ["0", "oracle0", "1", "scribe", "oracle1", "2", "keeper", "oracle2"] {
         let process = processes.start(role);
         processes.running.push((role.to_string(), process));
     }
@@ -201,8 +216,7 @@ fn survive(kills: u64, seed: u64) {
             let mut chance = Chance::seeded(seed);
             more("at the beginning");
             for kill in 0..kills {
-                // The oracle, the last one, is not replicated yet.
-                let at = (kill as usize + chance.index(2)) % (usize::from(SHARDS) + 2);
+                let at = (kill as usize + chance.index(2)) % processes.lock().running.len();
                 let began_ns = world::clock::monotonic_ns();
                 // Every other one is stopped only, some of them for longer than their lease.
                 let pause = Duration::from_millis(100 + chance.below(1_500));

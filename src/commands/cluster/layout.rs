@@ -55,10 +55,12 @@ impl Layout {
                 http: text(&gate["http"])?,
             })
         };
+        // Clusters of before had one, and named it alone.
+        let oracles = text(&value["oracle"]).map_or_else(|| addresses("oracles"), |one| Some(vec![one]))?;
         let addresses = Addresses {
             gates: addresses("gates")?,
             shards: addresses("shards")?,
-            oracle: text(&value["oracle"])?,
+            oracles,
             scribe: text(&value["scribe"])?,
             keeper: text(&value["keeper"])?,
         };
@@ -68,12 +70,12 @@ impl Layout {
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         let gate = |(listen, doors): (&String, &Doors)| json!({ "listen": listen, "bolt": doors.bolt, "gremlin": doors.gremlin, "http": doors.http });
         let gates: Vec<Value> = self.addresses.gates.iter().zip(&self.doors).map(gate).collect();
-        let shards: Vec<Value> =
-            self.addresses.shards.iter().map(|listen| json!({ "listen": listen })).collect();
+        let listening =
+            |all: &[String]| all.iter().map(|listen| json!({ "listen": listen })).collect::<Vec<Value>>();
         let value = json!({
             "gates": gates,
-            "shards": shards,
-            "oracle": self.addresses.oracle,
+            "shards": listening(&self.addresses.shards),
+            "oracles": listening(&self.addresses.oracles),
             "scribe": self.addresses.scribe,
             "keeper": self.addresses.keeper,
             "secret": self.secret,

@@ -45,10 +45,13 @@ pub fn up(up: &Up) -> Result<(), Exit> {
     }
     if world::files::exists(&layout::file(&folder)) {
         let known = Layout::read(&layout::file(&folder))?;
-        let sizes = (known.addresses.gates.len(), known.addresses.shards.len());
-        if sizes != (usize::from(up.gates), usize::from(up.shards)) || known.truth != up.truth {
-            let (gates, shards) = sizes;
-            let message = format!("the cluster in this folder has {gates} gates and {shards} shards");
+        let Addresses { gates, shards, oracles, .. } = &known.addresses;
+        let sizes = [gates.len(), shards.len(), oracles.len()];
+        if sizes != [up.gates, up.shards, up.oracles].map(usize::from) || known.truth != up.truth {
+            let [gates, shards, oracles] = sizes;
+            let message = format!(
+                "the cluster in this folder has --gates {gates}, --shards {shards} and --oracles {oracles}"
+            );
             return Err(Error::new("Tanglewood.ClientError.Cluster.Layout", message)
                 .hint("these numbers and --truth are chosen when a cluster is made")
                 .into());
@@ -62,14 +65,15 @@ pub fn up(up: &Up) -> Result<(), Exit> {
 }
 
 fn made(up: &Up) -> Result<Layout, Error> {
-    let (gates, shards) = (usize::from(up.gates), usize::from(up.shards));
-    let free = free_addresses(gates + shards + 3 + 3 * gates).map_err(|error| failed(error.to_string()))?;
+    let [gates, shards, oracles] = [up.gates, up.shards, up.oracles].map(usize::from);
+    let free = free_addresses(gates + shards + oracles + 2 + 3 * gates)
+        .map_err(|error| failed(error.to_string()))?;
     let mut free = free.into_iter();
     let mut next = || free.next().unwrap_or_default();
     let addresses = Addresses {
         gates: (0..gates).map(|_| next()).collect(),
         shards: (0..shards).map(|_| next()).collect(),
-        oracle: next(),
+        oracles: (0..oracles).map(|_| next()).collect(),
         scribe: next(),
         keeper: next(),
     };

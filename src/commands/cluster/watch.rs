@@ -2,7 +2,6 @@
 //!
 //! Invariant: a process is started again only after the one before it has ended, and been waited for; one that hangs is killed first. So no two of one
 //! role ever run at once on this machine.
-//! The oracle keeps its decisions in memory: where it is lost, the keeper is started anew with it, which begins a new epoch.
 
 use super::super::{Exit, node};
 use super::layout::{self, Layout};
@@ -108,6 +107,9 @@ impl Watched {
             let doors = &self.layout.doors[usize::from(number)];
             command.args(["--bolt", &doors.bolt, "--gremlin", &doors.gremlin, "--http", &doors.http]);
         }
+        if let NodeRole::Oracle(number) = role {
+            command.arg("--data").arg(self.folder.join(format!("oracle-{number}")));
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(failed)?;
         let heard = Arc::new(Heard::default());
@@ -132,7 +134,6 @@ impl Watched {
         if let Some(postgres) = &mut self.postgres {
             postgres.keep()?;
         }
-        let mut oracle_lost = false;
         for at in 0..self.processes.len() {
             let process = &mut self.processes[at];
             let (name, number) = (process.role.name(), process.role.number());
@@ -146,13 +147,8 @@ impl Watched {
                 if clock::monotonic_ns() < process.began_ns + clock::span_ns(AGAIN_AFTER) {
                     world::threads::sleep(AGAIN_AFTER);
                 }
-                oracle_lost |= process.role == NodeRole::Oracle;
                 self.processes[at] = self.start(self.processes[at].role)?;
             }
-        }
-        if oracle_lost && let Some(at) = self.processes.iter().position(|one| one.role == NodeRole::Keeper) {
-            self.processes[at].stop();
-            self.processes[at] = self.start(NodeRole::Keeper)?;
         }
         Ok(())
     }
@@ -194,8 +190,7 @@ impl Watched {
         Ok(())
     }
 
-    /// Gates first: while they end, the others give a place to everything that was committed. Without one, concurrent commits that met on a shard could
-    /// not be ordered by the next oracle.
+    /// Gates first: while they end, the others give a place to everything that was committed, so that the next start has nothing to order.
     fn end(&mut self) {
         let is_gate = |process: &Process| matches!(process.role, NodeRole::Gate(_));
         let (mut gates, mut others): (Vec<Process>, Vec<Process>) =

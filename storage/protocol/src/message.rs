@@ -104,6 +104,8 @@ pub enum Body {
     Order(usize),
     /// Oracle to keeper: it has begun.
     Ordering,
+    /// Replica to replica of the oracle: a message of the log that they share.
+    Replica(Bytes),
     /// Shard to scribe: what was executed, and how far each chain is taken.
     Executed {
         /// The number of the first of these records, from 0 in each epoch.

@@ -37,6 +37,21 @@ impl Oracle {
         &self.machine
     }
 
+    /// All that it holds, as bytes: what [`Oracle::restore`] goes on from.
+    pub fn snapshot(&self) -> Vec<u8> {
+        let numbers = [self.epoch, self.gates as u64, self.questions, self.pairs];
+        let head = numbers.iter().flat_map(|number| number.to_le_bytes());
+        head.chain(self.machine.snapshot()).collect()
+    }
+    /// One that goes on where another was; nothing where the bytes are not a snapshot.
+    pub fn restore(bytes: &[u8], rules: Rules) -> Option<Oracle> {
+        let (head, machine) = bytes.split_first_chunk::<32>()?;
+        let (numbers, _) = head.as_chunks::<8>();
+        let [epoch, gates, questions, pairs] = [0, 1, 2, 3].map(|at| u64::from_le_bytes(numbers[at]));
+        let (machine, gates) = (Machine::restore(machine).ok()?, usize::try_from(gates).ok()?);
+        Some(Oracle { rules, machine, epoch, gates, questions, pairs })
+    }
+
     /// Takes one message and answers it; ticks and answers of truth mean nothing to it.
     pub fn step(&mut self, input: Input) -> Option<Output> {
         let Input::Message { from, message: Message { epoch, body } } = input else { return None };

@@ -143,6 +143,7 @@ impl Writer {
             }
             Body::Order(gates) => self.u64(*gates as u64),
             Body::Ordering => {}
+            Body::Replica(bytes) => self.bytes(bytes),
             Body::Executed { from, records, taken } => {
                 self.u64(*from);
                 self.list(records, |to, (stamp, shards)| {
@@ -195,6 +196,7 @@ fn kind(body: &Body) -> u8 {
         Body::Alive { .. } => 16,
         Body::Begin { .. } => 17,
         Body::Open { .. } => 18,
+        Body::Replica(_) => 19,
     }
 }
 
@@ -322,6 +324,7 @@ impl<'a> Reader<'a> {
             16 => Body::Alive { incarnation: self.u64()?, ready: self.bool()? },
             17 => Body::Begin { incarnation: self.u64()?, members: self.members()? },
             18 => Body::Open { incarnation: self.u64()? },
+            19 => Body::Replica(self.bytes()?),
             _ => return None,
         })
     }

@@ -6,8 +6,10 @@ use protocol::{
     Bytes, CommitId, MemoryTruth, Proposed, Record, Route, Rules, Timing, Truth, Unknown, Verdict,
 };
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use tanglewood_cluster::{Addresses, Content, Driver, GateHandle};
+use world::disk::SimDisk;
 use world::net::Net;
 
 pub const TIMING: Timing = Timing { heartbeat_us: 50_000, lease_us: 1_000_000, resend_us: 10_000 };
@@ -117,7 +119,7 @@ impl Small {
         let addresses = Addresses {
             gates: names[..g].to_vec(),
             shards: names[g..g + s].to_vec(),
-            oracle: names[g + s].clone(),
+            oracles: vec![names[g + s].clone()],
             scribe: names[g + s + 1].clone(),
             keeper: names[g + s + 2].clone(),
         };
@@ -139,7 +141,8 @@ impl Small {
             small.shards.push(None);
             small.start_shard_of(number, end(), truth(), content(number));
         });
-        small.others.push(Driver::oracle(end(), addresses.clone()).unwrap());
+        let oracle = Driver::oracle(end(), addresses.clone(), Arc::new(SimDisk::new()), Path::new("/oracle"));
+        small.others.push(oracle.unwrap());
         let publish = move |place, _| published.lock().push(place);
         small.others.push(Driver::scribe(end(), addresses.clone(), TIMING, truth(), publish).unwrap());
         small.others.push(Driver::keeper(end(), addresses, TIMING, truth()).unwrap());

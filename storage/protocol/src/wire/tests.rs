@@ -3,7 +3,7 @@
 use super::*;
 use world::chance::Chance;
 
-const KINDS: u64 = 18;
+const KINDS: u64 = 19;
 
 fn vector(chance: &mut Chance) -> Vec<u64> {
     (0..1 + chance.below(4)).map(|_| 1 + chance.below(1 << 50)).collect()
@@ -62,7 +62,8 @@ fn body(kind: u64, chance: &mut Chance) -> Body {
             let members = Members { epoch: number, gates: vec![0, 2], shards: 3, first_place: 9 };
             Body::Begin { incarnation: 4, members: Arc::new(members) }
         }
-        _ => Body::Open { incarnation: number },
+        18 => Body::Open { incarnation: number },
+        _ => Body::Replica(bytes(chance)),
     }
 }
 
