@@ -2,6 +2,8 @@
 //! PostgreSQL is not installed.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
+#[path = "cluster/faults.rs"]
+mod faults;
 mod support;
 
 use serde_json::Value;
@@ -120,4 +122,30 @@ fn a_cluster_serves_through_both_gates_and_through_losses() {
     assert!(up.status.success(), "{up:?}");
     assert_eq!(ask(&gates(&status(&folder))[1], count).trim(), "c,s\n58,1769");
     assert!(Path::new(&folder).join("cluster.json").is_file());
+    // The machine loses its power: everything is killed at once, whoever watches first.
+    let before = status(&folder);
+    let pids = before["processes"].as_array().unwrap().iter().map(|process| process["pid"].to_string());
+    let pids: Vec<String> = [before["watcher"].to_string()].into_iter().chain(pids).collect();
+    assert!(Command::new("kill").arg("-KILL").args(&pids).status().unwrap().success());
+    let up = tanglewood(&["cluster", "up", &folder, "--gates", "2", "--shards", "3"]);
+    assert!(up.status.success(), "{up:?}");
+    assert_eq!(ask(&gates(&status(&folder))[0], count).trim(), "c,s\n58,1769");
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[test]
+fn one_order_explains_everything_while_processes_are_lost() {
+    faults::survive(3, number("CLUSTER_SEED").unwrap_or(7));
+}
+
+#[test]
+#[ignore = "soak: CLUSTER_FAULTS faults, 150 unless told, some 4 s each"]
+fn one_order_explains_everything_for_long() {
+    faults::survive(
+        number("CLUSTER_FAULTS").unwrap_or(150),
+        number("CLUSTER_SEED").unwrap_or_else(world::chance::Chance::system_seed),
+    );
 }

@@ -92,7 +92,7 @@ impl Node {
                 .into());
         }
         let folder = self.data.clone().unwrap_or_default();
-        let truth = Box::new(trusted(&self.truth)?);
+        let truth = Box::new(trusted(&self.truth, || Ok(()))?);
         let mut end = EndSignal::catch()?;
         let secret = layout.secret.as_bytes();
         let node = cluster::node::RunningNode::start(role, &layout.addresses, secret, truth, &folder)
@@ -162,10 +162,14 @@ impl Node {
     }
 }
 
-/// Connects, and waits for a database that does not answer yet.
-pub(super) fn trusted(address: &str) -> Result<PostgresTruth, Error> {
+/// Connects, and waits for a database that does not answer yet; meanwhile something is kept going.
+pub(super) fn trusted(
+    address: &str,
+    mut keep: impl FnMut() -> Result<(), Error>,
+) -> Result<PostgresTruth, Error> {
     let until_ns = clock::after_ns(TRUTH_PATIENCE);
     loop {
+        keep()?;
         match PostgresTruth::connect(address) {
             Ok(truth) => return Ok(truth),
             Err(error) if clock::monotonic_ns() > until_ns => {

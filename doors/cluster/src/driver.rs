@@ -5,7 +5,7 @@ use crate::content::Content;
 use crate::handle::{GateHandle, Told, Waiting};
 use crate::inputs::Inputs;
 use crate::machine::{Machine, Outputs, Publish};
-use crate::oracle::{Frame, OracleReplica};
+use crate::oracle::{OracleReplica, Posted};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use parking_lot::Mutex;
 use protocol::message::{Body, Message};
@@ -193,7 +193,7 @@ impl Running {
                 Ok(Outputs::Each(outputs)) => {
                     outputs.into_iter().for_each(|output| self.carry_out(&mut machine, output));
                 }
-                Ok(Outputs::Frames(frames)) => frames.into_iter().for_each(|frame| self.send_frame(frame)),
+                Ok(Outputs::Posted(posted)) => posted.into_iter().for_each(|posted| self.post(posted)),
                 Err(error) => {
                     *self.failed.lock() = Some(error);
                     return;
@@ -210,10 +210,10 @@ impl Running {
             self.inputs.net().send(address, wire::encode(self.node, message));
         }
     }
-    fn send_frame(&self, frame: Frame) {
-        match frame {
-            Frame::To(node, message) => self.send(node, &message),
-            Frame::Beside(address, message) => {
+    fn post(&self, posted: Posted) {
+        match posted {
+            Posted::To(node, message) => self.send(node, &message),
+            Posted::Beside(address, message) => {
                 self.inputs.net().send(&address, wire::encode(self.node, &message));
             }
         }

@@ -1,7 +1,7 @@
 //! The five machines behind one step, and what they share with other threads.
 
 use crate::content::Content;
-use crate::oracle::{Frame, OracleReplica};
+use crate::oracle::{OracleReplica, Posted};
 use parking_lot::Mutex;
 use protocol::{CommitId, Gate, Input, Keeper, Output, Scribe, Shard};
 use replicate::ReplicateError;
@@ -15,7 +15,7 @@ pub(crate) enum Outputs {
     /// Things of every kind.
     Each(Vec<Output>),
     /// Only to be sent.
-    Frames(Vec<Frame>),
+    Posted(Vec<Posted>),
 }
 
 /// One machine and what belongs to it.
@@ -35,7 +35,7 @@ impl Machine {
     /// The disk of an oracle failed: it must not be stepped again.
     pub(crate) fn step(&mut self, now_us: u64, inputs: Vec<Input>) -> Result<Outputs, ReplicateError> {
         Ok(Outputs::Each(match self {
-            Machine::Oracle(oracle) => return Ok(Outputs::Frames(oracle.step(now_us, inputs)?)),
+            Machine::Oracle(oracle) => return Ok(Outputs::Posted(oracle.step(now_us, inputs)?)),
             Machine::Gate(gate) => gate.lock().step(now_us, inputs),
             Machine::Shard(shard, _) => shard.step(now_us, inputs),
             Machine::Scribe(scribe, _) => scribe.step(now_us, inputs),

@@ -50,14 +50,14 @@ impl StateMachine for Decisions {
 }
 
 /// What tells one request from another: the asker, its epoch, and its number for the question or none.
-type Name = (Node, u64, Option<u64>);
+type RequestName = (Node, u64, Option<u64>);
 
 /// See the head of this file.
 pub(crate) struct OracleReplica {
     replica: Replica<Decisions>,
     /// Proposals that have no outcome yet, by token.
-    waiting: BTreeMap<u64, Option<Name>>,
-    names: BTreeSet<Name>,
+    waiting: BTreeMap<u64, Option<RequestName>>,
+    names: BTreeSet<RequestName>,
     next_token: u64,
     next_tick_us: u64,
     /// What may be forgotten, of which the log does not know yet.
@@ -65,8 +65,8 @@ pub(crate) struct OracleReplica {
     next_forget_us: u64,
 }
 
-/// A frame for somebody.
-pub(crate) enum Frame {
+/// A message for somebody.
+pub(crate) enum Posted {
     /// For a process of the cluster.
     To(Node, Message),
     /// For another replica, by its address.
@@ -105,7 +105,7 @@ impl OracleReplica {
         &mut self,
         now_us: u64,
         inputs: impl IntoIterator<Item = Input>,
-    ) -> Result<Vec<Frame>, ReplicateError> {
+    ) -> Result<Vec<Posted>, ReplicateError> {
         let mut proposed = Vec::new();
         for input in inputs {
             match input {
@@ -158,7 +158,7 @@ impl OracleReplica {
         Some(self.propose(Some(name), &wire::encode(from, &message)))
     }
 
-    fn propose(&mut self, name: Option<Name>, entry: &[u8]) -> replicate::Input {
+    fn propose(&mut self, name: Option<RequestName>, entry: &[u8]) -> replicate::Input {
         self.next_token += 1;
         self.waiting.insert(self.next_token, name);
         replicate::Input::Propose { token: self.next_token, entry: entry.to_vec() }
@@ -167,14 +167,14 @@ impl OracleReplica {
     fn carry_out(
         &mut self,
         output: replicate::Output,
-        frames: &mut Vec<Frame>,
+        frames: &mut Vec<Posted>,
         again: &mut Vec<replicate::Input>,
     ) {
         match output {
             replicate::Output::Send { to, bytes, snapshot } => {
                 if let Some(address) = self.replica.address(to) {
                     let body = Body::Replica(bytes.into());
-                    frames.push(Frame::Beside(address.to_string(), Message { epoch: 0, body }));
+                    frames.push(Posted::Beside(address.to_string(), Message { epoch: 0, body }));
                 }
                 if snapshot {
                     // The network tells nobody what became of a frame. If it is lost, the log finds the other one where it was, and sends it again.
@@ -189,7 +189,7 @@ impl OracleReplica {
                 self.names.remove(&name);
                 // Whoever has no answer asks again.
                 if let Some((_, message)) = outcome.ok().and_then(|answer| wire::decode(&answer)) {
-                    frames.push(Frame::To(name.0, message));
+                    frames.push(Posted::To(name.0, message));
                 }
             }
             replicate::Output::Read { .. } => {}

@@ -8,6 +8,7 @@ use crate::error::in_text;
 use ::datalog::{DatalogError, GraphRelation, Program};
 use ::rules::RulesError;
 use store::Catalog;
+use transact::TransactError;
 
 /// A program inside a statement.
 pub(crate) struct Wrapped<'a> {
@@ -104,7 +105,7 @@ impl From<RulesError> for Error {
                     .hint("ask with a value in place of a variable, or raise the limit of memory")
             }
             RulesError::Cancelled(_) => Error::new("Neo.TransientError.Transaction.Terminated", message),
-            RulesError::Source(_) => Error::new("Tanglewood.DatabaseError.General.Storage", message),
+            RulesError::Source(error) => TransactError::Store(error).into(),
             RulesError::MissingParameter(_) => {
                 Error::new("Neo.ClientError.Statement.ParameterMissing", message)
             }

@@ -101,7 +101,10 @@ impl From<ExecuteError> for Error {
     fn from(error: ExecuteError) -> Error {
         match error {
             ExecuteError::Transact(error) => error.into(),
-            error => Error { hint: error.hint(), ..Error::new(error.code(), error.to_string()) },
+            error => {
+                let (hint, retryable) = (error.hint(), error.is_retryable());
+                Error { hint, retryable, ..Error::new(error.code(), error.to_string()) }
+            }
         }
     }
 }

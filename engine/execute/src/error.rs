@@ -2,6 +2,7 @@
 
 use dataflow::Fault;
 use expression::EvalError;
+use expression::error::ErrorClass;
 use model::VertexId;
 use procedures::ProcedureError;
 use std::fmt;
@@ -110,6 +111,15 @@ impl ExecuteError {
             ExecuteError::TimedOut { .. } => "Neo.ClientError.Transaction.TransactionTimedOut",
             ExecuteError::Refused { .. } => "Neo.TransientError.Transaction.MaximumTransactionLimitReached",
             ExecuteError::OverBudget { .. } => "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
+        }
+    }
+    /// May the same query succeed if it is asked again?
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            ExecuteError::Eval(error) => error.class == ErrorClass::Unavailable,
+            ExecuteError::Store(error) => transact::TransactError::Store(error.clone()).is_retryable(),
+            ExecuteError::Transact(error) => error.is_retryable(),
+            _ => false,
         }
     }
     /// What the user could do about it.

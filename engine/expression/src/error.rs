@@ -25,6 +25,8 @@ pub enum ErrorClass {
     Stopped,
     /// The graph could not be read.
     Storage,
+    /// A part of the graph cannot be read now, and may be read by the next try: a shard that began a new life meanwhile.
+    Unavailable,
     /// The plan was wrong: an error of the engine, not of the user.
     Internal,
 }
@@ -42,6 +44,7 @@ impl ErrorClass {
             ErrorClass::Limit => "Neo.ClientError.General.LimitExceeded",
             ErrorClass::Stopped => "Neo.ClientError.Transaction.Terminated",
             ErrorClass::Storage => "Neo.DatabaseError.General.StorageError",
+            ErrorClass::Unavailable => "Neo.TransientError.General.DatabaseUnavailable",
             ErrorClass::Internal => "Neo.DatabaseError.Statement.ExecutionFailed",
         }
     }

@@ -189,6 +189,9 @@ impl From<StoreError> for EvalError {
         match error {
             StoreError::NoVertex(vertex) => deleted_vertex(vertex),
             StoreError::NoEdge(edge) => deleted_edge(edge),
+            StoreError::Unavailable(_) => {
+                EvalError::new(ErrorClass::Unavailable, error.to_string()).with_hint(error.hint())
+            }
             other => EvalError::new(ErrorClass::Storage, other.to_string()),
         }
     }

@@ -1,6 +1,7 @@
 //! Why an evaluation ends without an answer.
 
 use std::fmt;
+use store::StoreError;
 
 /// Why an evaluation ends without an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub enum RulesError {
     /// Somebody wants it to end; says why.
     Cancelled(String),
     /// The facts could not be read.
-    Source(String),
+    Source(StoreError),
     /// A parameter is missing.
     MissingParameter(String),
     /// A parameter or a file does not hold facts of the relation.
@@ -26,9 +27,8 @@ impl fmt::Display for RulesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RulesError::TooLarge { what, limit } => write!(f, "{what} would pass the limit of {limit}"),
-            RulesError::Cancelled(why) | RulesError::Source(why) | RulesError::BadInput(why) => {
-                f.write_str(why)
-            }
+            RulesError::Cancelled(why) | RulesError::BadInput(why) => f.write_str(why),
+            RulesError::Source(error) => error.fmt(f),
             RulesError::MissingParameter(name) => write!(f, "the program needs the parameter ${name}"),
         }
     }

@@ -10,7 +10,7 @@ use datalog::{GraphRelation, Program, RelationNo, Source as Origin};
 use model::schema::{IndexId, SchemaTarget};
 use model::{Direction, EdgeId, EdgeTypeId, KeyId, Value, VertexId};
 use std::cell::OnceCell;
-use store::{AdjacencyRead, Catalog, GraphRead, LabelFilter};
+use store::{AdjacencyRead, Catalog, GraphRead, LabelFilter, StoreError};
 
 /// A relation of the graph, in the graph's numbers.
 #[derive(Clone, Debug)]
@@ -60,8 +60,8 @@ pub struct GraphFacts<'a> {
     relations: Vec<Read<'a>>,
 }
 
-fn lost(error: impl std::fmt::Display) -> RulesError {
-    RulesError::Source(error.to_string())
+fn lost(error: StoreError) -> RulesError {
+    RulesError::Source(error)
 }
 
 impl<'a> GraphFacts<'a> {

@@ -6,6 +6,8 @@ use super::up::shell;
 use database::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use world::clock;
 
 /// Where Debian and others put the server's programs, the newest first; then PATH.
 const FOLDERS: [&str; 9] = [
@@ -19,6 +21,8 @@ const FOLDERS: [&str; 9] = [
     "/usr/local/bin/",
     "",
 ];
+/// One that has ended is started again so long after its last start.
+const AGAIN_AFTER: Duration = Duration::from_millis(500);
 /// The user and the group `nobody`.
 const NOBODY: &str = "65534";
 /// A socket's path may have 107 bytes, its own name included.
@@ -30,6 +34,7 @@ pub struct Postgres {
     data: PathBuf,
     sockets: PathBuf,
     process: Child,
+    began_ns: u64,
 }
 
 fn failed(message: String) -> Error {
@@ -102,7 +107,7 @@ impl Postgres {
             }
         };
         let process = run(bin, &data, &sockets)?;
-        Ok(Postgres { bin, data, sockets, process })
+        Ok(Postgres { bin, data, sockets, process, began_ns: clock::monotonic_ns() })
     }
     /// How it is reached.
     pub fn address(&self) -> String {
@@ -114,7 +119,9 @@ impl Postgres {
     }
     /// Starts it again if it has ended.
     pub fn keep(&mut self) -> Result<(), Error> {
-        if matches!(self.process.try_wait(), Ok(Some(_))) {
+        let is_due = clock::monotonic_ns() > self.began_ns + clock::span_ns(AGAIN_AFTER);
+        if is_due && matches!(self.process.try_wait(), Ok(Some(_))) {
+            self.began_ns = clock::monotonic_ns();
             self.process = run(self.bin, &self.data, &self.sockets)?;
         }
         Ok(())

@@ -79,7 +79,8 @@ impl Watched {
             self.truth = postgres.address();
             self.postgres = Some(postgres);
         }
-        drop(node::trusted(&self.truth)?);
+        // One that was killed leaves processes and locks behind, and its next life may have to be begun more than once.
+        drop(node::trusted(&self.truth, || self.postgres.as_mut().map_or(Ok(()), Postgres::keep))?);
         for role in NodeRole::all(&self.layout.addresses) {
             let process = self.start(role)?;
             self.processes.push(process);

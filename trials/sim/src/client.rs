@@ -19,8 +19,8 @@ mod cypher;
 mod direct;
 mod remote;
 
-pub use cypher::CypherClient;
 pub(crate) use cypher::failure;
+pub use cypher::{CypherClient, preparation, statement, told};
 pub use direct::{DirectClient, Forgets, Layout};
 pub use remote::{Remote, RemoteClient, serve};
 

@@ -128,6 +128,10 @@ impl Recorder {
     pub fn history_len(&self) -> usize {
         self.transactions.lock().len()
     }
+    /// How many of them were acknowledged.
+    pub fn committed(&self) -> usize {
+        self.transactions.lock().iter().filter(|one| one.outcome == Outcome::Committed).count()
+    }
     /// How the last transaction of a process ended, if one did since so many were recorded.
     pub fn last_of(&self, process: usize, since: usize) -> Option<Outcome> {
         let transactions = self.transactions.lock();

@@ -49,8 +49,8 @@ impl Group {
             let frames = self.replicas[at].step(self.now_us, here).expect("the disk works");
             for frame in frames {
                 match frame {
-                    Frame::To(_, message) => self.told.push(message),
-                    Frame::Beside(address, message) => {
+                    Posted::To(_, message) => self.told.push(message),
+                    Posted::Beside(address, message) => {
                         let to = self.addresses.iter().position(|one| *one == address).expect("a replica");
                         self.under_way.push((to, Node::Oracle, message));
                     }

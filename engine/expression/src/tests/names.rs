@@ -161,6 +161,7 @@ fn errors_have_their_codes_and_words() {
         (ErrorClass::Limit, "Neo.ClientError.General.LimitExceeded"),
         (ErrorClass::Stopped, "Neo.ClientError.Transaction.Terminated"),
         (ErrorClass::Storage, "Neo.DatabaseError.General.StorageError"),
+        (ErrorClass::Unavailable, "Neo.TransientError.General.DatabaseUnavailable"),
         (ErrorClass::Internal, "Neo.DatabaseError.Statement.ExecutionFailed"),
     ];
     for (class, code) in classes {

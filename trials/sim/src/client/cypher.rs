@@ -21,30 +21,16 @@ impl CypherClient {
     /// What the database says.
     pub fn prepare(database: &Database, objects: std::ops::Range<ObjectId>) -> Result<(), Error> {
         let mut session = database.session();
-        for index in ["List(id)", "Register(id)", "Set(id)", "Member(of)", "Ranged(at)"] {
-            let (label, key) = index.trim_end_matches(')').split_once('(').expect("written so above");
-            session
-                .query(&format!("CREATE INDEX IF NOT EXISTS FOR (n:{label}) ON (n.{key})"), Params::new())?;
+        for (text, params) in preparation(objects) {
+            session.query(&text, params)?.finish()?;
         }
-        let numbers = params! { "from" => i64::from(objects.start), "to" => i64::from(objects.end) - 1 };
-        let text = "UNWIND range($from, $to) AS id \
-                    CREATE (:List {id: id, items: []}), (:Register {id: id}), (:Set {id: id})";
-        session.query(text, numbers)?.finish()?;
         Ok(())
     }
 
     fn ask(&mut self, request: Request) -> Result<Operation, Failure> {
         let (text, params) = statement(request);
         let rows = self.session.query(text, params).and_then(|result| result.rows()).map_err(failure)?;
-        if request.writes() {
-            return match rows.len() {
-                1 => Ok(request.answered(Vec::new())),
-                found => Err(Failure::Broken(format!("{request:?} found {found} objects"))),
-            };
-        }
-        let mut seen = Vec::new();
-        rows.iter().for_each(|row| integers(&row[0], &mut seen));
-        Ok(request.answered(seen))
+        told(request, rows.iter().map(|row| &row[0]))
     }
 }
 
@@ -68,7 +54,24 @@ impl Client for CypherClient {
     }
 }
 
-fn statement(request: Request) -> (&'static str, Params) {
+/// What the first column of a statement's rows says.
+///
+/// # Errors
+/// A write found no object, or more than one.
+pub fn told<'v>(request: Request, rows: impl Iterator<Item = &'v Value>) -> Result<Operation, Failure> {
+    if request.writes() {
+        return match rows.count() {
+            1 => Ok(request.answered(Vec::new())),
+            found => Err(Failure::Broken(format!("{request:?} found {found} objects"))),
+        };
+    }
+    let mut seen = Vec::new();
+    rows.for_each(|value| integers(value, &mut seen));
+    Ok(request.answered(seen))
+}
+
+/// The request in Cypher.
+pub fn statement(request: Request) -> (&'static str, Params) {
     let only = |id: ObjectId| params! { "id" => i64::from(id) };
     let both = |id: ObjectId, value: i64| params! { "id" => i64::from(id), "value" => value };
     match request {
@@ -103,6 +106,17 @@ fn statement(request: Request) -> (&'static str, Params) {
             SetKind::Scan => ("MATCH (m:Loose {of: $id}) RETURN m.value", only(id)),
         },
     }
+}
+
+/// Statements that make indexes, and empty objects with these numbers.
+pub fn preparation(objects: std::ops::Range<ObjectId>) -> Vec<(String, Params)> {
+    let index =
+        |(label, key)| (format!("CREATE INDEX IF NOT EXISTS FOR (n:{label}) ON (n.{key})"), Params::new());
+    let indexes = [("List", "id"), ("Register", "id"), ("Set", "id"), ("Member", "of"), ("Ranged", "at")];
+    let numbers = params! { "from" => i64::from(objects.start), "to" => i64::from(objects.end) - 1 };
+    let text = "UNWIND range($from, $to) AS id \
+                CREATE (:List {id: id, items: []}), (:Register {id: id}), (:Set {id: id})";
+    indexes.into_iter().map(index).chain([(text.to_string(), numbers)]).collect()
 }
 
 fn integers(value: &Value, found: &mut Vec<i64>) {
