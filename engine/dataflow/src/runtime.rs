@@ -207,7 +207,7 @@ impl<M: Message> Links<M> {
         let home = self.choose_home();
         self.inboxes[home].homes.fetch_add(1, Ordering::Relaxed);
         let id = self.numbers.fetch_add(1, Ordering::Relaxed);
-        let is_part = options.part_of.is_some();
+        let (is_part, waits) = (options.part_of.is_some(), options.waits);
         let whole = options.part_of.and_then(|id| self.registry.lock().get(&id.0).cloned());
         let shared = Arc::new(QueryShared::new(id, home, graph, (options, whole), self.clone()));
         self.registry.lock().insert(id, shared.clone());
@@ -223,7 +223,7 @@ impl<M: Message> Links<M> {
             self.post(home, Command::Start(shared.clone()));
             return QueryHandle::new(shared);
         }
-        match self.admission.enter(&shared) {
+        match self.admission.enter(&shared, waits) {
             Entry::Admitted => self.post(home, Command::Start(shared.clone())),
             Entry::Waits => self.post(home, Command::Hold(shared.clone())),
             Entry::Refused => {

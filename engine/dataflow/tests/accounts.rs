@@ -100,6 +100,27 @@ fn queries_beyond_a_limit_wait_and_come_in_turns_over_users() {
 }
 
 #[test]
+fn one_that_does_not_wait_is_let_in_whatever_room_there_is() {
+    let runtime = runtime_of(AccountOptions { queries_max: Some(1), ..AccountOptions::default() });
+    let long = runtime.submit(endless(), of(1, 1));
+    let mut waiting = runtime.submit(work(Some(Duration::ZERO), 0), of(1, 1));
+    let at_once = QueryOptions { waits: false, ..of(1, 1) };
+    for _ in 0..3 {
+        let mut listing = runtime.submit(work(Some(Duration::ZERO), 0), at_once.clone());
+        assert!(end(&mut listing).is_none(), "it stands behind nobody");
+        assert!(waiting.try_next().is_none(), "who waits goes on waiting");
+    }
+    let endless_too = runtime.submit(endless(), at_once);
+    let running = || runtime.queries().iter().filter(|query| query.running).count();
+    assert_eq!(running(), 2, "it is counted");
+    drop(long);
+    wait("the first has left", || runtime.queries().len() == 2);
+    assert!(waiting.try_next().is_none(), "what was let in takes the place");
+    drop(endless_too);
+    assert!(end(&mut waiting).is_none(), "and gives it back");
+}
+
+#[test]
 fn one_that_waits_has_a_deadline_too() {
     let runtime = runtime_of(AccountOptions { queries_max: Some(1), ..AccountOptions::default() });
     let _long = runtime.submit(endless(), of(0, 0));

@@ -42,6 +42,8 @@ pub struct ExecuteOptions {
     pub transaction_us: Option<i64>,
     /// It is a part of this query, which [stands for it](Execution::start_whole).
     pub part_of: Option<QueryId>,
+    /// It waits in line where its accounts have no room for it now.
+    pub waits: bool,
 }
 
 impl Default for ExecuteOptions {
@@ -58,6 +60,7 @@ impl Default for ExecuteOptions {
             import_folder: None,
             transaction_us: None,
             part_of: options.part_of,
+            waits: options.waits,
         }
     }
 }
@@ -80,6 +83,7 @@ impl ExecuteOptions {
             bytes_max: self.bytes_max,
             output_batches_max: self.output_batches_max,
             part_of: self.part_of,
+            waits: self.waits,
         }
     }
 }

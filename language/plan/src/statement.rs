@@ -38,6 +38,10 @@ impl Statement {
             self.physical = Arc::new(lower(plan, columns));
         }
     }
+    /// Does it read nothing but what `SHOW QUERIES` or `SHOW TRANSACTIONS` lists?
+    pub fn only_lists_work(&self) -> bool {
+        matches!(&self.kind, StatementKind::Query { plan, .. } if plan.only_lists_work())
+    }
     /// Which driver runs it first, see [`Physical::driver`]; transactions of its own are run by executors.
     pub fn driver(&self) -> OperatorDriver {
         match self.in_transactions {

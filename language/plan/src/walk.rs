@@ -5,6 +5,7 @@
 
 use crate::algebra::*;
 use crate::expr::{Expr, Var};
+use crate::rewrite::substitute::has_subquery;
 use crate::scope::InstanceOrder;
 use crate::vars::Vars;
 
@@ -43,6 +44,9 @@ macro_rules! main_input {
         }
     };
 }
+
+/// Procedures behind the commands that list what is under way.
+const LISTS_OF_WORK: [&str; 2] = ["show queries", "show transactions"];
 
 impl Plan {
     /// The rows that this node extends or thins out; none for leaves, unions and joins.
@@ -97,6 +101,26 @@ impl Plan {
     /// Does this plan change the graph anywhere? No procedure does.
     pub fn writes(&self) -> bool {
         self.any(&mut |plan| plan.writes_here())
+    }
+    /// Does it read nothing but what `SHOW QUERIES` or `SHOW TRANSACTIONS` lists, once? It is short then, whatever the graph holds.
+    pub fn only_lists_work(&self) -> bool {
+        let mut lists = 0;
+        let does_more = self.any(&mut |plan| {
+            let mut asks_more = false;
+            plan.expressions(&mut |expr| asks_more |= has_subquery(expr));
+            asks_more
+                || match plan {
+                    Plan::CallProcedure(call) => {
+                        lists += 1;
+                        !LISTS_OF_WORK.contains(&&*call.name)
+                    }
+                    Plan::Unit | Plan::Filter(_) | Plan::Extend(_) | Plan::Project(_) => false,
+                    Plan::Aggregate(_) | Plan::Distinct(_) => false,
+                    Plan::Sort(_) | Plan::Skip(_) | Plan::Limit(_) => false,
+                    _ => true,
+                }
+        });
+        lists == 1 && !does_more
     }
     /// Columns of the rows this plan yields, in order of their making.
     pub fn columns(&self) -> Vars {

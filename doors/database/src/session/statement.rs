@@ -300,7 +300,9 @@ impl Session {
             bytes_max: request.bytes_max,
             part_of: request.part_of,
         };
-        let options = self.database.execute_options(&running);
+        // Who waits for room may look at what takes it.
+        let waits = !request.plan.statement.only_lists_work();
+        let options = ExecuteOptions { waits, ..self.database.execute_options(&running) };
         let (statement, ready) = (&request.plan.statement, &request.plan.ready);
         let (runtime, params) = (self.database.runtime(), request.params.clone());
         let stream = Execution::start_ready(runtime, statement, ready, access, params, options)?;

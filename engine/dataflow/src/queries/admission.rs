@@ -86,11 +86,11 @@ impl<M: Message> Admission<M> {
         self.spent_ns.lock().iter().map(|(tenant, ns)| (*tenant, ns.load(Ordering::Relaxed))).collect()
     }
 
-    /// Lets a new query in, or puts it into the line.
-    pub(crate) fn enter(&self, query: &Shared<M>) -> Entry {
+    /// Lets a new query in, or puts it into the line; one that does not wait is let in, and counted, whatever room there is.
+    pub(crate) fn enter(&self, query: &Shared<M>, waits: bool) -> Entry {
         let mut line = self.line.lock();
         let key = (query.tenant, query.user);
-        if !line.waiting.contains_key(&key) && query.accounts.have_room() {
+        if !waits || (!line.waiting.contains_key(&key) && query.accounts.have_room()) {
             query.admit();
             return Entry::Admitted;
         }

@@ -21,6 +21,8 @@ pub struct QueryOptions {
     pub output_batches_max: usize,
     /// It is a part of this query, which stands for it in lists and has a place for it, and with which it ends.
     pub part_of: Option<QueryId>,
+    /// It waits in line where its accounts have no room for it now. One that says what keeps others waiting does not.
+    pub waits: bool,
 }
 
 impl Default for QueryOptions {
@@ -33,6 +35,7 @@ impl Default for QueryOptions {
             bytes_max: QUERY_BYTES_MAX_DEFAULT,
             output_batches_max: OUTPUT_BATCHES_MAX_DEFAULT,
             part_of: None,
+            waits: true,
         }
     }
 }
