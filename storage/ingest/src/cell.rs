@@ -17,6 +17,12 @@ const SHOWN_CHARACTERS_MAX: usize = 40;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Int,
+    /// Integers of fewer than 64 bits: `byte`, `short`, `int32`.
+    Narrow(Width),
+    /// Floats that 32 bits can be near to: `float32`.
+    Float32,
+    /// One character.
+    Char,
     Float,
     Bool,
     Text,
@@ -32,6 +38,36 @@ pub(crate) enum Kind {
     /// As ordinary files have it: blanks around what is no text are passed over, and words such as `NA` are null there; so are these words
     /// everywhere.
     Sniffed(Box<Kind>, Arc<[Vec<u8>]>),
+}
+
+/// How many bits an integer may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Width {
+    Byte,
+    Short,
+    Int32,
+}
+
+impl Width {
+    fn name(self) -> &'static str {
+        match self {
+            Width::Byte => "byte",
+            Width::Short => "short",
+            Width::Int32 => "int32",
+        }
+    }
+    /// An integer that is not too wide; else what is wrong.
+    fn read(self, bytes: &[u8]) -> Result<i64, String> {
+        let bits = match self {
+            Width::Byte => 8,
+            Width::Short => 16,
+            Width::Int32 => 32,
+        };
+        let most = (1i64 << (bits - 1)) - 1;
+        let wrong =
+            || format!("{} is no {}: whole numbers from {} to {most}", shown(bytes), self.name(), -most - 1);
+        int(bytes).filter(|int| (-most - 1..=most).contains(int)).ok_or_else(wrong)
+    }
 }
 
 /// Words that stand for no value where a number, truth value or date is expected.
@@ -100,6 +136,16 @@ pub(crate) fn float(bytes: &[u8]) -> Option<f64> {
     std::str::from_utf8(bytes).ok()?.trim().parse().ok()
 }
 
+/// A float that does not become infinite in 32 bits.
+fn float32(bytes: &[u8]) -> Option<f64> {
+    float(bytes).filter(|float| !float.is_finite() || (*float as f32).is_finite())
+}
+
+/// Is it one character?
+fn is_char(text: &str) -> bool {
+    text.chars().nth(1).is_none()
+}
+
 pub(crate) fn truth(bytes: &[u8]) -> Option<bool> {
     match bytes {
         _ if bytes.eq_ignore_ascii_case(b"true") => Some(true),
@@ -114,9 +160,12 @@ pub(crate) fn value(kind: &Kind, text: &str) -> Result<Value, String> {
     let bytes = text.as_bytes();
     Ok(match kind {
         Kind::Int => Value::Int(int(bytes).ok_or_else(|| wrong("integer"))?),
+        Kind::Narrow(width) => Value::Int(width.read(bytes)?),
         Kind::Float => Value::Float(float(bytes).ok_or_else(|| wrong("number"))?),
+        Kind::Float32 => Value::Float(float32(bytes).ok_or_else(|| wrong("float32"))?),
         Kind::Bool => Value::Bool(truth(bytes).ok_or_else(|| wrong("truth value"))?),
-        Kind::Text => Value::string(text),
+        Kind::Char if !is_char(text) => return Err(format!("{}, one character", wrong("char"))),
+        Kind::Text | Kind::Char => Value::string(text),
         Kind::Instant(instant) => from_text(*instant, text).map_err(|_| wrong(instant.name()))?,
         Kind::Duration => Value::from(duration_from_text(text).map_err(|_| wrong("duration"))?),
         Kind::Point => parse_point(text).ok_or_else(|| wrong("point"))?,
@@ -170,10 +219,10 @@ impl<'k> Cells<'k> {
             kind => (kind, None),
         };
         let column = match kind {
-            Kind::Int => Column::Int(Vec::new(), Nulls::none()),
-            Kind::Float => Column::Float(Vec::new(), Nulls::none()),
+            Kind::Int | Kind::Narrow(_) => Column::Int(Vec::new(), Nulls::none()),
+            Kind::Float | Kind::Float32 => Column::Float(Vec::new(), Nulls::none()),
             Kind::Bool => Column::Bool(Vec::new(), Nulls::none()),
-            Kind::Text => Column::Text(Texts::default(), Nulls::none()),
+            Kind::Text | Kind::Char => Column::Text(Texts::default(), Nulls::none()),
             _ => Column::Any(Vec::new()),
         };
         Cells { kind, sniffed, column }
@@ -191,7 +240,7 @@ impl<'k> Cells<'k> {
         }
     }
     fn push_sniffed(&mut self, field: &Field<'_>, words: &[Vec<u8>]) -> Result<(), String> {
-        let is_text = *self.kind == Kind::Text;
+        let is_text = matches!(self.kind, Kind::Text | Kind::Char);
         let is_none = || !is_text && (field.bytes.is_empty() || is_null_word(field.bytes));
         if is_null(field.bytes, words) || is_none() {
             self.push_null();
@@ -204,6 +253,9 @@ impl<'k> Cells<'k> {
     }
     #[inline]
     fn push_present(&mut self, field: &Field<'_>) -> Result<(), String> {
+        if matches!(self.kind, Kind::Narrow(_) | Kind::Float32 | Kind::Char) {
+            return self.push_slowly(field);
+        }
         match &mut self.column {
             Column::Int(rows, _) if let Some(int) = int(field.bytes) => rows.push(int),
             Column::Float(rows, _) if let Some(float) = float(field.bytes) => rows.push(float),
@@ -217,7 +269,10 @@ impl<'k> Cells<'k> {
         let value = field.text().and_then(|text| value(self.kind, &text));
         match (&mut self.column, value) {
             (Column::Any(rows), Ok(value)) => rows.push(value),
-            (_, Ok(_)) => unreachable!("typed columns took it"),
+            (Column::Int(rows, _), Ok(Value::Int(int))) => rows.push(int),
+            (Column::Float(rows, _), Ok(Value::Float(float))) => rows.push(float),
+            (Column::Text(rows, _), Ok(Value::String(text))) => rows.push(&text),
+            (_, Ok(_)) => unreachable!("a column has the values of its kind"),
             (_, Err(what)) => {
                 self.push_null();
                 return Err(what);
@@ -260,6 +315,9 @@ impl<'k> Cells<'k> {
 pub(crate) fn name_of(kind: &Kind) -> String {
     match kind {
         Kind::Int => "int".into(),
+        Kind::Narrow(width) => width.name().into(),
+        Kind::Float32 => "float32".into(),
+        Kind::Char => "char".into(),
         Kind::Float => "float".into(),
         Kind::Bool => "boolean".into(),
         Kind::Text => "string".into(),
@@ -284,10 +342,15 @@ pub(crate) fn kind_named(name: &str, list_separator: u8) -> Option<Kind> {
         return Some(Kind::List(Box::new(kind_named(element, list_separator)?), list_separator));
     }
     Some(match name.as_str() {
-        "int" | "long" | "integer" | "short" | "byte" | "int64" | "int32" => Kind::Int,
-        "float" | "double" | "float64" | "float32" => Kind::Float,
+        "int" | "long" | "integer" | "int64" => Kind::Int,
+        "byte" => Kind::Narrow(Width::Byte),
+        "short" => Kind::Narrow(Width::Short),
+        "int32" => Kind::Narrow(Width::Int32),
+        "float" | "double" | "float64" => Kind::Float,
+        "float32" => Kind::Float32,
         "boolean" | "bool" => Kind::Bool,
-        "string" | "char" | "" => Kind::Text,
+        "char" => Kind::Char,
+        "string" | "" => Kind::Text,
         "date" => Kind::Instant(Instant::Date),
         "localtime" => Kind::Instant(Instant::LocalTime),
         "time" => Kind::Instant(Instant::Time),

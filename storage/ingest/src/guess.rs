@@ -69,6 +69,11 @@ impl Looked {
         let known = IDS.iter().map(|name| (*name).to_string()).chain(own);
         known.into_iter().find_map(|name| self.at(&name))
     }
+    /// Is the first line a header although it names one thing twice? A list of relationships without a header begins with two ends, which
+    /// may be the same.
+    fn is_surely_a_header(&self) -> bool {
+        self.shape.names.len() > 2 || self.id().is_some()
+    }
     /// Two columns that are named after other things than this file.
     fn foreign(&self) -> Option<(usize, usize)> {
         let named = |name: &String| stem_of_column(&name.to_lowercase()).is_some();
@@ -125,7 +130,12 @@ fn look(files: &[InputFile], options: &ImportOptions) -> Result<Vec<Looked>, Imp
         let is_header = is_staged || shape.names.iter().all(is_column) && !head.contains(&0);
         if is_header && (is_named || shape.names.len() > 1 && is_regular(&head, &shape)) {
             let stem = without_part_numbers(input.stem()).to_lowercase();
-            looked.push(Looked { file, shape, stem });
+            let found = Looked { file, shape, stem };
+            if found.shape.twice.is_none() {
+                looked.push(found);
+            } else if found.is_surely_a_header() {
+                found.shape.named_once(input)?;
+            }
         }
     }
     Ok(looked)
@@ -346,7 +356,7 @@ fn list_of_ends(input: &InputFile, options: &ImportOptions) -> Result<Option<Map
     // A first line that names one thing twice is no header.
     let has_header = Shape::with_comments(input, &read).is_ok_and(|shape| {
         let lower: Vec<String> = shape.names.iter().map(|name| name.to_lowercase()).collect();
-        ENDS.iter().any(|(from, to)| lower[0] == *from && lower[1] == *to)
+        shape.twice.is_none() && ENDS.iter().any(|(from, to)| lower[0] == *from && lower[1] == *to)
     });
     read.header = Some(has_header);
     let shape = Shape::with_comments(input, &read)?;

@@ -12,6 +12,7 @@
 //! Ids without `{id-type: …}` are integers where all ids of their group are written as integers, else text.
 
 use crate::cell::{self, Kind};
+use crate::sniff;
 use crate::source::{self, HEAD_BYTES, InputFile};
 use crate::table::{EdgeTable, IdKind, Role, Rows, SpaceNo, Table, Tables, VertexTable};
 use crate::{ImportError, ImportOptions};
@@ -246,6 +247,16 @@ impl Making<'_> {
                 return Err(self.wrong(format!("two columns are :{type_name}")));
             }
         }
+        let is_edges = count("START_ID") > 0;
+        let named = |column: &HeaderColumn| match column.type_name.as_str() {
+            "ID" => !is_edges && !column.name.is_empty(),
+            type_name => !column.name.is_empty() && !STRUCTURAL.contains(&type_name),
+        };
+        for (at, column) in columns.iter().enumerate().filter(|(_, column)| named(column)) {
+            if columns[..at].iter().any(|other| named(other) && other.name == column.name) {
+                return Err(self.wrong(sniff::called_twice(&column.name)));
+            }
+        }
         let mut properties = Vec::new();
         let (rows, roles) = match (count("START_ID"), count("END_ID")) {
             (0, 0) => self.vertices(columns, &mut properties)?,
@@ -253,7 +264,7 @@ impl Making<'_> {
             _ => return Err(self.wrong("edges need both :START_ID and :END_ID")),
         };
         let (file, format, skip) = (self.at, self.format, self.skip);
-        let (columns, comments) = (Vec::new(), false);
+        let (columns, comments) = (columns.iter().map(|column| column.name.clone()).collect(), false);
         Ok(Table { file, format, skip, roles, properties, rows, columns, comments })
     }
 

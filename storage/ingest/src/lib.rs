@@ -62,6 +62,7 @@ pub use understood::{Understood, UnderstoodColumn};
 use layout::Plan;
 use load::{Counts, Loaded};
 use spill::SpillFile;
+use std::collections::BTreeSet;
 use store::{Emit, Room, StoreError};
 use transact::{Engine, TransactError};
 use vertices::Stop;
@@ -107,7 +108,8 @@ pub fn import(engine: &Engine, options: &ImportOptions) -> Result<ImportReport, 
     work.phase("done");
     let mut report = ImportReport {
         bytes: work.bytes_done(),
-        files: files.len(),
+        // A file of relationships is read for its nodes as well.
+        files: files.iter().collect::<BTreeSet<_>>().len(),
         skipped: plan.skipped(),
         rejected: work.rejection.count(),
         rejected_first: work.rejection.first(&inputs.files),

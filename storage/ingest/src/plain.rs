@@ -78,8 +78,8 @@ pub(crate) fn tables(
     for one in mapped {
         let (file, read) = (&files[one.file], one.rows.read());
         let shape = match habits.comments {
-            true => Shape::with_comments(file, read)?,
-            false => Shape::of(file, read, options.delimiter)?,
+            true => Shape::with_comments(file, read)?.named_once(file)?,
+            false => Shape::of(file, read, options.delimiter)?.named_once(file)?,
         };
         check_columns(&files[one.file], &shape, one.rows)?;
         shapes.push(shape);

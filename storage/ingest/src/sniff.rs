@@ -26,6 +26,8 @@ pub(crate) struct Shape {
     skip: usize,
     /// Names of the columns, in order.
     pub names: Vec<String>,
+    /// A name that two columns have.
+    pub twice: Option<String>,
 }
 
 impl Shape {
@@ -84,24 +86,41 @@ impl Shape {
             false => Ok(format!("column{}", at + 1)),
         });
         let names: Vec<String> = names.collect::<Result<_, ImportError>>()?;
-        for (at, name) in names.iter().enumerate() {
-            if !name.is_empty() && names[..at].contains(name) {
-                return Err(wrong(format!("two columns are called `{name}`")));
+        let (skip, twice) = (if has_header { before + 1 } else { 0 }, named_twice(&names).cloned());
+        Ok(Shape { format, has_header, skip, names, twice })
+    }
+    /// The same; an error if two columns have one name.
+    pub fn named_once(self, file: &InputFile) -> Result<Shape, ImportError> {
+        match &self.twice {
+            None => Ok(self),
+            Some(name) => {
+                let (path, what) = (file.shown.clone(), called_twice(name));
+                Err(ImportError::Header { path, what })
             }
         }
-        let skip = if has_header { before + 1 } else { 0 };
-        Ok(Shape { format, has_header, skip, names })
     }
     /// The form of rows that were staged: the first column says where a row came from.
     fn staged(staged: &StagedTable) -> Shape {
         let names = staged.columns.iter().map(|column| column.name.clone());
         let names = std::iter::once(ORIGIN.to_string()).chain(names).collect();
-        Shape { format: Format { delimiter: b',', quoting: true }, has_header: true, skip: 1, names }
+        let format = Format { delimiter: b',', quoting: true };
+        Shape { format, has_header: true, skip: 1, names, twice: None }
     }
     /// Records before the first row.
     pub fn skip(&self) -> usize {
         self.skip
     }
+}
+
+/// The first name that two columns have.
+fn named_twice(names: &[String]) -> Option<&String> {
+    let at = (0..names.len()).find(|at| !names[*at].is_empty() && names[..*at].contains(&names[*at]))?;
+    names.get(at)
+}
+
+/// What is wrong with two columns of one name.
+pub(crate) fn called_twice(name: &str) -> String {
+    format!("two columns are called `{name}`")
 }
 
 /// Is it a line that is no record, where there are comments?

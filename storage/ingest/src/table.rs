@@ -130,7 +130,7 @@ impl Table {
     }
     /// What is wrong with a column, as a message says it.
     pub fn wrong(&self, column: usize, what: String) -> String {
-        match self.columns.get(column) {
+        match self.columns.get(column).filter(|name| !name.is_empty()) {
             Some(name) => format!("column `{name}`: {what}"),
             None => what,
         }

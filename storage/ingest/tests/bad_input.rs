@@ -41,6 +41,9 @@ fn headers_that_make_no_sense() {
     assert_eq!(what("a:ID,b:ID\n1,2\n"), "two columns are :ID");
     assert_eq!(what("a:ID,b:complex\n1,2\n"), "`complex` is no type of a column");
     assert_eq!(what("a:ID{id-type:float}\n1\n"), "`float` is no id-type");
+    assert_eq!(what("id:ID,name,name\n1,2,3\n"), "two columns are called `name`");
+    assert_eq!(what("id:ID,id:string\n1,2\n"), "two columns are called `id`");
+    assert_eq!(what(":START_ID,:END_ID,w:int,w:float\n1,2,3,4\n"), "two columns are called `w`");
     let error = refused(
         &[("person_0_0.csv", "name\nx\n"), ("person_knows_person.csv", "a.id|b.id\n")],
         Layout::Auto,
@@ -49,6 +52,31 @@ fn headers_that_make_no_sense() {
     assert!(error.to_string().ends_with("person_0_0.csv: a vertex file needs a column `id`"), "{error}");
     let error = refused(&[("person_knows_person_0_0.csv", "Person.id|creationDate\n")], Layout::Ldbc, false);
     assert_eq!(error.code(), "Neo.ClientError.Import.MalformedHeader");
+}
+
+#[test]
+fn ordinary_columns_that_are_named_twice() {
+    for header in ["id,name,name", "name,id,id", "name,age,age", "id,id", "ID,Name,Name"] {
+        let text = format!("{header}\n{}\n", header.split(',').map(|_| "1").collect::<Vec<_>>().join(","));
+        for layout in [Layout::Auto, Layout::Csv] {
+            let error = refused(&[("people.csv", &text)], layout, false);
+            assert_eq!(error.code(), "Neo.ClientError.Import.MalformedHeader", "{header}: {error}");
+            let (told, twice) = (error.to_string(), header.rsplit(',').next().unwrap());
+            assert!(told.starts_with("first line of ") && told.contains("people.csv"), "{told}");
+            assert!(told.ends_with(&format!("two columns are called `{twice}`")), "{told}");
+        }
+    }
+    // Two ends that are the same are no header.
+    let (_, report) = import(&[("friends.csv", "ann,ann\nann,bob\n")]);
+    assert_eq!((report.vertices, report.edges, report.files), (2, 2, 1));
+}
+
+#[test]
+fn a_value_that_its_type_has_no_room_for_is_told_by_file_line_and_column() {
+    let (engine, report) = import(&[("P.csv", "id:ID,born:short\n1,1999\n2,70000\n3,\n")]);
+    let told = "P.csv:3: column `born`: `70000` is no short: whole numbers from -32768 to 32767";
+    assert_eq!(rejected(&report), [told]);
+    assert_eq!(vertex_lines(&engine), [":P {born: 1999, id: 1}", ":P {id: 3}"]);
 }
 
 #[test]
@@ -87,7 +115,7 @@ fn text_that_is_not_utf8() {
     files.add("A.csv", b"id:ID,name\n1,caf\xe9\n2,ok\n");
     let engine = memory();
     let report = ingest::import(&engine, &options(files.folder())).unwrap();
-    assert_eq!(rejected(&report), ["A.csv:2: the field is not UTF-8 text"]);
+    assert_eq!(rejected(&report), ["A.csv:2: column `name`: the field is not UTF-8 text"]);
     assert_eq!(vertex_lines(&engine), [r#":A {id: 2, name: "ok"}"#]);
 }
 

@@ -61,6 +61,34 @@ fn every_type_of_a_header_is_read() {
 }
 
 #[test]
+fn numbers_of_few_bits_are_refused_below_and_above_their_limits() {
+    for (name, least, most) in [
+        ("byte", -128i64, 127i64),
+        ("short", -32_768, 32_767),
+        ("int32", i64::from(i32::MIN), i64::from(i32::MAX)),
+    ] {
+        let kind = kind_named(name, b';').unwrap();
+        let mut cells = Cells::new(&kind);
+        let mut push =
+            |text: String| cells.push(&Field { bytes: text.as_bytes(), quoted: false, doubled: false });
+        for good in [least, 0, most] {
+            assert_eq!(push(good.to_string()), Ok(()), "{name} {good}");
+        }
+        for wrong in [least - 1, most + 1, i64::MIN, i64::MAX] {
+            let told = push(wrong.to_string()).unwrap_err();
+            assert_eq!(told, format!("`{wrong}` is no {name}: whole numbers from {least} to {most}"));
+        }
+        assert!(read(&format!("{name}[]"), &format!("1;{}", most + 1)).is_err());
+        assert!(push("x".into()).is_err());
+        assert_eq!(cells.finish().len(), 8);
+    }
+    assert_eq!(read("float32", "3.4e38").as_deref(), Ok("Float(3.4e38)"));
+    assert!(read("float32", "3.5e38").is_err() && read("float32", "inf").is_ok());
+    assert_eq!(read("char", "é").as_deref(), Ok("String(\"é\")"));
+    assert!(read("char", "ab").unwrap_err().ends_with("one character"));
+}
+
+#[test]
 fn a_wrong_field_leaves_a_null_and_a_message() {
     let mut cells = Cells::new(&Kind::Int);
     let field = |bytes| Field { bytes, quoted: false, doubled: false };
