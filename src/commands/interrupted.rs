@@ -34,6 +34,13 @@ impl Watch {
     }
 }
 
+/// Whoever fails meanwhile, perhaps since files vanish, waits here until an interruption that is under way has ended the process.
+impl Drop for Watch {
+    fn drop(&mut self) {
+        drop(self.unfinished.lock());
+    }
+}
+
 /// From now on a signal removes this folder, if one is given, and ends the process. A database that exists needs nothing: it opens as it was.
 pub fn watch(unfinished: Option<PathBuf>) -> Watch {
     let unfinished = Arc::new(Mutex::new(unfinished));
@@ -42,7 +49,9 @@ pub fn watch(unfinished: Option<PathBuf>) -> Watch {
         // It lives as long as the process.
         std::mem::forget(world::threads::spawn("interrupted", move || {
             signal.wait();
-            end(watched.lock().take());
+            // Held to the end: see the drop of `Watch`.
+            let mut unfinished = watched.lock();
+            end(unfinished.take());
         }));
     }
     Watch { unfinished }
@@ -62,4 +71,29 @@ fn end(unfinished: Option<PathBuf>) {
         None => eprintln!("interrupted: the database has all of the import, or nothing"),
     }
     std::process::exit(INTERRUPTED);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// An import failed because its files were being removed, and its process ended before all of them were: a part stayed behind.
+    #[test]
+    fn who_fails_waits_for_an_interruption_under_way() {
+        let unfinished = Arc::new(Mutex::new(None));
+        let watch = Watch { unfinished: unfinished.clone() };
+        let under_way = unfinished.lock();
+        let has_left = Arc::new(AtomicBool::new(false));
+        let leaves = has_left.clone();
+        let failed = world::threads::spawn("failed", move || {
+            drop(watch);
+            leaves.store(true, Ordering::SeqCst);
+        });
+        world::threads::sleep(Duration::from_millis(50));
+        assert!(!has_left.load(Ordering::SeqCst), "the interruption is not over");
+        drop(under_way);
+        failed.join();
+        assert!(has_left.load(Ordering::SeqCst));
+    }
 }
