@@ -131,6 +131,9 @@ impl ImportError {
             )
             .into(),
             ImportError::Read { .. } | ImportError::Export { .. } | ImportError::Stopped => return None,
+            ImportError::Header { what, .. } if what.starts_with("two columns are called") => {
+                "give each column a name of its own".into()
+            }
             ImportError::Header { .. } => "columns are written name:TYPE, such as age:int or :START_ID(Person)".into(),
             ImportError::Rejected(_) => "correct the line, or import without strict to leave such lines out".into(),
             ImportError::Existing { .. } => {

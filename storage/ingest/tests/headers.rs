@@ -54,7 +54,7 @@ fn ids_are_integers_where_all_are_and_text_otherwise() {
     let (engine, _) = import(&[("A.csv", "id:ID(A){id-type:string}\n1\n")]);
     assert_eq!(vertex_lines(&engine), [r#":A {id: "1"}"#]);
     let (_, report) = import(&[("A.csv", "id:ID(A){id-type:long}\n1\nx\n")]);
-    assert_eq!(rejected(&report), ["A.csv:3: id `x` is no integer"]);
+    assert_eq!(rejected(&report), ["A.csv:3: column `id`: id `x` is no integer"]);
 }
 
 #[test]
@@ -110,11 +110,11 @@ fn wrong_lines_are_left_out_and_reported() {
         rejected(&report),
         [
             "K.csv:3: no vertex has the id `2`",
-            "P.csv:3: `old` is no integer",
+            "P.csv:3: column `age`: `old` is no integer",
             "P.csv:4: 2 fields where the header has 3",
             "P.csv:5: text follows a closing quote",
             "P.csv:6: id `1` is there before",
-            "P.csv:7: the id is missing",
+            "P.csv:7: column `id`: the id is missing",
             "P.csv:8: a quoted field is never closed",
         ]
     );
