@@ -367,3 +367,40 @@ fn load_csv_tells_where_it_is() {
     }
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+/// `ORDER BY`, `SKIP`, `OFFSET` and `LIMIT` as clauses of their own: what `WITH *` does before them.
+#[test]
+fn rows_are_ordered_and_cut_between_clauses() {
+    let mut session = session();
+    rows(&mut session, "UNWIND range(1, 6) AS i CREATE (:N {i: i, odd: i % 2 = 1})");
+    let pages = [
+        "ORDER BY x DESC",
+        "LIMIT 2",
+        "ORDER BY x SKIP 1",
+        "ORDER BY x OFFSET 4",
+        "ORDER BY x DESC SKIP 1 LIMIT 3",
+    ];
+    for page in pages {
+        for (before, after) in [
+            ("UNWIND [3, 1, 2, 5, 4] AS x", "RETURN collect(x) AS xs"),
+            ("MATCH (n:N) WHERE n.odd WITH n.i AS x", "MATCH (m:N {i: x + 1}) RETURN collect(m.i) AS xs"),
+            ("UNWIND [3, 1, 2, 5, 4] AS x", "ORDER BY x LIMIT 1 RETURN x"),
+            ("UNWIND [3, 1, 2, 5, 4] AS x LET y = -x", "FILTER x > 1 RETURN x, y ORDER BY x LIMIT 2"),
+        ] {
+            // One that carries on a projection is a part of it.
+            let alone = rows(&mut session, &format!("{before} {page} {after}"));
+            let wanted = rows(&mut session, &format!("{before} WITH * {page} {after}"));
+            assert_eq!(shown(&alone), shown(&wanted), "{before} {page} {after}");
+        }
+    }
+    assert_eq!(shown(&rows(&mut session, "UNWIND [3, 1, 2] AS n LIMIT 1 LIMIT 5 RETURN n")), "[[Int(3)]]");
+    assert_eq!(
+        code(&mut session, "UNWIND [1] AS n ORDER n RETURN n"),
+        "Neo.ClientError.Statement.SyntaxError"
+    );
+    assert_eq!(code(&mut session, "RETURN 1 AS n LIMIT 1 LIMIT 2"), "Neo.ClientError.Statement.SyntaxError");
+    assert_eq!(
+        code(&mut session, "UNWIND [1] AS n LIMIT n RETURN n"),
+        "Neo.ClientError.Statement.SyntaxError"
+    );
+}

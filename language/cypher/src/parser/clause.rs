@@ -45,6 +45,9 @@ impl Parser<'_> {
                 self.bump();
                 ClauseKind::Finish
             }
+            // Alone they order and cut the rows so far, as behind `WITH *`.
+            "ORDER" if self.is_word(1, "BY") => ClauseKind::With(self.page(start)?, None),
+            "SKIP" | "OFFSET" | "LIMIT" => ClauseKind::With(self.page(start)?, None),
             _ => return Ok(None),
         };
         self.clauses += 1;

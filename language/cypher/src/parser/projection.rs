@@ -21,7 +21,7 @@ impl Parser<'_> {
         Ok(Projection { distinct, star, items, order, skip, limit, span: self.since(start) })
     }
 
-    /// `ORDER BY … SKIP … LIMIT …` of all columns, for `YIELD` in SHOW.
+    /// `ORDER BY … SKIP … LIMIT …` of all columns: for `YIELD` in SHOW, and as a clause of its own.
     pub(super) fn page(&mut self, start: Span) -> Parsed<Projection> {
         let order = self.order()?;
         let skip = if self.is_word_of(0, &["SKIP", "OFFSET"]) { Some(self.row_count()?) } else { None };
