@@ -99,7 +99,11 @@ fn backup(
     if name.is_empty() || !path.components().all(|part| matches!(part, std::path::Component::Normal(_))) {
         return refuse("the folder of a backup is a plain name", "leave out / at its begin, and ..");
     }
-    let report = back_up(&below.join(path))?;
+    let folder = below.join(path);
+    if world::files::list_folder(&folder).is_ok_and(|content| !content.is_empty()) {
+        return refuse(&format!("there is a backup `{name}` already"), "give the new one another name");
+    }
+    let report = back_up(&folder)?;
     Ok(vec![name.into(), whole(report.files), whole(report.bytes), whole(report.place)])
 }
 

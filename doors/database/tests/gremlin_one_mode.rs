@@ -252,6 +252,29 @@ fn long_and_deep_texts_are_run_or_refused() {
         assert!(error.message.contains("joined more than 128 deep"), "{error}");
     }
     assert_eq!(both(&mut session, &format!("g.V(){}.count()", ".out()".repeat(300))), "1l");
+    // A plan has scopes six deep at most: what is nested deeper walks, and comes to the same.
+    let kinds = [
+        ("project('a').by(", "count()", ")"),
+        ("project('a', 'b').by(constant(1)).by(", "out().count()", ")"),
+        ("group().by().by(", "count()", ")"),
+        ("group().by(label()).by(out().", "fold()", ")"),
+        ("local(out().", "count()", ")"),
+        ("where(out().", "out()", ")"),
+        ("map(out().", "count()", ")"),
+        ("flatMap(out().", "values('n')", ")"),
+        ("choose(out(), out().", "id().count()", ")"),
+        ("coalesce(out().", "label()", ", constant(1))"),
+        ("union(out().", "label()", ", label())"),
+        ("optional(out().", "out()", ")"),
+        ("not(out().", "in('none')", ")"),
+        ("repeat(out().", "identity()", ").times(1)"),
+        ("order().by(out().", "count()", ")"),
+    ];
+    for (before, inmost, after) in kinds {
+        for depth in [1, 4, 5, 6, 7, 8, 20, 30] {
+            both(&mut session, &format!("g.V().{}{inmost}{}", before.repeat(depth), after.repeat(depth)));
+        }
+    }
     let deep = format!("g.V(){}.count()", ".where(__.out()".repeat(10_000) + &")".repeat(10_000));
     assert!(message(&mut session, &deep).contains("deeper than 64"));
 }

@@ -76,7 +76,7 @@ pub(crate) fn statement(
     let stream = compiler.plan(plan)?;
     let output = operator::produce::compile(&mut compiler, stream, columns)?;
     compiler.builder.output(output);
-    let graph = compiler.builder.finish().map_err(|error| ExecuteError::Plan(error.to_string()))?;
+    let graph = compiler.builder.finish()?;
     let fixed = (!compiler.this_run_only.get()).then(|| compiler.fixed.take());
     let Compiler { nodes, node_count, staged, .. } = compiler;
     debug_assert_eq!(node_count, physical.len(), "the plan is the one that was lowered");
@@ -423,7 +423,7 @@ impl Compiler {
         let nodes = std::mem::replace(&mut self.nodes, around.1);
         let stream = stream?;
         builder.output(stream.vertex);
-        let graph = builder.finish().map_err(|error| ExecuteError::Plan(error.to_string()))?;
+        let graph = builder.finish()?;
         let scoped = || ExecuteError::Plan("a scope stands in a pipeline".to_string());
         let graph = graph.into_pipeline(self.is_profiled).ok_or_else(scoped)?;
         let staged = graph.counts().zip(nodes).skip(1);

@@ -1,6 +1,6 @@
 //! What can go wrong while a statement runs: for the caller a typed enum, for the user a stable code, a message and a hint.
 
-use dataflow::Fault;
+use dataflow::{Fault, GraphError};
 use expression::EvalError;
 use expression::error::ErrorClass;
 use model::VertexId;
@@ -72,6 +72,8 @@ pub enum ExecuteError {
         /// What to ask instead, where the statement asks for paths.
         instead: Option<&'static str>,
     },
+    /// A plan that is larger than executors take: this is too many or too deep.
+    TooLarge(String),
     /// An operator panicked.
     Panicked {
         /// Which.
@@ -106,6 +108,7 @@ impl ExecuteError {
             ExecuteError::Plan(_) | ExecuteError::Panicked { .. } => {
                 "Neo.DatabaseError.Statement.ExecutionFailed"
             }
+            ExecuteError::TooLarge(_) => "Neo.ClientError.Statement.UnsupportedOperationError",
             ExecuteError::Job { code, .. } => code,
             ExecuteError::Cancelled(_) => "Neo.ClientError.Transaction.Terminated",
             ExecuteError::TimedOut { .. } => "Neo.ClientError.Transaction.TransactionTimedOut",
@@ -139,6 +142,9 @@ impl ExecuteError {
             }
             ExecuteError::External(_) => {
                 "LOAD CSV reads file:///name.csv from the folder given by the option import_folder, or --import-folder"
+            }
+            ExecuteError::TooLarge(_) => {
+                "split the statement: what sub-queries compute can be matched, collected or passed on by WITH before them"
             }
             ExecuteError::NoProcedure(_) => "SHOW PROCEDURES lists what there is",
             ExecuteError::Cancelled(reason) if reason.contains("a rule of its account") => {
@@ -188,6 +194,7 @@ impl fmt::Display for ExecuteError {
             | ExecuteError::Job { message: what, .. }
             | ExecuteError::ProcedureCall(what) => f.write_str(what),
             ExecuteError::NoProcedure(name) => write!(f, "there is no procedure `{name}`"),
+            ExecuteError::TooLarge(what) => write!(f, "the statement is too large: {what}"),
             ExecuteError::Plan(what) => write!(f, "the plan cannot be run: {what}"),
             ExecuteError::Cancelled(reason) => write!(f, "the query was cancelled: {reason}"),
             ExecuteError::TimedOut { after_ms } => write!(f, "the query timed out after {after_ms} ms"),
@@ -238,6 +245,14 @@ impl From<transact::TransactError> for ExecuteError {
             transact::TransactError::NotFound { what } => ExecuteError::Deleted(format!("the {what}")),
             transact::TransactError::Store(error) => ExecuteError::Store(error),
             other => ExecuteError::Transact(other),
+        }
+    }
+}
+impl From<GraphError> for ExecuteError {
+    fn from(error: GraphError) -> ExecuteError {
+        match error {
+            GraphError::TooDeep(_) | GraphError::TooLarge(_) => ExecuteError::TooLarge(error.to_string()),
+            other => ExecuteError::Plan(other.to_string()),
         }
     }
 }

@@ -136,7 +136,7 @@ impl Execution {
         let source =
             builder.vertex(name, VertexOptions::source(), move |_| Box::new(make(content.lock().take())));
         builder.output(source);
-        let graph = builder.finish().map_err(|error| ExecuteError::Plan(error.to_string()))?;
+        let graph = builder.finish()?;
         Ok((runtime.submit(graph, options.into_query()), run))
     }
 }

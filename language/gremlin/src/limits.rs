@@ -18,6 +18,10 @@ pub const INSTRUCTIONS_MAX: usize = 20_000;
 /// other. Longer ones run on the machine.
 pub const PLANNED_INSTRUCTIONS_MAX: usize = 256;
 
+/// Traversals within each other that become sub-queries of a plan: each may be a scope, which executors keep in a tag of six places, and the
+/// innermost may have a scope of its own. Deeper ones run on the machine.
+pub const PLANNED_NESTING_MAX: usize = 5;
+
 /// Most arguments of one instruction and most elements of one literal collection.
 pub const ELEMENTS_MAX: usize = 100_000;
 

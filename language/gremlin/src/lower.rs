@@ -189,6 +189,8 @@ struct Lowering<'t> {
     /// The way so far; none where it is no longer known.
     way: Option<Vec<Met>>,
     hops: usize,
+    /// Plans around this one.
+    depth: usize,
     /// Is there one row at most?
     single: bool,
     /// Columns that are the same in every row.
@@ -220,6 +222,7 @@ impl<'t> Lowering<'t> {
             sides: Vec::new(),
             way: Some(Vec::new()),
             hops: 0,
+            depth: 0,
             single: true,
             fixed: Vec::new(),
             set: false,
@@ -372,8 +375,11 @@ impl<'t> Lowering<'t> {
         steps: &'t [Instruction],
         run: impl FnOnce(&mut Lowering<'t>, &mut Reader<'t>) -> Option<R>,
     ) -> Option<(Plan, Vec<Var>, R)> {
+        if self.depth >= crate::limits::PLANNED_NESTING_MAX {
+            return None;
+        }
         let mut inner = Lowering::new(self.constants.clone(), std::mem::take(&mut self.names), Plan::Unit);
-        inner.hops = self.hops;
+        (inner.hops, inner.depth) = (self.hops, self.depth + 1);
         (inner.hint, inner.wide) = (self.hint.clone(), self.wide.clone());
         inner.labels = self.labels.iter().filter(|(name, _)| mentions(steps, name)).cloned().collect();
         inner.label_names = inner.labels.iter().map(|(name, _)| name.clone()).collect();
