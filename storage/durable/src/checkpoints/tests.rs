@@ -3,7 +3,10 @@ use std::collections::BTreeMap;
 use world::chance::Chance;
 use world::disk::{Faults, SimDisk};
 
+use super::blobs::BLOB_HEAD_BYTES;
 use super::*;
+use crate::BLOB_ALIGNMENT_BYTES;
+use crate::header::HEADER_BYTES;
 use crate::testing::{is_named_damage, shared, sim, with_every_byte_damaged};
 
 fn new_checkpoints() -> (SimDisk, PathBuf, Checkpoints) {
@@ -418,5 +421,26 @@ fn a_blob_too_long_to_be_whole_is_kept_in_parts() {
     for (blob, _) in kept.iter().filter(|(blob, _)| blob.parts().is_none()) {
         let refused = again.read(blob.of_parts());
         assert!(matches!(refused, Err(DurableError::Corrupt { .. })) || blob.length == 0, "{refused:?}");
+    }
+}
+
+/// A file takes a blob that ends where the file may end, and none that would end behind that; an empty file takes any.
+#[test]
+fn blob_files_end_at_their_limit() {
+    let (head, limit) = (HEADER_BYTES as u64, 1_000);
+    for length in 0..=limit {
+        let (_, _, checkpoints) = new_checkpoints();
+        let mut writer = checkpoints.begin(1).unwrap();
+        writer.file_bytes_max = limit;
+        let first = writer.put(&vec![1; 500]).unwrap();
+        let behind = head + (BLOB_HEAD_BYTES as u64 + 500).next_multiple_of(BLOB_ALIGNMENT_BYTES);
+        let second = writer.put(&vec![2; length as usize]).unwrap();
+        let fits = behind + BLOB_HEAD_BYTES as u64 + length <= limit;
+        assert_eq!(first.file == second.file, fits, "{length} bytes behind {behind}");
+        let begins = if fits { behind } else { head } + BLOB_HEAD_BYTES as u64;
+        assert_eq!(second.offset, begins, "{length} bytes behind {behind}");
+        writer.settle().unwrap();
+        assert_eq!(checkpoints.read(first).unwrap(), vec![1; 500]);
+        assert_eq!(checkpoints.read(second).unwrap(), vec![2; length as usize]);
     }
 }

@@ -18,6 +18,8 @@ pub struct CheckpointWriter<'a> {
     /// Files begun by this checkpoint and their lengths, as far as they are closed.
     written: Vec<(u32, u64)>,
     finished: bool,
+    /// [`BLOB_FILE_BYTES_MAX`], or less in tests.
+    pub(super) file_bytes_max: u64,
 }
 
 struct OpenFile {
@@ -62,7 +64,8 @@ impl OpenFile {
 
 impl<'a> CheckpointWriter<'a> {
     pub(super) fn new(checkpoints: &'a Checkpoints, place: u64) -> Self {
-        Self { checkpoints, place, open: None, written: Vec::new(), finished: false }
+        let (open, written, finished) = (None, Vec::new(), false);
+        Self { checkpoints, place, open, written, finished, file_bytes_max: BLOB_FILE_BYTES_MAX }
     }
 
     /// Writes a blob. It can be read once the checkpoint is finished.
@@ -123,9 +126,8 @@ impl<'a> CheckpointWriter<'a> {
 
     /// The file that takes the next blob of this length.
     fn room_for(&mut self, length: u64) -> DurableResult<&mut OpenFile> {
-        let needed = BLOB_HEAD_BYTES as u64 + length;
-        let full =
-            |open: &OpenFile| open.end() > HEADER_BYTES as u64 && open.end() + needed > BLOB_FILE_BYTES_MAX;
+        let (needed, end_max) = (BLOB_HEAD_BYTES as u64 + length, self.file_bytes_max);
+        let full = |open: &OpenFile| open.end() > HEADER_BYTES as u64 && open.end() + needed > end_max;
         if self.open.as_ref().is_some_and(full) {
             self.close_file()?;
         }
