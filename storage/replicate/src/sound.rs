@@ -66,7 +66,9 @@ fn is_whole(message: &Message) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use protobuf::ProtobufEnum;
     use raft::eraftpb::{Entry, Snapshot};
+    use raft::storage::MemStorage;
 
     /// Entries by index and term, behind index 5 of term 3, in a message of term 7.
     fn appends(entries: &[(u64, u64)]) -> bool {
@@ -128,5 +130,91 @@ mod tests {
         assert!(learners(vec![]) && !learners(vec![INVALID_ID]) && !learners(vec![3, 2]));
         assert!(!holds(|snapshot| snapshot.mut_metadata().mut_conf_state().voters_outgoing = vec![1]));
         assert!(!holds(|snapshot| snapshot.mut_metadata().mut_conf_state().learners_next = vec![4]));
+    }
+
+    /// A heartbeat of term 7 from another replica, but for what is changed in it, to one with nothing in its log.
+    fn passes(change: impl FnOnce(&mut Message)) -> bool {
+        let logger = slog::Logger::root(slog::Discard, slog::o!());
+        let log = RaftLog::new(MemStorage::new(), logger);
+        let mut message = Message { from: 2, term: 7, ..Message::default() };
+        message.set_msg_type(MessageType::MsgHeartbeat);
+        change(&mut message);
+        is_sound(&message, &log)
+    }
+
+    #[test]
+    fn a_message_has_a_sender_a_term_and_numbers_within_their_limit() {
+        assert!(passes(|_| {}));
+        assert!(!passes(|message| message.from = INVALID_ID));
+        let numbers: [fn(&mut Message) -> &mut u64; 5] = [
+            |message| &mut message.term,
+            |message| &mut message.log_term,
+            |message| &mut message.index,
+            |message| &mut message.commit,
+            |message| &mut message.commit_term,
+        ];
+        for (at, number) in numbers.iter().enumerate() {
+            for (value, is_sound) in [
+                (1, true),
+                (NUMBER_LARGEST - 1, true),
+                (NUMBER_LARGEST, true),
+                (NUMBER_LARGEST + 1, false),
+                (NUMBER_LARGEST + 2, false),
+                (u64::MAX, false),
+            ] {
+                assert_eq!(passes(|message| *number(message) = value), is_sound, "number {at} is {value}");
+            }
+            assert_eq!(passes(|message| *number(message) = 0), at > 0, "only the term must be there");
+        }
+        // A question of a follower is of no term, and only that.
+        let asks = |term: u64| {
+            passes(|message| {
+                message.set_msg_type(MessageType::MsgReadIndex);
+                message.entries = vec![Entry::default()].into();
+                message.term = term;
+            })
+        };
+        assert!(asks(0) && !asks(1));
+    }
+
+    /// Whether a message of a kind may carry none, one or two entries; nothing else is right or wrong with these.
+    #[test]
+    fn each_kind_of_message_carries_its_number_of_entries() {
+        use MessageType as M;
+        for kind in M::values() {
+            let may_carry: Vec<usize> = (0..3)
+                .filter(|count| {
+                    passes(|message| {
+                        message.set_msg_type(*kind);
+                        message.term = u64::from(*kind != M::MsgReadIndex);
+                        let entry = |at: usize| Entry { index: at as u64 + 1, term: 1, ..Entry::default() };
+                        message.entries = (0..*count).map(entry).collect::<Vec<_>>().into();
+                    })
+                })
+                .collect();
+            let expected: &[usize] = match kind {
+                M::MsgAppend | M::MsgAppendResponse => &[0, 1, 2],
+                M::MsgReadIndex | M::MsgReadIndexResp => &[1],
+                M::MsgHeartbeat | M::MsgHeartbeatResponse | M::MsgTimeoutNow => &[0],
+                M::MsgRequestVote | M::MsgRequestVoteResponse => &[0],
+                M::MsgRequestPreVote | M::MsgRequestPreVoteResponse => &[0],
+                _ => &[],
+            };
+            assert_eq!(may_carry, expected, "{kind:?}");
+        }
+    }
+
+    /// The log is empty: nobody can have taken an entry of it, but one may have been refused.
+    #[test]
+    fn an_answer_is_about_entries_that_are_there() {
+        for (index, reject, is_sound) in
+            [(0, false, true), (1, false, false), (0, true, true), (1, true, true)]
+        {
+            let answered = passes(|message| {
+                message.set_msg_type(MessageType::MsgAppendResponse);
+                (message.index, message.reject) = (index, reject);
+            });
+            assert_eq!(answered, is_sound, "index {index}, refused: {reject}");
+        }
     }
 }

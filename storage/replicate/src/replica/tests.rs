@@ -277,6 +277,18 @@ impl World {
             if list.len() > shared {
                 self.longest = list;
             }
+            let Some(replica) = &self.nodes[at].replica else { continue };
+            let Status { committed, applied, last, snapshot, slowest_lag, role, .. } = replica.status();
+            assert!(
+                snapshot <= committed && applied <= committed && committed <= last,
+                "{:?}",
+                replica.status()
+            );
+            assert!(
+                slowest_lag <= last && (role == Role::Leader || slowest_lag == 0),
+                "{:?}",
+                replica.status()
+            );
         }
         self.trace =
             self.trace.wrapping_mul(31).wrapping_add(self.longest.len() as u64 + self.flying.len() as u64);
@@ -292,10 +304,18 @@ impl World {
         assert_eq!(distinct.len(), self.longest.len(), "an entry was carried out twice");
         assert!(self.acknowledged.is_subset(&distinct), "an acknowledged entry is lost");
         assert!(self.refused.is_disjoint(&distinct), "a refused entry was carried out");
+        self.nodes.iter().for_each(Node::check_log_bytes);
     }
 }
 
 impl Node {
+    /// The log's length is that of its files.
+    fn check_log_bytes(&self) {
+        let (Some(replica), log) = (&self.replica, PathBuf::from(DIR).join("log")) else { return };
+        let files = self.disk.list(&log).expect("the folder is there");
+        let bytes = files.iter().map(|name| self.disk.size(&log.join(name)).expect("it was listed"));
+        assert_eq!(replica.status().log_bytes, bytes.sum::<u64>());
+    }
     fn disk_failed(&self, error: &ReplicateError) -> bool {
         matches!(error, ReplicateError::Log(_) | ReplicateError::Disk(_))
     }
