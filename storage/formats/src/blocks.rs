@@ -169,13 +169,15 @@ impl BlockReader {
     }
 
     fn fill(&mut self, bytes: &mut Vec<u8>, wanted: usize) -> io::Result<()> {
+        // The first bytes show whether there is a mark.
+        let wanted = if self.begun { wanted } else { wanted.max(BYTE_ORDER_MARK.len()) };
         if !self.ended && bytes.len() < wanted {
             let missing = wanted - bytes.len();
             bytes.reserve(missing);
             let read = Read::by_ref(&mut self.source).take(missing as u64).read_to_end(bytes)?;
             self.ended = read < missing;
         }
-        if !self.begun && (bytes.len() >= BYTE_ORDER_MARK.len() || self.ended) {
+        if !self.begun {
             self.begun = true;
             if bytes.starts_with(BYTE_ORDER_MARK) {
                 bytes.drain(..BYTE_ORDER_MARK.len());

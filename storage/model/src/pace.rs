@@ -53,3 +53,32 @@ pub fn spend(units: u64) -> Result<(), Stopped> {
 pub fn build(units: u64) -> Result<(), Stopped> {
     COUNT.get().map_or(Ok(()), |count| count(units, units * BUILT_BYTES))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        static COUNTED: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+        /// Units after which a thread of this test is stopped; others never are.
+        static UNITS_MAX: Cell<u64> = const { Cell::new(u64::MAX) };
+    }
+
+    fn count(units: u64, bytes: u64) -> Result<(), Stopped> {
+        let (before, built) = COUNTED.get();
+        COUNTED.set((before + units, built + bytes));
+        if before + units > UNITS_MAX.get() { Err(Stopped) } else { Ok(()) }
+    }
+
+    #[test]
+    fn the_first_who_says_so_counts_work_and_what_it_builds() {
+        counted_by(count);
+        counted_by(|_, _| Err(Stopped));
+        UNITS_MAX.set(10);
+        assert_eq!((spend(3), build(2)), (Ok(()), Ok(())));
+        assert_eq!(COUNTED.get(), (5, 2 * BUILT_BYTES));
+        assert_eq!((spend(5), spend(1), build(1)), (Ok(()), Err(Stopped), Err(Stopped)));
+        assert_eq!(COUNTED.get(), (12, 3 * BUILT_BYTES));
+    }
+}

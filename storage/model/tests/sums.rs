@@ -151,6 +151,18 @@ fn so_many_times_is_as_often_added() {
         sum.add_times(-float, times);
         assert_eq!(sum.value(), 0.0);
     }
+    // What is too large for a float comes back exactly, taken away one by one.
+    for round in 0..200 {
+        let fraction = random.next() & ((1 << 52) - 1);
+        let float = [f64::MAX, f64::from_bits(2_046 << 52 | fraction)][random.below(2) as usize];
+        let times = 2 + random.below(300);
+        let mut sum = ExactSum::default();
+        sum.add(1.0);
+        sum.add_times(float, times);
+        assert_eq!(sum.value(), f64::INFINITY);
+        (0..times).for_each(|_| sum.add(-float));
+        assert_eq!(sum.value(), 1.0, "round {round}: {float:e}, {times} times");
+    }
     for float in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
         let mut sum = ExactSum::default();
         sum.add_times(float, 0);

@@ -115,10 +115,6 @@ impl WorkerControl {
         // A swap, not a store: reading a NOTIFIED here orders the waker's writes before our next look at the queue.
         state.swap(RUNNING, Ordering::SeqCst);
     }
-    /// True if a wake came since the last park; a spinning worker looks here.
-    pub fn is_notified(&self) -> bool {
-        self.shared.state.load(Ordering::Relaxed) == NOTIFIED
-    }
 }
 
 /// A set of running workers. Dropping it stops and joins them.

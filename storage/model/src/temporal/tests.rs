@@ -231,6 +231,38 @@ fn components_and_truncation() {
     assert!(truncate::truncate(Kind::DateTime, "day", &Value::Int(1), &Map::new()).is_err());
 }
 
+/// An instant is made of one that has what it needs: a date where it has one, a time of day where it has no date; and of units that it has.
+#[test]
+fn truncating_takes_instants_with_the_parts_that_it_needs() {
+    let kinds = [Kind::Date, Kind::Time, Kind::LocalTime, Kind::DateTime, Kind::LocalDateTime];
+    let values =
+        ["2017-11-11", "12:31:14.645+01:00", "12:31:14.645", "2017-11-11T12:31Z", "2017-11-11T12:31"];
+    let days = ["millennium", "century", "decade", "year", "weekyear", "quarter", "month", "week", "day"];
+    let clocks = ["hour", "minute", "second", "millisecond", "microsecond"];
+    for kind in kinds {
+        for text in values {
+            let (has_date, has_time) = (text.contains("2017"), text.contains(':'));
+            let has_what_it_needs = if kind.has_date() { has_date } else { has_time };
+            for unit in days.into_iter().chain(clocks).chain(["eon"]) {
+                let has_unit = match unit {
+                    "day" => true,
+                    "eon" => false,
+                    _ => {
+                        if days.contains(&unit) {
+                            kind.has_date()
+                        } else {
+                            kind.has_time()
+                        }
+                    }
+                };
+                let truncated = truncate::truncate(kind, unit, &instant(text), &Map::new());
+                let expected = has_what_it_needs && has_unit;
+                assert_eq!(truncated.is_ok(), expected, "{} of {text} by {unit}: {truncated:?}", kind.name());
+            }
+        }
+    }
+}
+
 #[test]
 fn zones_know_their_summers() {
     let stockholm = Zone::parse("Europe/Stockholm").unwrap();

@@ -116,3 +116,25 @@ fn the_simulated_one_loses_doubles_and_reorders_and_cuts_one_way() {
     nets[0].heal();
     assert_eq!(until_it_comes(&nets[0], &nets[1], &[2, 2]), [2, 2]);
 }
+
+/// Before it waits or while it does; once for each time, and nothing is taken for a frame.
+#[test]
+fn who_waits_for_a_frame_is_woken() {
+    let (socket, simulated) = (tcp(b"s"), SimNet::network(&["a", "b"], NetFaults::default(), 1));
+    for net in [&socket as &dyn Net, &simulated[0]] {
+        let begun_ns = crate::clock::monotonic_ns();
+        for _ in 0..3 {
+            net.wake();
+            assert_eq!(net.receive(SOON), None);
+            std::thread::scope(|scope| {
+                let waiting = scope.spawn(|| net.receive(SOON));
+                std::thread::sleep(Duration::from_millis(2));
+                net.wake();
+                assert_eq!(waiting.join().unwrap(), None);
+            });
+        }
+        assert!(crate::clock::monotonic_ns() - begun_ns < SOON.as_nanos() as u64, "nobody was woken");
+        assert_eq!(net.receive(Duration::from_millis(1)), None);
+        assert_eq!(net.counts().received, 0);
+    }
+}
