@@ -278,6 +278,13 @@ mod tests {
             [0, 1, 3, 4, 5, 6],
             "nobody gets behind a bulk load by replay"
         );
+        let apart = |mib: [u64; 4]| {
+            let anchors: Vec<Anchor> = (0..).zip(mib).map(|(place, mib)| anchor(place, place, mib)).collect();
+            thinned(&anchors, &horizon(History::Forever, 0))
+        };
+        assert_eq!(apart([0, 32, 63, 65]), [0, 2, 3]);
+        assert_eq!(apart([0, 32, 64, 65]), [0, 2, 3], "just as far as it may be");
+        assert_eq!(apart([0, 32, 65, 66]), [0, 1, 3]);
         assert_eq!(thinned(&[], &horizon(History::Forever, 0)), [0; 0]);
     }
 

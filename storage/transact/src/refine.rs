@@ -47,4 +47,37 @@ mod tests {
         let reading = Reads { keys: [Key::vertex(VertexId(1))].into_iter().collect(), ..Reads::default() };
         assert_eq!(touched(&reading, &index).reads.len(), 1, "who searched no index does not care");
     }
+
+    /// Things that differ have keys that differ, so that nobody waits for a commit that is no concern of theirs; one thing has one key.
+    #[test]
+    fn things_that_differ_have_keys_that_differ() {
+        use model::{EdgeTypeId, LabelId};
+        let of = |number: u64| {
+            let (vertex, label) = (VertexId(number), LabelId(number as u16));
+            let kind = EdgeTypeId(number as u16);
+            [
+                Key::existence(vertex),
+                Key::vertex(vertex),
+                Key::adjacency(vertex, None, true),
+                Key::adjacency(vertex, None, false),
+                Key::adjacency(vertex, Some(kind), true),
+                Key::pair(vertex, VertexId(number + 1)),
+                Key::pair(VertexId(number + 1), vertex),
+                Key::edge(number),
+                Key::label(Some(label)),
+                Key::relabelled(label),
+                Key::index(IndexId(number as u32)),
+                Key::index_value(IndexId(number as u32), &model::Value::Int(1)),
+                Key::index_value(IndexId(1_000), &model::Value::Int(number as i64)),
+            ]
+        };
+        let alone = [Key::catalogue(), Key::entries(), Key::label(None)];
+        let keys: Vec<Key> = (0..500).flat_map(of).chain(alone).collect();
+        let footprint = Footprint { keys: keys.clone(), ..Footprint::default() };
+        let reads = Reads { keys: keys.iter().rev().copied().collect(), ..Reads::default() };
+        let told = touched(&reads, &footprint);
+        assert_eq!((told.reads.len(), told.writes.len()), (keys.len(), keys.len()));
+        assert_eq!(told.reads, told.writes);
+        assert!(told.reads.is_sorted() && !told.reads_everything);
+    }
 }

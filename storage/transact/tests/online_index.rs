@@ -6,7 +6,7 @@ use model::{KeyId, LabelId, Value, VertexId};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, Ordering};
-use store::{LabelFilter, Snapshot};
+use store::{LabelFilter, Snapshot, StoreError};
 use tanglewood_transact::{ConstraintRequest, Engine, IndexRequest, Mode, OpenOptions, Rule, TransactError};
 use world::chance::Chance;
 
@@ -155,4 +155,48 @@ fn a_constraint_whose_name_was_taken_meanwhile_looks_at_existing_data() {
         assert!(matches!(error, TransactError::Constraint { .. }), "{rule:?}: {error:?}");
         assert!(engine.snapshot().catalog().constraints().is_empty(), "{rule:?}");
     }
+}
+
+thread_local! {
+    /// Units of work after which this thread is stopped.
+    static UNITS_LEFT: std::cell::Cell<u64> = const { std::cell::Cell::new(u64::MAX) };
+}
+
+fn count(units: u64, _: u64) -> Result<(), model::pace::Stopped> {
+    let left = UNITS_LEFT.get().checked_sub(units).ok_or(model::pace::Stopped)?;
+    UNITS_LEFT.set(left);
+    Ok(())
+}
+
+/// Stopped at any point of building, nothing is made, and the next try makes it.
+#[test]
+fn an_index_whose_builder_is_stopped_is_not_made() {
+    model::pace::counted_by(count);
+    let (engine, label, key, _) = filled();
+    let target = SchemaTarget::Vertices(label);
+    let index = IndexRequest { name: None, target, keys: vec![key], if_not_exists: false };
+    let rule =
+        ConstraintRequest { name: None, target, keys: vec![key], rule: Rule::Unique, if_not_exists: false };
+    let is_stopped = |error: &TransactError| matches!(error, TransactError::Store(StoreError::Stopped));
+    let mut stopped = 0;
+    for units in (0..).map(|step: u64| step * 4_001) {
+        UNITS_LEFT.set(units);
+        let (one, other) =
+            (engine.prepare_index(&index).map(drop), engine.prepare_constraint(&rule).map(drop));
+        let left = UNITS_LEFT.replace(u64::MAX);
+        let catalog = engine.snapshot();
+        assert!(catalog.catalog().indexes().is_empty() && catalog.catalog().constraints().is_empty());
+        if one.is_ok() && other.is_ok() {
+            assert!(left <= units);
+            break;
+        }
+        for error in one.err().iter().chain(other.err().iter()) {
+            assert!(is_stopped(error), "{units} units: {error}");
+        }
+        stopped += 1;
+    }
+    assert!(stopped > 0, "building counts nothing");
+    assert!(engine.create_constraint(&rule).unwrap());
+    let snapshot = engine.snapshot();
+    compare(&snapshot, snapshot.index_for(target, &[key]).unwrap(), label, key);
 }

@@ -124,3 +124,44 @@ fn a_commit_that_was_not_confirmed_is_said_to_be_unknown() {
     }
     assert!(there > 0 && gone > 0, "both happen: {there} and {gone}");
 }
+
+/// It was deleted before, by this transaction or behind its back, or never was there: no property is set, and nothing is deleted twice.
+#[test]
+fn a_relationship_that_is_gone_takes_no_property() {
+    let (engine, _) = open(None, &OpenOptions::default()).unwrap();
+    let t = engine.begin(Mode::Write);
+    let (kind, key) = (t.edge_type("R").unwrap(), t.key("k").unwrap());
+    let node = || t.create_vertex(&[], Vec::new()).unwrap();
+    let (one, other) = (node(), node());
+    let edges: Vec<_> = (0..4).map(|_| t.create_edge(one, other, kind, Vec::new()).unwrap()).collect();
+    t.commit().unwrap();
+    let missing = |outcome: Result<(), TransactError>| {
+        assert!(matches!(outcome, Err(TransactError::NotFound { what: "relationship" })), "{outcome:?}");
+    };
+
+    let t = engine.begin(Mode::Write);
+    t.set_edge_property(edges[0], key, Value::Int(1)).unwrap();
+    assert!(t.delete_edge(edges[0]).unwrap() && !t.delete_edge(edges[0]).unwrap());
+    missing(t.set_edge_property(edges[0], key, Value::Int(2)));
+    let born = t.create_edge(one, other, kind, Vec::new()).unwrap();
+    t.set_edge_property(born, key, Value::Int(3)).unwrap();
+    assert!(t.delete_edge(born).unwrap());
+    missing(t.set_edge_property(born, key, Value::Int(4)));
+    t.commit().unwrap();
+
+    let t = engine.begin(Mode::Write);
+    missing(t.set_edge_property(edges[0], key, Value::Int(5)));
+    missing(t.set_edge_property(born, key, Value::Int(6)));
+    assert!(!t.delete_edge(edges[0]).unwrap());
+    let elsewhere = model::EdgeRef { target: one, ..edges[1] };
+    missing(t.set_edge_property(elsewhere, key, Value::Int(7)));
+    drop(t);
+
+    // Behind its back.
+    let (late, first) = (engine.begin(Mode::Write), engine.begin(Mode::Write));
+    late.set_edge_property(edges[1], key, Value::Int(8)).unwrap();
+    assert!(first.delete_edge(edges[1]).unwrap());
+    first.commit().unwrap();
+    let refused = late.commit();
+    assert!(matches!(refused, Err(TransactError::Conflict { .. })), "{refused:?}");
+}
