@@ -184,3 +184,6 @@ fn point(json: &Json) -> Option<Value> {
     };
     Some(Value::Point(Arc::new(Point { srid, x, y, z })))
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,3 +75,50 @@ fn close_ids_go_to_an_array() {
     assert!(matches!(map.ints, Ints::Array(-5, _)));
     assert_eq!([-6, -5, 49, 50].map(|id| map.get(Id::Int(id))), [None, Some(0), Some(54), None]);
 }
+
+#[test]
+fn few_ids_share_one_table() {
+    for (count, tables) in [(SHARDED_MIN - 1, 1), (SHARDED_MIN, SHARDS), (SHARDED_MIN + 1, SHARDS)] {
+        let ids: Vec<i64> = (0..count as i64).map(|at| at * 1_000_003).collect();
+        let (map, repeated) = IdMap::build(&[&IdColumn::Ints(ids)], &parallel);
+        assert!(matches!(&map.ints, Ints::Hashed(made) if made.len() == tables), "{count} ids");
+        assert!(repeated.is_empty());
+        assert_eq!(map.get(Id::Int(1_000_003)), Some(1));
+    }
+}
+
+/// A map that grew answers alike before it is packed and after, and becomes an array where that takes no more room than tables.
+#[test]
+fn a_map_that_grew_is_packed_where_ids_lie_close() {
+    let seed = Chance::system_seed();
+    println!("seed {seed}");
+    let mut chance = Chance::seeded(seed);
+    for round in 0..600 {
+        let (mut map, mut expected) = (IdMap::growing(), BTreeMap::new());
+        let (low, count) = (chance.below(100) as i64 - 50, 1 + chance.below(40) as i64);
+        // About where an array begins to be too large.
+        let apart = 1 + chance.below(6) as i64;
+        for row in 0..count {
+            let id = low + row * apart;
+            assert!(map.insert(Id::Int(id), row as u32), "{id} is new");
+            assert!(!map.insert(Id::Int(id), 9_999), "{id} was there");
+            expected.insert(id, row as u32);
+        }
+        assert!(map.insert(Id::Text("07"), 77) && !map.insert(Id::Text("07"), 78));
+        let check = |map: &IdMap| {
+            for id in low - 3..low + count * apart + 3 {
+                assert_eq!(map.get(Id::Int(id)), expected.get(&id).copied(), "round {round}: {id}");
+            }
+            assert_eq!((map.get(Id::Text("07")), map.get(Id::Text("7"))), (Some(77), None));
+        };
+        check(&map);
+        map.pack();
+        let places = (count - 1) * apart;
+        let is_close = (places as u64) < count as u64 * PLACES_PER_ID_MAX;
+        assert_eq!(matches!(map.ints, Ints::Array(..)), is_close, "round {round}: {count} ids {apart} apart");
+        check(&map);
+    }
+    let mut nothing = IdMap::growing();
+    nothing.pack();
+    assert_eq!(nothing.get(Id::Int(0)), None);
+}

@@ -36,8 +36,36 @@ fn names_of_all_serializers_are_known() {
         "person.json",
         "interactive_1_param.txt",
         "person_hates_person.csv",
+        "forum_email_emailaddress_0_0.csv",
+        "forum_speaks_language_0_0.csv",
     ];
     for path in others {
         assert_eq!(said(path), None, "{path}");
+    }
+}
+
+#[test]
+fn properties_have_the_kinds_of_the_benchmark() {
+    let texts = Kind::List(Box::new(Kind::Text), LIST_SEPARATOR);
+    let cases = [
+        ("person", "languages", "speaks", texts.clone()),
+        ("person", "language", "speaks", texts.clone()),
+        ("person", "Speaks", "speaks", texts.clone()),
+        ("person", "email", "email", texts.clone()),
+        ("person", "emails", "email", texts),
+        ("post", "language", "language", Kind::Text),
+        ("forum", "email", "email", Kind::Text),
+        ("person", "creationDate", "creationDate", Kind::Moment),
+        ("", "joinDate", "joinDate", Kind::Moment),
+        ("person", "birthday", "birthday", Kind::Moment),
+        ("forum", "deletionDate", "deletionDate", Kind::Moment),
+        ("post", "length", "length", Kind::Int),
+        ("", "classYear", "classYear", Kind::Int),
+        ("", "workFrom", "workFrom", Kind::Int),
+        ("post", "explicitlyDeleted", "explicitlyDeleted", Kind::Bool),
+        ("person", "firstName", "firstName", Kind::Text),
+    ];
+    for (entity, name, held, kind) in cases {
+        assert_eq!(property(entity, name), (held.to_string(), kind), "{name} of {entity}");
     }
 }
