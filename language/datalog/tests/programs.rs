@@ -59,6 +59,30 @@ fn what_has_no_meaning_is_refused_with_its_place() {
     }
 }
 
+/// Each form of a name with each number of columns is one relation of the graph, or none.
+#[test]
+fn names_and_columns_say_which_relation_of_the_graph_is_meant() {
+    use tanglewood_datalog::GraphRelation as G;
+    let meant = |name: &str, width: usize| {
+        let terms: Vec<String> = (0..width).map(|at| format!("x{at}")).collect();
+        let program = compile(&format!("p(x0) :- {name}({}). ?- p(x).", terms.join(", "))).ok()?;
+        program.relations.into_iter().find_map(|relation| match relation.source {
+            Source::Graph(graph) => Some(graph),
+            _ => None,
+        })
+    };
+    for width in 1..=5 {
+        let expected = |at: usize, graph: G| (width == at).then_some(graph);
+        let plain = expected(1, G::Label("A".into())).or(expected(2, G::EdgeType("A".into())));
+        assert_eq!(meant("A", width), plain, "A with {width} columns");
+        let of_label = expected(2, G::VertexProperty(Some("A".into()), "k".into()));
+        let named = of_label.or(expected(3, G::EdgeProperty("A".into(), "k".into())));
+        assert_eq!(meant("A.k", width), named, "A.k with {width} columns");
+        let of_any = expected(2, G::VertexProperty(None, "k".into()));
+        assert_eq!(meant("_.k", width), of_any, "_.k with {width} columns");
+    }
+}
+
 #[test]
 fn circles_through_negation_and_aggregates_are_said() {
     let (kind, message, _) = refused("a(x) :- b(x). b(x) :- c(x), e(x, y). c(x) :- e(x, y), !a(y).");

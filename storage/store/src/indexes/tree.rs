@@ -273,6 +273,9 @@ mod tests {
             found.map(|vertex| vertex.unwrap().dense()).collect()
         };
         assert_eq!(index.entry_count(), twin.len() as u64);
+        let known = || index.leaves().map(|leaf| leaf.page.known);
+        let sums = (known().map(|known| known.len).sum(), known().map(|known| known.distinct).sum());
+        assert_eq!((index.run_entries, index.run_distinct), sums, "what runs hold, leaf by leaf");
         let within = |low: i64, high: i64| -> Vec<u32> {
             twin.range((low, 0)..(high, 0)).map(|(_, vertex)| *vertex).collect()
         };
