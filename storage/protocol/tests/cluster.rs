@@ -1,11 +1,11 @@
 //! The cluster's protocol in the simulator: strictly serializable with all of its rules, and found out with any one of them off.
 //!
-//! `CLUSTER_HISTORIES=N cargo test --profile quick -p tanglewood-sim --test cluster -- --ignored --nocapture` runs N histories from the seed
+//! `CLUSTER_HISTORIES=N cargo test --profile quick -p tanglewood-protocol --test cluster -- --ignored --nocapture` runs N histories from the seed
 //! `CLUSTER_FIRST_SEED` on, with all rules and without rule B.
 
-use protocol::Rules;
+use sim::cluster::{Run, Setup, simulate};
 use std::collections::BTreeMap;
-use tanglewood_sim::cluster::{Run, Setup, simulate};
+use tanglewood_protocol::Rules;
 
 /// Histories of the short form.
 const HISTORIES: u64 = 150;
