@@ -103,4 +103,53 @@ mod tests {
         }
         assert!(split_statements(" // nothing\n").is_empty());
     }
+
+    /// Random statements, put together of pieces of which it is known whether they are something, are found again.
+    #[test]
+    fn statements_that_were_put_together_are_found_again() {
+        let (blanks, words) =
+            ([" ", "\n", "// a;'\n", "/* ; \" */", "\t"], ["a", "bc", "';'", "\"\\\";\"", "`;`", "/", "1;"]);
+        let mut state = 20_261_128_u64;
+        let mut below = |count: usize| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) as usize % count
+        };
+        for round in 0..3_000 {
+            let (mut text, mut expected, mut own) = (String::new(), Vec::new(), String::new());
+            for _ in 0..below(12) {
+                if below(3) == 0 {
+                    text.push_str(blanks[below(blanks.len())]);
+                    continue;
+                }
+                let word = words[below(words.len())];
+                text.push_str(word);
+                own.push_str(word.trim_end_matches(";"));
+                if word.ends_with(';') {
+                    expected.push((std::mem::take(&mut own), true));
+                }
+                // A slash and a star that meet would begin a comment.
+                text.push(' ');
+            }
+            if !own.is_empty() {
+                expected.push((own, false));
+            }
+            let without_blanks = |piece: &StatementText<'_>| {
+                let text = blanks
+                    .iter()
+                    .filter(|blank| blank.len() > 1)
+                    .fold(piece.text.to_string(), |text, blank| text.replace(blank.trim_end(), " "));
+                (text.split_whitespace().collect::<String>(), piece.terminated)
+            };
+            let pieces = split_statements(&text);
+            assert_eq!(
+                pieces.iter().map(without_blanks).collect::<Vec<_>>(),
+                expected,
+                "round {round}: {text:?}"
+            );
+            assert!(
+                pieces.iter().all(|piece| piece.span.text(&text) == piece.text),
+                "round {round}: {text:?}"
+            );
+        }
+    }
 }
