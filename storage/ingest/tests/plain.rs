@@ -209,3 +209,130 @@ fn lists_of_relationships_have_texts_for_ends() {
     let report = ingest::import(&engine, &options(&more.path("e.csv"))).unwrap();
     assert_eq!((report.vertices, report.edges), (1, 1));
 }
+
+/// Pairs of names that say that a file holds relationships, in any case; and the column of ids, by its own name or by that of the file.
+#[test]
+fn names_of_columns_are_known() {
+    let pairs = [
+        ("from", "to"),
+        ("source", "target"),
+        ("src", "dst"),
+        ("src", "dest"),
+        ("start", "end"),
+        ("head", "tail"),
+        ("from_id", "to_id"),
+        ("fromid", "toid"),
+        ("source_id", "target_id"),
+        ("sourceid", "targetid"),
+        ("src_id", "dst_id"),
+        ("start_id", "end_id"),
+        ("startid", "endid"),
+        ("from_node", "to_node"),
+        ("fromnodeid", "tonodeid"),
+        ("follower", "followee"),
+        ("From", "TO"),
+    ];
+    let ids = [
+        "id",
+        "_id",
+        "uid",
+        "uuid",
+        "key",
+        "nodeid",
+        "thing_id",
+        "thingid",
+        "thing_key",
+        "things_uuid",
+        "ID",
+    ];
+    for (at, (from, to)) in pairs.into_iter().enumerate() {
+        let (id, links) = (ids[at % ids.len()], format!("weight,{to},{from}\n5,b,a\n6,c,a\n"));
+        let things = format!("name,{id}\nAda,a\nBob,b\nCyd,c\n");
+        let (engine, report) = import(&[("things.csv", &things), ("links.csv", &links)]);
+        assert_eq!((report.vertices, report.edges, report.rejected), (3, 2, 0), "{id}, {from}, {to}");
+        assert_eq!(report.by_label, [("Things".into(), 3)]);
+        let first = &edge_lines(&engine)[0];
+        assert!(first.contains("LINKS {weight: 5}"), "{first}");
+        assert!(first.find("\"a\"").unwrap() < first.find("\"b\"").unwrap(), "{first}");
+    }
+}
+
+/// All ids are the same, so only the name of a column says which nodes it means: the file's, in the singular or with a number behind it.
+#[test]
+fn columns_are_named_after_files() {
+    let cases = [
+        ("cities", "city", "Cities"),
+        ("boxes", "box", "Boxes"),
+        ("people", "person", "People"),
+        ("people", "people", "People"),
+        ("dogs", "dog", "Dogs"),
+        ("houses", "house", "Houses"),
+        ("sheep", "sheep", "Sheep"),
+        ("red-hats", "red-hat", "RedHats"),
+    ];
+    for (file, named, label) in cases {
+        for (first, second) in [
+            (format!("{named}_id"), "other_id".to_string()),
+            (format!("{named}id"), "otherid".into()),
+            (format!("{named}_key"), "other_key".into()),
+            (format!("{named}1_id"), "other_2_id".into()),
+        ] {
+            let others: [(&str, &str); 2] =
+                [("others.csv", "id,name\n1,One\n"), ("third.csv", "id,name\n1,Three\n")];
+            let (file, links) = (format!("{file}.csv"), format!("{first},{second}\n1,1\n"));
+            let nodes = (&*file, "id,name\n1,Named\n");
+            let (engine, report) = import(&[others[0], others[1], nodes, ("links.csv", &links)]);
+            assert_eq!((report.vertices, report.edges, report.rejected), (3, 1, 0), "{first},{second}");
+            let snapshot = engine.snapshot();
+            let catalog = snapshot.catalog();
+            assert!(catalog.label(label).is_some(), "{label} in {:?}", report.by_label);
+            let mut ends = Vec::new();
+            for chunk in snapshot.scan_chunks(&store::LabelFilter::Any) {
+                snapshot.scan_chunk(chunk, &store::LabelFilter::Any, &mut ends).unwrap();
+            }
+            let kind = catalog.edge_type("LINKS").unwrap();
+            let name = catalog.key("name").unwrap();
+            let (view, mut scratch) =
+                (snapshot.adjacency(&[kind], model::Direction::Out), store::EdgeScratch::default());
+            let mut found = Vec::new();
+            for end in &ends {
+                let (targets, _) = view.edges(end.dense(), &mut scratch).unwrap();
+                let target = |at: &u32| snapshot.property(model::VertexId::from_dense(*at), name).unwrap();
+                found.extend(targets.iter().map(|at| {
+                    (common::show(&snapshot.property(*end, name).unwrap()), common::show(&target(at)))
+                }));
+            }
+            assert_eq!(found, [("\"Named\"".to_string(), "\"One\"".to_string())], "{first},{second}");
+        }
+    }
+}
+
+/// An end whose column says nothing leads to the nodes that hold most of its ids; where two hold as many, or none any, it is refused.
+#[test]
+fn ends_lead_to_the_nodes_that_hold_their_ids() {
+    let mut chance = world::chance::Chance::seeded(28);
+    let mut refusals = 0;
+    for round in 0..60 {
+        let ids = |first: u64, count: u64| -> Vec<u64> { (first..first + count).collect() };
+        let held = [ids(chance.below(6), 4), ids(chance.below(6), 4)];
+        let wanted = ids(chance.below(8), 1 + chance.below(4));
+        let count = |of: usize| wanted.iter().filter(|id| held[of].contains(id)).count();
+        let rows = |ids: &[u64]| ids.iter().map(|id| format!("{id},n\n")).collect::<String>();
+        let (reds, blues) = (format!("id,name\n{}", rows(&held[0])), format!("id,name\n{}", rows(&held[1])));
+        let ends: String = wanted.iter().map(|id| format!("{id},{id}\n")).collect();
+        let links = format!("from,to\n{ends}");
+        let all = [("reds.csv", &*reds), ("blues.csv", &*blues), ("links.csv", &*links)];
+        let most = count(0).max(count(1));
+        if count(0) == count(1) {
+            refusals += 1;
+            let error = refused(&all, Layout::Auto, false).to_string();
+            let what = "it is not clear which nodes the column `from` means: :Blues or :Reds";
+            assert!(error.contains(what), "round {round}: {error}");
+        } else {
+            let (_, report) = import(&all);
+            assert_eq!(report.edges, most as u64, "round {round}");
+            assert_eq!(report.rejected as usize, wanted.len() - most, "round {round}");
+        }
+    }
+    assert!(refusals > 5 && refusals < 55, "{refusals}");
+}
