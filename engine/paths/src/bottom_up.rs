@@ -94,3 +94,24 @@ impl<A: Adjacency> BottomUp<A> {
         self.frontier.bytes() + self.scratch.capacity() * 4
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csr::Csr;
+
+    /// Too little beside what a search holds for the allocator to show it.
+    #[test]
+    fn it_holds_a_bit_a_vertex_and_the_list_it_reads() {
+        let edges: Vec<(u32, u32)> = (0..400).map(|from| (from, 9_999)).collect();
+        let (along, against) = (Csr::outgoing(10_000, &edges), Csr::incoming(10_000, &edges));
+        let mut below = BottomUp::new(against).unwrap();
+        assert_eq!(below.bytes(), 0);
+        let frontier: Vec<u32> = (0..400).collect();
+        assert!(below.begin_level(&frontier, &along));
+        let bits = below.bytes();
+        assert!((10_000 / 8..10_000 / 4).contains(&bits), "{bits}");
+        below.scratch.reserve_exact(100);
+        assert_eq!(below.bytes(), bits + 400);
+    }
+}
