@@ -28,7 +28,8 @@ use std::sync::Arc;
 
 Files are known by how they begin, not by their names:
   CSV, also with tabs, semicolons or bars, in UTF-8, UTF-16 or Windows-1252; JSON, NDJSON, GraphSON;
-  Parquet; Arrow files and streams (Feather 2); lists of edges; what export writes (csv, jsonl,
+  tables of pandas as JSON; Parquet; Arrow files and streams (Feather 2); lists of edges; graphs as
+  GraphML, RDF (N-Triples, Turtle) or the JSON of networkx; what export writes (csv, jsonl,
   parquet, graphson); each also packed by gzip or zstd, or in a tar archive
 
 Examples:

@@ -7,11 +7,11 @@ use crate::graphson;
 use crate::{
     Database, Error, ExportReport, GraphsonImport, ImportLayout, ImportOptions, ImportReport, Params,
 };
-use ingest::ExportOptions;
+use ingest::{ExportOptions, Stopped};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Everything in the schema: the kind of each thing, its name, and the statement that makes it.
 type Schema = BTreeSet<(&'static str, String, String)>;
@@ -30,6 +30,28 @@ pub enum ExportFormat {
     Cypher,
     /// TinkerPop's GraphSON 3, one vertex a line.
     Graphson,
+}
+
+impl ExportFormat {
+    /// The names of all formats.
+    #[cfg(feature = "columnar")]
+    pub const NAMES: &[&str] = &["csv", "jsonl", "parquet", "cypher", "graphson"];
+    /// The names of all formats.
+    #[cfg(not(feature = "columnar"))]
+    pub const NAMES: &[&str] = &["csv", "jsonl", "cypher", "graphson"];
+
+    /// The format of this name.
+    pub fn named(name: &str) -> Option<ExportFormat> {
+        Some(match name {
+            "csv" => ExportFormat::Csv,
+            "jsonl" => ExportFormat::Jsonl,
+            #[cfg(feature = "columnar")]
+            "parquet" => ExportFormat::Parquet,
+            "cypher" => ExportFormat::Cypher,
+            "graphson" => ExportFormat::Graphson,
+            _ => return None,
+        })
+    }
 }
 
 impl Database {
@@ -82,6 +104,17 @@ impl Database {
         format: ExportFormat,
         stop: Option<Arc<AtomicBool>>,
     ) -> Result<ExportReport, Error> {
+        let stopped = stop.map(|stop| -> Stopped { Arc::new(move || stop.load(Ordering::Acquire)) });
+        self.export_watched(to.as_ref(), format, stopped)
+    }
+
+    /// Likewise; `stopped` is asked again and again whether it is to end.
+    pub(crate) fn export_watched(
+        &self,
+        to: &Path,
+        format: ExportFormat,
+        stopped: Option<Stopped>,
+    ) -> Result<ExportReport, Error> {
         let schema: Vec<String> = self.schema()?.into_iter().map(|(_, _, statement)| statement).collect();
         let format = match format {
             ExportFormat::Csv => ingest::ExportFormat::Csv,
@@ -89,9 +122,9 @@ impl Database {
             #[cfg(feature = "columnar")]
             ExportFormat::Parquet => ingest::ExportFormat::Parquet,
             ExportFormat::Cypher => ingest::ExportFormat::Cypher,
-            ExportFormat::Graphson => return self.export_graphson(to.as_ref(), &schema, stop.as_deref()),
+            ExportFormat::Graphson => return self.export_graphson(to, &schema, stopped.as_deref()),
         };
-        let options = ExportOptions { to: to.as_ref().to_path_buf(), format, schema, stop };
+        let options = ExportOptions { to: to.to_path_buf(), format, schema, stopped };
         Ok(ingest::export(&self.latest()?, &options)?)
     }
 

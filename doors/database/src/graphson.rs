@@ -4,7 +4,6 @@ use crate::{Database, Error, ExistingPolicy, ExportReport, ImportReport};
 use serde_json::Value as Json;
 use std::io::{BufRead, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use traverse::LoadPolicy;
 use world::clock::monotonic_ns;
 use world::files;
@@ -115,11 +114,11 @@ impl Database {
         &self,
         to: &Path,
         schema: &[String],
-        stop: Option<&AtomicBool>,
+        stopped: Option<&(dyn Fn() -> bool + Send + Sync)>,
     ) -> Result<ExportReport, Error> {
         ingest::in_new_folder(to, || {
             let mut file = files::create_writer(&to.join(FILE)).map_err(ingest::ImportError::from)?;
-            let stopped = || stop.is_some_and(|stop| stop.load(Ordering::Acquire));
+            let stopped = || stopped.is_some_and(|stopped| stopped());
             let saved = traverse::save(&self.snapshot(), &mut file, &stopped)?;
             file.flush().map_err(|error| {
                 let message = format!("{} cannot be written: {error}", to.join(FILE).display());

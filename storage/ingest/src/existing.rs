@@ -1,6 +1,7 @@
 //! Vertices that the database already has, by id: what new ids must not repeat, and what new edges may lead to.
 //!
-//! Where the id is indexed, each id is sought; where it is not, the vertices of the label are read once. Commits go on while files are
+//! Where the ids of a file are numbers of that file and no properties, as in what an export writes, a vertex is found by the properties that are unique among
+//! its labels. Where the id is indexed, each id is sought; where it is not, the vertices of the label are read once. Commits go on while files are
 //! read, so what was found, and what was not, is looked at once more when the import becomes part of the graph ([`Existing::check`]):
 //! only chunks that changed meanwhile, and in them only ids that came, went, or moved to another vertex.
 
@@ -83,6 +84,11 @@ impl Existing {
         let used = self.used.lock();
         for chunk in current.chunks_changed_since(&seen) {
             let changed = current.vertices_changed_since(&seen, chunk);
+            for vertex in changed.iter().filter(|vertex| used.contains(&vertex.dense())) {
+                if !current.exists(*vertex)? {
+                    return Err(StoreError::Outdated("a node that the files speak of was deleted"));
+                }
+            }
             for (space, watched) in self.watched.iter().enumerate() {
                 let Some((key, labels)) = watched else { continue };
                 let (before, now) =
@@ -106,6 +112,20 @@ impl Existing {
     /// What it looks into.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
+    }
+    /// The unique indexes over vertices with these labels, and their keys.
+    pub fn unique(&self, labels: &[LabelId]) -> Vec<(IndexId, Vec<KeyId>)> {
+        let is_of =
+            |target: SchemaTarget| matches!(target, SchemaTarget::Vertices(label) if labels.contains(&label));
+        let indexes =
+            self.snapshot.catalog().indexes().iter().filter(|index| index.unique && is_of(index.target));
+        indexes.map(|index| (index.id, index.keys.clone())).collect()
+    }
+    /// The dense vertex with these values, which are unique.
+    pub fn find_unique(&self, index: IndexId, values: &[Value]) -> Result<Option<u32>, StoreError> {
+        let found = self.snapshot.seek(index, values)?.first().map(|vertex| vertex.dense());
+        self.used.lock().extend(found);
+        Ok(found)
     }
     /// Could any id of the space be found?
     pub fn has_any(&self, space: SpaceNo) -> bool {

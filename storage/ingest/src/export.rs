@@ -13,7 +13,7 @@ mod parquet;
 pub(crate) mod sheets;
 pub(crate) mod tables;
 
-pub use graph::{ExportFormat, ExportOptions, ExportReport, write_schema};
+pub use graph::{ExportFormat, ExportOptions, ExportReport, Stopped, write_schema};
 pub(crate) use graph::{SCHEMA_FILE, statements};
 
 use crate::ImportError;
@@ -27,7 +27,7 @@ use world::files;
 /// # Errors
 /// The folder holds something already; a value has no form there; the disk refuses. Nothing is left then.
 pub fn export(snapshot: &Snapshot, options: &ExportOptions) -> Result<ExportReport, ImportError> {
-    let graph = Graph { snapshot, stop: options.stop.as_deref() };
+    let graph = Graph { snapshot, stopped: options.stopped.as_deref() };
     in_new_folder(&options.to, || match options.format {
         ExportFormat::Csv => tables::write(&graph, options),
         ExportFormat::Jsonl => jsonl::write(&graph, options),

@@ -5,8 +5,9 @@
 
 use crate::export::{self, SCHEMA_FILE};
 use crate::source::{self, InputFile};
+use crate::stage::{DefaultNames, graphml, lines, node_link, rdf};
 use crate::staged::IdNames;
-use crate::{ImportError, ImportOptions, columnar, json_rows, stage};
+use crate::{DEFAULT_EDGE_TYPE, DEFAULT_VERTEX_LABEL, ImportError, ImportOptions, columnar, json_rows};
 use std::collections::BTreeMap;
 use std::io::Write;
 #[cfg(feature = "archives")]
@@ -24,7 +25,6 @@ const FILE_COUNT_MAX: usize = 1 << 20;
 const TAR_MAGIC_AT: usize = 257;
 
 /// The files, sorted by path, and the folders they were unpacked to, if any.
-#[derive(Default)]
 pub(crate) struct Inputs {
     pub files: Vec<InputFile>,
     /// Which of them lie at each path that a mapping names.
@@ -32,11 +32,53 @@ pub(crate) struct Inputs {
     unpacked: Vec<TemporaryFolder>,
     /// Columns that hold ids, as a mapping says.
     ids: IdNames,
+    names: DefaultNames,
+}
+
+/// What a file is, by how it begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Lines of text.
+    Text,
+    /// A graph as an object of JSON a line.
+    Lines,
+    /// A graph as one object of JSON with nodes and links.
+    NodeLink,
+    GraphMl,
+    /// N-Triples or Turtle.
+    Triples,
+    /// Parquet or Arrow.
+    Columns,
+    /// Rows of JSON.
+    Json,
+}
+
+fn form(file: &InputFile) -> Result<Form, ImportError> {
+    Ok(if lines::is_graph_of_lines(file)? {
+        Form::Lines
+    } else if columnar::is_columnar(file)? {
+        Form::Columns
+    } else if graphml::is_graphml(file)? {
+        Form::GraphMl
+    } else if rdf::is_rdf(file)? {
+        Form::Triples
+    } else if node_link::is_node_link(file)? {
+        Form::NodeLink
+    } else if json_rows::is_json(file)? {
+        Form::Json
+    } else {
+        Form::Text
+    })
 }
 
 /// Everything that is to be read.
 pub(crate) fn inputs(options: &ImportOptions) -> Result<Inputs, ImportError> {
-    let mut inputs = Inputs { ids: options.mapping.ids(), ..Inputs::default() };
+    let names = DefaultNames {
+        label: options.vertex_label.clone().unwrap_or_else(|| DEFAULT_VERTEX_LABEL.into()),
+        edge_type: options.edge_type.clone().unwrap_or_else(|| DEFAULT_EDGE_TYPE.into()),
+    };
+    let (files, by_path, unpacked) = Default::default();
+    let mut inputs = Inputs { files, by_path, unpacked, ids: options.mapping.ids(), names };
     if options.mapping.is_empty() {
         inputs.add(&options.from)?;
     }
@@ -80,22 +122,39 @@ impl Inputs {
     }
     /// Puts tables in place of files that are none, from the file `first` on: those before are known already.
     fn stage(&mut self, first: usize) -> Result<(), ImportError> {
+        let mut triples = Vec::new();
         for file in self.files.split_off(first) {
-            let made = if stage::is_graph_of_lines(&file)? {
-                |file: &InputFile, folder: &Path, _: &IdNames| stage::tables(file, folder)
-            } else if columnar::is_columnar(&file)? {
-                |file: &InputFile, folder: &Path, ids: &IdNames| Ok(vec![columnar::rows(file, folder, ids)?])
-            } else if json_rows::is_json(&file)? {
-                |file: &InputFile, folder: &Path, ids: &IdNames| Ok(vec![json_rows::rows(file, folder, ids)?])
-            } else {
-                self.files.push(file);
-                continue;
-            };
+            match form(&file)? {
+                Form::Text => self.files.push(file),
+                Form::Triples => triples.push(file),
+                form => {
+                    let folder = TemporaryFolder::new("import")?;
+                    let made = self.tables(form, &file, folder.path())?;
+                    self.files.extend(made);
+                    self.unpacked.push(folder);
+                }
+            }
+        }
+        if !triples.is_empty() {
+            // What is said of a resource may stand in any of them.
             let folder = TemporaryFolder::new("import")?;
-            self.files.extend(made(&file, folder.path(), &self.ids)?);
+            self.files.extend(rdf::tables(&triples, folder.path())?);
             self.unpacked.push(folder);
         }
         Ok(())
+    }
+    /// Makes tables of a file that is none, in a folder.
+    fn tables(&self, form: Form, file: &InputFile, folder: &Path) -> Result<Vec<InputFile>, ImportError> {
+        // Ids of such a file mean nothing in another.
+        let group = || format!("file {}", self.unpacked.len());
+        match form {
+            Form::Lines => lines::tables(file, folder),
+            Form::NodeLink => node_link::tables(file, folder, group(), &self.names),
+            Form::GraphMl => graphml::tables(file, folder, group(), &self.names),
+            Form::Columns => Ok(vec![columnar::rows(file, folder, &self.ids)?]),
+            Form::Json => Ok(vec![json_rows::rows(file, folder, &self.ids)?]),
+            Form::Text | Form::Triples => Ok(Vec::new()),
+        }
     }
     /// Standard input is read more than once, so it is put into a file.
     fn add_standard_input(&mut self) -> Result<(), ImportError> {
@@ -120,7 +179,7 @@ pub(crate) fn schema(options: &ImportOptions) -> Result<Vec<String>, ImportError
     }
     if !files::is_folder(from) {
         let file = InputFile::new(from.clone(), from.clone())?;
-        return if stage::is_graph_of_lines(&file)? { stage::schema(&file) } else { Ok(Vec::new()) };
+        return if lines::is_graph_of_lines(&file)? { lines::schema(&file) } else { Ok(Vec::new()) };
     }
     let beside = from.join(SCHEMA_FILE);
     if files::exists(&beside) {
@@ -129,8 +188,8 @@ pub(crate) fn schema(options: &ImportOptions) -> Result<Vec<String>, ImportError
     let (mut found, mut statements) = (Vec::new(), Vec::new());
     walk(from, from, from, 0, &mut found)?;
     for file in found {
-        if stage::is_graph_of_lines(&file)? {
-            statements.extend(stage::schema(&file)?);
+        if lines::is_graph_of_lines(&file)? {
+            statements.extend(lines::schema(&file)?);
         }
     }
     Ok(statements)

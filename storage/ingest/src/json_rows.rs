@@ -1,12 +1,13 @@
 //! Ordinary JSON as rows: an object a line, objects one after the other, a list of objects, or an object that holds one such list.
 //!
-//! An object inside a row gives columns of its own, `address.city`; a list of values of one simple type is a list; any other list is kept as its
+//! Tables as pandas writes them are rows, too (`json_frames`). An object inside a row gives columns of its own, `address.city`; a list of values of one simple type is a list; any other list is kept as its
 //! text of JSON. Columns are found out from all rows, in the order in which they are met; a text column of dates is one of dates.
 //! Cost: the file is read twice.
 
 use crate::cell::{self, Kind};
 use crate::export::tables::ColumnKind;
 use crate::json::{Json, JsonError, JsonReader};
+use crate::json_frames::{self, FrameError};
 use crate::sniff::Seen;
 use crate::source::{self, InputFile};
 use crate::staged::{COLUMNS_MAX, IdNames};
@@ -45,7 +46,7 @@ pub(crate) fn is_json(file: &InputFile) -> Result<bool, ImportError> {
     })
 }
 
-type JsonRow = Vec<(String, Json)>;
+pub(crate) type JsonRow = Vec<(String, Json)>;
 type TakeRow<'f> = &'f mut dyn FnMut(u64, JsonRow) -> Result<(), ImportError>;
 
 /// Rows of one file.
@@ -121,7 +122,7 @@ impl Rows<'_> {
     }
 }
 
-fn told(file: &InputFile, error: JsonError) -> ImportError {
+pub(crate) fn told(file: &InputFile, error: JsonError) -> ImportError {
     match error {
         JsonError::Unreadable(error) => file.unreadable(&error),
         JsonError::Wrong { line, column, what } => {
@@ -133,14 +134,22 @@ fn told(file: &InputFile, error: JsonError) -> ImportError {
 
 /// Calls `found` with every row; were rows in a list?
 fn each(file: &InputFile, found: TakeRow<'_>) -> Result<bool, ImportError> {
-    let reader = JsonReader::new(source::open(file, Arc::default())?).map_err(|error| told(file, error))?;
+    let mut reader =
+        JsonReader::new(source::open(file, Arc::default())?).map_err(|error| told(file, error))?;
+    if let Some(orient) = json_frames::orient(file)? {
+        let read = json_frames::each(&mut reader, orient, found);
+        return read.map(|()| true).map_err(|error| match error {
+            FrameError::Json(error) => told(file, error),
+            FrameError::Import(error) => error,
+        });
+    }
     let mut rows = Rows { file, reader, is_listed: false };
     rows.all(found)?;
     Ok(rows.is_listed)
 }
 
 /// Calls `found` with every column of a row and its value; nulls are left out.
-fn flatten(
+pub(crate) fn flatten(
     prefix: &str,
     row: JsonRow,
     found: &mut dyn FnMut(String, Json) -> Result<(), String>,
@@ -162,7 +171,7 @@ fn is_typed(entries: &[(String, Json)]) -> bool {
 }
 
 /// The value that JSON is as a property.
-fn value_of(json: Json) -> Result<Value, String> {
+pub(crate) fn value_of(json: Json) -> Result<Value, String> {
     Ok(match json {
         Json::Null => Value::Null,
         Json::Bool(truth) => Value::Bool(truth),

@@ -1,126 +1,53 @@
-//! Files that are no tables, made tables before they are read: JSON lines become CSV with typed headers in a temporary folder.
+//! Files that hold a whole graph, nodes and relationships together, made tables before they are read: CSV with typed headers in a temporary
+//! folder, a file for each set of labels and each type.
 //!
-//! So there is one way into the database, whatever a file looks like. Each row says by its column `:ORIGIN` on which line of the file it
-//! stood, and messages name that line. Cost: the file is read twice, for its columns and for its rows, and its rows are written once.
+//! So there is one way into the database, whatever a file looks like. A reader of a form calls `found` with every [`Line`]; it is read twice, for its
+//! columns and for its rows. Each row says by its column `:ORIGIN` on which line of the file it stood, and messages name that line.
+//!
+//! `lines`: an object of JSON a line; `node_link`: what networkx writes as JSON; `graphml`; `rdf`: triples.
 
-use crate::export::jsonl::LINE_BYTES_MAX;
+use crate::ImportError;
 use crate::export::sheets::FILES_MAX;
 use crate::export::tables::{ColumnKind, Columns, RowFile, edge_columns, node_columns};
-use crate::source::{self, InputFile};
-use crate::{ImportError, Rejected};
-use model::json::JsonShape;
+use crate::source::InputFile;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use world::files;
 
-/// What a line says.
-enum Line {
-    Node { id: String, labels: Vec<String>, properties: Map<String, Json> },
+pub(crate) mod graphml;
+pub(crate) mod lines;
+pub(crate) mod node_link;
+pub(crate) mod rdf;
+
+/// A node or a relationship of a file. Properties are written as `formats::typed` reads them.
+pub(crate) enum Line {
+    Node { id: NodeId, labels: Vec<String>, properties: Map<String, Json> },
     Edge { name: String, start: String, end: String, properties: Map<String, Json> },
-    Schema(String),
 }
 
-/// What the first lines of a file of nodes and relationships begin with, blanks left out.
-const BEGINNINGS: [&[u8]; 3] =
-    [b"{\"type\":\"node\"", b"{\"type\":\"relationship\"", b"{\"type\":\"schema\""];
-
-/// Is it a file of nodes and relationships, an object a line?
-pub(crate) fn is_graph_of_lines(file: &InputFile) -> Result<bool, ImportError> {
-    let head = source::head(file)?;
-    let head = head.strip_prefix(b"\xef\xbb\xbf".as_slice()).unwrap_or(&head);
-    let longest = BEGINNINGS[1].len();
-    let packed: Vec<u8> =
-        head.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).take(longest).collect();
-    Ok(BEGINNINGS.iter().any(|beginning| packed.starts_with(beginning)))
+/// What a file calls a node.
+pub(crate) struct NodeId {
+    pub text: String,
+    /// Is it a text, even where it is written as a number would be?
+    pub is_text: bool,
 }
 
-/// The statements of the schema with which such a file begins.
-pub(crate) fn schema(file: &InputFile) -> Result<Vec<String>, ImportError> {
-    let mut statements = Vec::new();
-    each(file, &mut |_, line| {
-        let Line::Schema(statement) = line else { return Ok(false) };
-        statements.push(statement);
-        Ok(true)
-    })?;
-    Ok(statements)
+/// Is called with every line and its number until it is false.
+pub(crate) type Found<'f> = &'f mut dyn FnMut(u64, Line) -> Result<bool, ImportError>;
+
+/// What nodes and relationships are called that the file gives no name.
+#[derive(Clone, Debug)]
+pub(crate) struct DefaultNames {
+    pub label: String,
+    pub edge_type: String,
 }
 
-/// Calls `found` with every line and its number until that is false.
-fn each(
-    file: &InputFile,
-    found: &mut dyn FnMut(u64, Line) -> Result<bool, ImportError>,
-) -> Result<(), ImportError> {
-    let mut reader = BufReader::with_capacity(files::BUFFER_BYTES, source::open(file, Arc::default())?);
-    let mut bytes = Vec::new();
-    for number in 1.. {
-        bytes.clear();
-        let wrong =
-            |what: String| ImportError::Rejected(Rejected { file: file.shown.clone(), line: number, what });
-        let limited = reader.by_ref().take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut bytes);
-        let count = limited.map_err(|error| file.unreadable(&error))?;
-        if count == LINE_BYTES_MAX && !bytes.ends_with(b"\n") {
-            return Err(wrong(format!("the line is longer than {LINE_BYTES_MAX} bytes")));
-        }
-        if bytes.is_empty() {
-            break;
-        }
-        if number == 1 && bytes.starts_with(b"\xef\xbb\xbf") {
-            bytes.drain(..3);
-        }
-        if bytes.trim_ascii().is_empty() {
-            continue;
-        }
-        JsonShape::of(&bytes).check().map_err(|error| wrong(error.to_string()))?;
-        let json = serde_json::from_slice(bytes.trim_ascii_end())
-            .map_err(|error| wrong(format!("column {}: {error}", error.column())))?;
-        if !found(number, line_of(json).map_err(wrong)?)? {
-            break;
-        }
-    }
-    Ok(())
-}
-
-fn line_of(json: Json) -> Result<Line, String> {
-    let Json::Object(mut map) = json else { return Err("the line is no object".into()) };
-    let properties = match map.remove("properties") {
-        None | Some(Json::Null) => Map::new(),
-        Some(Json::Object(properties)) => properties,
-        Some(_) => return Err("`properties` is no object".into()),
-    };
-    match map.get("type").and_then(Json::as_str) {
-        Some("node") => {
-            let labels = match map.get("labels") {
-                None | Some(Json::Null) => Vec::new(),
-                Some(Json::Array(labels)) => {
-                    let named = labels.iter().map(|label| label.as_str().map(str::to_string));
-                    named.collect::<Option<Vec<_>>>().ok_or("`labels` holds what is no text")?
-                }
-                Some(_) => return Err("`labels` is no list".into()),
-            };
-            Ok(Line::Node { id: id_of(map.get("id"), "id")?, labels, properties })
-        }
-        Some("relationship") => {
-            let name = map.get("label").and_then(Json::as_str).ok_or("`label`, the type, is missing")?;
-            let end = |name: &str| id_of(map.get(name).and_then(|end| end.get("id")), &format!("{name}.id"));
-            Ok(Line::Edge { name: name.to_string(), start: end("start")?, end: end("end")?, properties })
-        }
-        Some("schema") => {
-            let statement = map.get("statement").and_then(Json::as_str).ok_or("`statement` is missing")?;
-            Ok(Line::Schema(statement.to_string()))
-        }
-        _ => Err("`type` is neither node nor relationship".into()),
-    }
-}
-
-fn id_of(json: Option<&Json>, name: &str) -> Result<String, String> {
-    match json {
-        Some(Json::String(text)) if !text.is_empty() => Ok(text.clone()),
-        Some(Json::Number(number)) => Ok(number.to_string()),
-        _ => Err(format!("`{name}` is missing, or neither text nor number")),
-    }
+/// How the ids of a file become properties, and what they mean in other files.
+pub(crate) struct Ids {
+    /// The property that keeps them; none where they are numbers of the file and no more.
+    pub property: Option<&'static str>,
+    /// Files with the same group speak of the same nodes.
+    pub group: String,
 }
 
 /// A kind of rows: nodes with these labels, or relationships of this type.
@@ -157,29 +84,63 @@ impl Group {
     }
 }
 
-/// Makes tables of a file of nodes and relationships, in a folder.
-pub(crate) fn tables(file: &InputFile, folder: &Path) -> Result<Vec<InputFile>, ImportError> {
-    let mut kinds: BTreeMap<Of, Columns<String>> = BTreeMap::new();
-    each(file, &mut |_, line| {
+/// What was seen of a file: its kinds of rows with their columns, and what its ids are.
+#[derive(Default)]
+struct Survey {
+    kinds: BTreeMap<Of, Columns<String>>,
+    are_ids_text: bool,
+}
+
+impl Survey {
+    fn look(&mut self, line: Line) {
         let (of, properties) = match line {
-            Line::Node { labels, properties, .. } => (Of::Nodes(sorted(labels)), properties),
+            Line::Node { id, labels, properties } => {
+                self.are_ids_text |= id.is_text;
+                (Of::Nodes(sorted(labels)), properties)
+            }
             Line::Edge { name, properties, .. } => (Of::Edges(name), properties),
-            Line::Schema(_) => return Ok(true),
         };
-        let columns = kinds.entry(of).or_default();
+        let columns = self.kinds.entry(of).or_default();
         columns.extend(properties.into_iter().map(|(name, _)| (name, ColumnKind::Any)));
+    }
+    /// What the column of the ids is called: as it should be, or with `_` before it where a property of a node is called so.
+    fn id_column(&self, ids: &Ids) -> String {
+        let Some(wanted) = ids.property else { return String::new() };
+        let is_taken = |name: &String| {
+            self.kinds.iter().any(|(of, columns)| matches!(of, Of::Nodes(_)) && columns.contains_key(name))
+        };
+        let mut name = wanted.to_string();
+        while is_taken(&name) {
+            name.insert(0, '_');
+        }
+        name
+    }
+}
+
+/// Makes tables of a file, in a folder. `each` reads it; it is called twice.
+pub(crate) fn tables(
+    file: &InputFile,
+    folder: &Path,
+    ids: &Ids,
+    each: &dyn Fn(Found<'_>) -> Result<(), ImportError>,
+) -> Result<Vec<InputFile>, ImportError> {
+    let mut survey = Survey::default();
+    each(&mut |_, line| {
+        survey.look(line);
         Ok(true)
     })?;
-    if kinds.len() > FILES_MAX {
-        let what = format!("{} sets of labels and types, and {FILES_MAX} can be read", kinds.len());
+    if survey.kinds.len() > FILES_MAX {
+        let count = survey.kinds.len();
+        let what = format!("{count} sets of labels and types, and {FILES_MAX} can be read");
         return Err(ImportError::Read { path: file.shown.clone(), what });
     }
+    let (id_column, are_ids_text) = (survey.id_column(ids), survey.are_ids_text && ids.property.is_some());
     let (mut groups, mut made) = (BTreeMap::new(), Vec::new());
-    for (number, (of, columns)) in kinds.into_iter().enumerate() {
+    for (number, (of, columns)) in survey.kinds.into_iter().enumerate() {
         let path = folder.join(format!("{number}.csv"));
         let (structural, named) = match &of {
-            Of::Nodes(labels) => node_columns(labels),
-            Of::Edges(name) => edge_columns(name),
+            Of::Nodes(labels) => node_columns(&id_column, &ids.group, are_ids_text, labels),
+            Of::Edges(name) => edge_columns(&ids.group, name),
         };
         let structural: Vec<String> = std::iter::once(":ORIGIN".to_string()).chain(structural).collect();
         let properties: Vec<(String, ColumnKind)> = columns.into_iter().collect();
@@ -188,11 +149,10 @@ pub(crate) fn tables(file: &InputFile, folder: &Path) -> Result<Vec<InputFile>, 
         groups.insert(of, Group { file: rows, named, columns });
         made.push(path);
     }
-    each(file, &mut |number, line| {
+    each(&mut |number, line| {
         let (of, ids, properties) = match line {
-            Line::Node { id, labels, properties } => (Of::Nodes(sorted(labels)), vec![id], properties),
+            Line::Node { id, labels, properties } => (Of::Nodes(sorted(labels)), vec![id.text], properties),
             Line::Edge { name, start, end, properties } => (Of::Edges(name), vec![start, end], properties),
-            Line::Schema(_) => return Ok(true),
         };
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let changed = || ImportError::Read { path: file.shown.clone(), what: "it changed meanwhile".into() };
@@ -211,27 +171,8 @@ fn sorted(mut labels: Vec<String>) -> Vec<String> {
     labels
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use world::files::TemporaryFolder;
-
-    /// A line that the export may just write was refused by the import: the line's end was counted too.
-    #[test]
-    fn a_line_may_be_as_long_as_an_export_may_write_it() {
-        let folder = TemporaryFolder::new("lines").unwrap();
-        let path = folder.path().join("graph.jsonl");
-        let (begin, end) = (r#"{"type":"node","id":"1","labels":[],"properties":{"x":""#, r#""}}"#);
-        for (bytes, is_read) in [(LINE_BYTES_MAX - 1, true), (LINE_BYTES_MAX, false)] {
-            let text = "a".repeat(bytes - begin.len() - end.len());
-            files::write_bytes(&path, format!("{begin}{text}{end}\n").as_bytes()).unwrap();
-            let file = InputFile::new(path.clone(), path.clone()).unwrap();
-            let mut count = 0;
-            let read = each(&file, &mut |_, _| {
-                count += 1;
-                Ok(true)
-            });
-            assert_eq!((read.is_ok(), count), (is_read, usize::from(is_read)), "{bytes} bytes");
-        }
-    }
+/// Labels as one text has them: `:Person:Admin`, `Person;Admin`, `Person`.
+fn labels_of(text: &str) -> Vec<String> {
+    let labels = text.split([':', ';']).map(str::trim).filter(|label| !label.is_empty());
+    labels.map(str::to_string).collect()
 }

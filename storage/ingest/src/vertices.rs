@@ -15,8 +15,8 @@ use crate::rules::Rules;
 use crate::table::{IdKind, SpaceNo, Table, Tables, VertexTable};
 use crate::work::Work;
 use crate::{ImportError, cell};
-use model::schema::SchemaTarget;
-use model::{Column, KeyId, Value, VertexId};
+use model::schema::{IndexId, SchemaTarget};
+use model::{Column, KeyId, LabelId, Value, VertexId};
 use std::collections::BTreeMap;
 use store::{Bulk, Names};
 use transact::{Engine, Mode, TransactError};
@@ -310,11 +310,22 @@ fn find_existing(
     by_row: &mut [u32],
 ) -> Result<Vec<(u32, u32)>, ImportError> {
     let (mut there, space) = (Vec::new(), rows.space);
-    if !intake.existing.has_any(space) {
+    let keyless = intake.plan.spaces[space].key.is_none() && !rows.implied;
+    let uniques = if keyless { uniques(intake, batch) } else { Vec::new() };
+    if !intake.existing.has_any(space) && uniques.iter().all(Vec::is_empty) {
         return Ok(there);
     }
     for (row, place) in by_row.iter_mut().enumerate() {
-        let Some(vertex) = intake.existing.find(space, batch.ids.get(row))? else { continue };
+        let found = match intake.existing.has_any(space) {
+            true => intake.existing.find(space, batch.ids.get(row))?,
+            false => None,
+        };
+        let set = batch.row_labels.get(row).map_or(0, |set| *set as usize);
+        let found = match (found, uniques.get(set)) {
+            (None, Some(indexes)) => find_unique(intake, indexes, row)?,
+            (found, _) => found,
+        };
+        let Some(vertex) = found else { continue };
         if intake.policy == ExistingPolicy::Fail && !rows.implied {
             let file = intake.work.files[table.file].shown.display();
             let (line, id) = (batch.lines[row], id_text(&batch.ids, row as u32));
@@ -324,6 +335,39 @@ fn find_existing(
         there.push((row as u32, vertex));
     }
     Ok(there)
+}
+
+/// A unique index, and the columns of a batch with the values of its keys.
+type UniqueColumns<'b> = (IndexId, Vec<&'b Column>);
+
+/// The unique indexes of each label set of a batch, so far as the batch has values of all their keys.
+fn uniques<'b>(intake: &VertexIntake<'_>, batch: &'b VertexBatch) -> Vec<Vec<UniqueColumns<'b>>> {
+    let column = |key: &KeyId| batch.columns.iter().find(|(held, _)| held == key).map(|(_, column)| column);
+    let of_set = |labels: &Vec<LabelId>| {
+        let indexes = intake.existing.unique(labels).into_iter();
+        indexes
+            .filter_map(|(index, keys)| Some((index, keys.iter().map(column).collect::<Option<_>>()?)))
+            .collect()
+    };
+    batch.label_sets.iter().map(of_set).collect()
+}
+
+/// The vertex that has the values of a row which are unique.
+fn find_unique(
+    intake: &VertexIntake<'_>,
+    indexes: &[UniqueColumns<'_>],
+    row: usize,
+) -> Result<Option<u32>, ImportError> {
+    for (index, columns) in indexes {
+        let values: Vec<Value> = columns.iter().map(|column| column.get(row)).collect();
+        if values.iter().any(Value::is_null) {
+            continue;
+        }
+        if let Some(found) = intake.existing.find_unique(*index, &values)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// An id as messages show it.

@@ -6,7 +6,7 @@ extern crate tanglewood_ingest as ingest;
 mod common;
 
 use common::{Files, edge_lines, index_lines, memory, options, rejected, vertex_lines};
-use ingest::{ExistingPolicy, ImportError, ImportOptions, ImportReport, Layout};
+use ingest::{ExistingPolicy, ExportFormat, ExportOptions, ImportError, ImportOptions, ImportReport, Layout};
 use model::schema::SchemaTarget;
 use model::{Value, ValueType};
 use std::path::Path;
@@ -251,5 +251,53 @@ fn layouts_may_be_named() {
         let engine = memory();
         ingest::import(&engine, &ImportOptions { layout, ..options(files.folder()) }).unwrap();
         assert_eq!(vertex_lines(&engine), [expected]);
+    }
+}
+
+/// Ids of an export are numbers of its files: nodes are found again by what is unique among them.
+#[test]
+fn what_an_export_wrote_is_found_again_by_what_is_unique() {
+    let formats: &[ExportFormat] = &[
+        ExportFormat::Csv,
+        ExportFormat::Jsonl,
+        #[cfg(feature = "columnar")]
+        ExportFormat::Parquet,
+    ];
+    for format in formats {
+        let engine = memory();
+        add(
+            &engine,
+            &[("P.csv", "id:ID(P),name\n1,a\n2,b\n"), ("R.csv", ":START_ID(P),:END_ID(P),w:int\n1,2,7\n")],
+        );
+        let to = Files::new(&[]);
+        let options = ExportOptions {
+            to: to.folder().to_path_buf(),
+            format: *format,
+            schema: Vec::new(),
+            stopped: None,
+        };
+        ingest::export(&engine.snapshot(), &options).unwrap();
+        let before = (vertex_lines(&engine), edge_lines(&engine));
+        let again =
+            |existing| ingest::import(&engine, &ImportOptions { existing, ..self::options(to.folder()) });
+        let error = again(ExistingPolicy::Fail).unwrap_err();
+        assert_eq!(error.code(), "Neo.ClientError.Import.Exists", "{format:?} {error}");
+        for policy in [ExistingPolicy::Skip, ExistingPolicy::Merge] {
+            let report = again(policy).unwrap();
+            let counts = (report.vertices, report.edges, report.existing, report.rejected);
+            assert_eq!(counts, (0, 0, 3, 0), "{format:?} {policy:?}");
+        }
+        assert_eq!((vertex_lines(&engine), edge_lines(&engine)), before, "{format:?}");
+        // What was deleted comes back, and what was changed is set by a merge alone.
+        let names = engine.store().names();
+        let name = names.intern_key("name").unwrap();
+        let transaction = engine.begin(Mode::Write);
+        transaction.set_property(model::VertexId::from_dense(0), name, Value::string("other")).unwrap();
+        transaction.delete_vertex(model::VertexId::from_dense(1), true).unwrap();
+        transaction.commit().unwrap();
+        let report = again(ExistingPolicy::Skip).unwrap();
+        assert_eq!((report.vertices, report.edges, report.existing), (1, 1, 1), "{format:?}");
+        again(ExistingPolicy::Merge).unwrap();
+        assert_eq!((vertex_lines(&engine), edge_lines(&engine)), before, "{format:?}");
     }
 }

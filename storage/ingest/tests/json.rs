@@ -4,6 +4,7 @@
 extern crate tanglewood_ingest as ingest;
 
 mod common;
+mod graphs;
 
 use common::{Files, edge_lines, import, mapped, memory, options, rejected, vertex_lines};
 use ingest::{ExistingPolicy, ImportError, ImportOptions, Understood};

@@ -225,7 +225,7 @@ fn exported(engine: &Engine, lines: &mut Vec<String>) {
     for format in [ExportFormat::Csv, ExportFormat::Jsonl] {
         let to = Files::new(&[]);
         let schema = vec!["CREATE INDEX one".to_string(), "CREATE INDEX two".to_string()];
-        let options = ExportOptions { to: to.folder().to_path_buf(), format, schema, stop: None };
+        let options = ExportOptions { to: to.folder().to_path_buf(), format, schema, stopped: None };
         let report = ingest::export(&engine.snapshot(), &options).unwrap();
         lines.push(format!(
             "exported: {} nodes, {} relationships, {} files",

@@ -4,7 +4,6 @@ use crate::ImportError;
 use model::{Direction, EdgeId, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use store::{EdgeScratch, LabelFilter, Snapshot};
 use world::files;
 
@@ -27,8 +26,11 @@ pub enum ExportFormat {
     Cypher,
 }
 
+/// Is asked again and again whether an export is to end.
+pub type Stopped = Arc<dyn Fn() -> bool + Send + Sync>;
+
 /// What to export.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ExportOptions {
     /// The folder; it must be missing or empty.
     pub to: PathBuf,
@@ -36,8 +38,8 @@ pub struct ExportOptions {
     pub format: ExportFormat,
     /// Statements that make the indexes and constraints again.
     pub schema: Vec<String>,
-    /// Once it is true, the export ends soon with an error, and leaves nothing.
-    pub stop: Option<Arc<AtomicBool>>,
+    /// Once it says true, the export ends soon with an error, and leaves nothing.
+    pub stopped: Option<Stopped>,
 }
 
 /// What an export wrote.
@@ -63,7 +65,7 @@ pub(crate) fn unwritten(path: &Path) -> impl Fn(std::io::Error) -> ImportError {
 /// A graph to be walked over.
 pub(crate) struct Graph<'s> {
     pub snapshot: &'s Snapshot,
-    pub stop: Option<&'s AtomicBool>,
+    pub stopped: Option<&'s (dyn Fn() -> bool + Send + Sync)>,
 }
 
 /// A relationship: where it begins and ends, and its type.
@@ -112,7 +114,7 @@ impl Graph<'_> {
         Ok(())
     }
     fn check_stop(&self) -> Result<(), ImportError> {
-        match self.stop.is_some_and(|stop| stop.load(Ordering::Acquire)) {
+        match self.stopped.is_some_and(|stopped| stopped()) {
             true => Err(ImportError::Stopped),
             false => Ok(()),
         }

@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 /// Files that are written at once.
 pub(crate) const FILES_MAX: usize = 500;
 
+/// The group of ids that all nodes of an export are in.
+const GROUP: &str = "graph";
+
 /// The columns that stand for no property, and what the column of labels or the type holds, if there is one.
 pub(crate) type SheetColumns = (Vec<String>, Option<String>);
 
@@ -118,13 +121,13 @@ fn rows<S: Sheet>(
     let mut nodes: BTreeMap<LabelSetId, S> = BTreeMap::new();
     for (number, (labels, (set, kinds))) in named.into_iter().enumerate() {
         let path = folder.join(file_name(number, "nodes", &labels.join("_"), S::ENDING));
-        nodes.insert(set, S::create(graph, path, node_columns(&labels), kinds)?);
+        nodes.insert(set, S::create(graph, path, node_columns("", GROUP, false, &labels), kinds)?);
     }
     let mut edges: BTreeMap<EdgeTypeId, S> = BTreeMap::new();
     for (number, (edge_type, kinds)) in of_edges.into_iter().enumerate() {
         let name = graph.type_name(edge_type);
         let path = folder.join(file_name(number, "relationships", &name, S::ENDING));
-        edges.insert(edge_type, S::create(graph, path, edge_columns(&name), kinds)?);
+        edges.insert(edge_type, S::create(graph, path, edge_columns(GROUP, &name), kinds)?);
     }
     graph.nodes(|vertex, held| {
         report.vertices += 1;

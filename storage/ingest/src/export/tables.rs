@@ -130,8 +130,11 @@ impl RowFile {
         let file = files::create_writer(&path)?;
         let mut made = RowFile { path, file, record: String::new() };
         let named = properties.iter().map(|(name, kind)| typed_name(name, *kind));
-        let header: Vec<String> = structural.iter().cloned().chain(named).collect();
-        let header = header.join(",");
+        let mut header = String::new();
+        for column in structural.iter().cloned().chain(named) {
+            header.push_str(if header.is_empty() { "" } else { "," });
+            push_field(&mut header, &column);
+        }
         if header.len() + 1 >= HEAD_BYTES {
             return Err(refusal(format!(
                 "{}: its header would be longer than {HEAD_BYTES} bytes; use jsonl",
@@ -180,24 +183,32 @@ impl RowFile {
     }
 }
 
-/// The first columns of a file of nodes with these labels, and the field that names them, if they have a column.
-pub(crate) fn node_columns(labels: &[String]) -> SheetColumns {
-    match labels.iter().all(|label| is_plain(label)) {
-        true => (vec![":ID(graph)".into(), ":LABEL".into()], Some(labels.join(";"))),
-        false => {
-            let labels: Vec<String> = labels.iter().map(|label| escaped(label)).collect();
-            (vec![format!(":ID(graph){{labels:{}}}", labels.join("+"))], None)
-        }
+/// The first columns of a file of nodes with these labels, and the field that names them, if they have a column. The column of the ids may be a
+/// property; they may be texts all.
+pub(crate) fn node_columns(name: &str, group: &str, are_texts: bool, labels: &[String]) -> SheetColumns {
+    let mut options = Vec::new();
+    let is_plain = labels.iter().all(|label| is_plain(label));
+    if !is_plain {
+        let labels: Vec<String> = labels.iter().map(|label| escaped(label)).collect();
+        options.push(format!("labels:{}", labels.join("+")));
+    }
+    if are_texts {
+        options.push("id-type:string".into());
+    }
+    let options = if options.is_empty() { String::new() } else { format!("{{{}}}", options.join(",")) };
+    let id = format!("{name}:ID({group}){options}");
+    match is_plain {
+        true => (vec![id, ":LABEL".into()], Some(labels.join(";"))),
+        false => (vec![id], None),
     }
 }
 
 /// The same of relationships of a type.
-pub(crate) fn edge_columns(name: &str) -> SheetColumns {
+pub(crate) fn edge_columns(group: &str, name: &str) -> SheetColumns {
+    let (start, end) = (format!(":START_ID({group})"), format!(":END_ID({group})"));
     match is_plain(name) {
-        true => {
-            (vec![":START_ID(graph)".into(), ":END_ID(graph)".into(), ":TYPE".into()], Some(name.to_string()))
-        }
-        false => (vec![format!(":START_ID(graph){{type:{}}}", escaped(name)), ":END_ID(graph)".into()], None),
+        true => (vec![start, end, ":TYPE".into()], Some(name.to_string())),
+        false => (vec![format!("{start}{{type:{}}}", escaped(name)), end], None),
     }
 }
 
