@@ -1,18 +1,21 @@
 //! What the database itself tells: SHOW QUERIES, SHOW TENANTS, KILL QUERY.
 
 use crate::clients::Listed;
-use crate::{Allowance, Credential, Database, Error, Params, RunningQuery, roles, settings, users};
+use crate::{
+    Allowance, Credential, Database, Error, ExportFormat, ExportReport, Params, RunningQuery, roles,
+    settings, users,
+};
 use model::temporal::{Duration, LocalDateTime};
 use model::{Batch, Value};
 use plan::Statement;
 use plan::procedures::{
-    BACKED_UP, LISTED_CURRENT_USER, LISTED_PRIVILEGES, LISTED_QUERIES, LISTED_ROLE_PRIVILEGES, LISTED_ROLES,
-    LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS, LISTED_TRANSACTIONS,
+    BACKED_UP, EXPORTED, LISTED_CURRENT_USER, LISTED_PRIVILEGES, LISTED_QUERIES, LISTED_ROLE_PRIVILEGES,
+    LISTED_ROLES, LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS, LISTED_TRANSACTIONS,
     LISTED_USER_PRIVILEGES, LISTED_USERS,
 };
 use plan::statement::Mode as StatementMode;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use transact::BackupReport;
 
@@ -30,6 +33,8 @@ pub(crate) struct Asker<'a> {
     pub transaction: &'a dyn Fn() -> Arc<Listed>,
     /// Makes a backup for them.
     pub back_up: &'a dyn Fn(&Path) -> Result<BackupReport, Error>,
+    /// Exports the graph for them.
+    pub export: &'a dyn Fn(&Path, ExportFormat) -> Result<ExportReport, Error>,
 }
 
 /// Hands to a listing what the database knows and the graph does not.
@@ -64,9 +69,10 @@ pub(crate) fn list(
             LISTED_SETTINGS => settings::rows(database),
             LISTED_TENANTS => tenants(database),
             LISTED_TABLETS => tablets(database),
-            name => match name.strip_prefix(BACKED_UP) {
-                Some(folder) => vec![backup(folder, params, database, asker.back_up)?],
-                None => continue,
+            name => match (name.strip_prefix(BACKED_UP), name.strip_prefix(EXPORTED)) {
+                (Some(folder), _) => vec![backup(folder, params, database, asker.back_up)?],
+                (None, Some(asked)) => vec![export(asked, params, database, asker.export)?],
+                (None, None) => continue,
             },
         };
         params.insert(parameter.clone(), Value::list(rows.into_iter().map(Value::list).collect()));
@@ -81,30 +87,64 @@ fn backup(
     database: &Database,
     back_up: &dyn Fn(&Path) -> Result<BackupReport, Error>,
 ) -> Result<Vec<Value>, Error> {
-    let refuse = |message: &str, hint: &str| {
-        Err(Error::new("Neo.ClientError.Statement.ArgumentError", message).hint(hint))
+    let (name, path) = folder(name, params, database, ("a backup", "makes no backups"))?;
+    let report = back_up(&path)?;
+    Ok(vec![name.into(), whole(report.files), whole(report.bytes), whole(report.place)])
+}
+
+/// Exports the graph in a format, into the folder that stands behind it: what was written.
+fn export(
+    asked: &str,
+    params: &Params,
+    database: &Database,
+    export: &dyn Fn(&Path, ExportFormat) -> Result<ExportReport, Error>,
+) -> Result<Vec<Value>, Error> {
+    let (format_name, name) = asked.split_once(' ').unwrap_or((asked, ""));
+    let Some(format) = ExportFormat::named(format_name) else {
+        let hint = format!("formats are {}", ExportFormat::NAMES.join(", "));
+        return Err(argument_error(&format!("`{format_name}` is no format of an export"), &hint));
     };
+    let (name, path) = folder(name, params, database, ("an export", "exports nothing"))?;
+    let report = export(&path, format)?;
+    let counts = [report.vertices, report.edges, report.files as u64];
+    Ok([name.into(), format_name.into()].into_iter().chain(counts.map(whole)).collect())
+}
+
+fn argument_error(message: &str, hint: &str) -> Error {
+    Error::new("Neo.ClientError.Statement.ArgumentError", message).hint(hint)
+}
+
+/// The folder of this name, or of the name that a parameter holds, below the one that is open for backups.
+fn folder<'n>(
+    name: &'n str,
+    params: &'n Params,
+    database: &Database,
+    (what, does_nothing): (&str, &str),
+) -> Result<(&'n str, PathBuf), Error> {
+    let refuse = |message: &str, hint: &str| Err(argument_error(message, hint));
     let name = match name.strip_prefix('$') {
         None => name,
         Some(parameter) => match params.get(parameter).and_then(Value::as_str) {
             Some(name) => name,
-            None => return refuse("the folder of a backup is a text", "give its name as a parameter"),
+            None => {
+                return refuse(&format!("the folder of {what} is a text"), "give its name as a parameter");
+            }
         },
     };
     let Some(below) = &database.options().backup_folder else {
         let hint = "open it with `backup_folder`, or serve it with `--backup-folder FOLDER`";
-        return refuse("this database makes no backups when it is asked to", hint);
+        return refuse(&format!("this database {does_nothing} when it is asked to"), hint);
     };
-    let path = std::path::Path::new(name);
-    if name.is_empty() || !path.components().all(|part| matches!(part, std::path::Component::Normal(_))) {
-        return refuse("the folder of a backup is a plain name", "leave out / at its begin, and ..");
+    let path = Path::new(name);
+    let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+    if name.is_empty() || !is_plain || name.contains('\0') {
+        return refuse(&format!("the folder of {what} is a plain name"), "leave out / at its begin, and ..");
     }
     let folder = below.join(path);
     if world::files::list_folder(&folder).is_ok_and(|content| !content.is_empty()) {
-        return refuse(&format!("there is a backup `{name}` already"), "give the new one another name");
+        return refuse(&format!("there is {what} `{name}` already"), "give the new one another name");
     }
-    let report = back_up(&folder)?;
-    Ok(vec![name.into(), whole(report.files), whole(report.bytes), whole(report.place)])
+    Ok((name, folder))
 }
 
 fn queries(database: &Database) -> Vec<Vec<Value>> {

@@ -75,7 +75,7 @@ fn own_settings(
             backs_up,
             false,
             YES_OR_NO,
-            "May CALL dbms.backup make backups?",
+            "May CALL dbms.backup make backups, and EXPORT DATABASE write files?",
         ),
         SettingInfo::new(
             "tanglewood.checkpoint.log_size",

@@ -87,6 +87,15 @@ fn it_is_listed_and_ended_and_leaves_nothing_behind() {
     assert!(error.code.ends_with("TransactionTimedOut"), "{error:?}");
     nothing_is_left();
 
+    // An export is ended in the same way.
+    let formats: &[&str] = &["csv", "jsonl", "cypher", "graphson"];
+    for format in formats {
+        let text = format!("EXPORT DATABASE 'copy' (FORMAT = '{format}')");
+        let error = database.session().query_within(&text, params! {}, &soon).err().unwrap();
+        assert!(error.code.ends_with("TransactionTimedOut"), "{format}: {error:?}");
+        nothing_is_left();
+    }
+
     // Nothing stands in the way of it afterwards, and it is whole.
     ask(TEXT);
     is_whole();

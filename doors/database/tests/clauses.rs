@@ -1,6 +1,8 @@
 //! Clauses and statements beyond openCypher, from text to rows.
 
-use tanglewood_database::{Database, MEMORY, Notification, Options, Params, Session, Value, params};
+use tanglewood_database::{
+    Database, ImportOptions, MEMORY, Notification, Options, Params, Session, Value, params,
+};
 
 fn session() -> Session {
     Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap().session()
@@ -282,6 +284,51 @@ fn a_backup_is_made_by_a_call_below_its_folder_and_nowhere_else() {
     assert_eq!(rows(&mut again.session(), "MATCH (n:A) RETURN n.x", Params::new()), ["1"]);
     let memory = session_of_memory();
     assert!(memory.is_err_and(|error| error.hint.is_some_and(|hint| hint.contains("backup"))));
+}
+
+#[test]
+fn an_export_is_made_by_a_statement_below_the_folder_and_nowhere_else() {
+    let place = world::files::TemporaryFolder::new("export-call").unwrap();
+    let backup_folder = Some(place.path().join("kept"));
+    let options = Options { executors: Some(1), backup_folder, ..Options::default() };
+    let database = Database::open(tanglewood_database::MEMORY, options).unwrap();
+    let mut session = database.session();
+    rows(&mut session, "CREATE CONSTRAINT FOR (a:A) REQUIRE a.x IS UNIQUE", Params::new());
+    rows(&mut session, "CREATE (:A {x: 1})-[:R {w: 2.5}]->(:A {x: 2})", Params::new());
+    for (text, format, files) in [
+        ("EXPORT DATABASE 'one'", "csv", 3),
+        ("export database to $name (format = 'JSONL')", "jsonl", 1),
+        ("EXPORT DATABASE 'deep/three' {format: 'graphson'} YIELD *", "graphson", 2),
+        ("CALL dbms.export('four', 'cypher')", "cypher", 1),
+    ] {
+        let report = rows(&mut session, text, params! { "name" => "two" });
+        assert_eq!(report.len(), 1, "{text}");
+        assert!(report[0].ends_with(&format!("'{format}' 2 1 {files}")), "{text}: {report:?}");
+    }
+    rows(&mut session, "EXPLAIN EXPORT DATABASE 'five'", Params::new());
+    assert!(!place.path().join("kept/five").exists());
+    for (text, name, wanted) in [
+        ("EXPORT DATABASE '/tmp/x'", "", "is a plain name"),
+        ("EXPORT DATABASE $name", "../x", "is a plain name"),
+        ("EXPORT DATABASE 'a/../../x'", "", "is a plain name"),
+        ("EXPORT DATABASE ''", "", "is a plain name"),
+        ("EXPORT DATABASE 'one'", "", "holds something already"),
+        ("EXPORT DATABASE 'x' (FORMAT = 'xml')", "", "`xml` is no format"),
+        ("EXPORT DATABASE 'x' (FORMAT = 'c sv')", "", "is a text of letters"),
+        ("EXPORT DATABASE 1", "", "the folder is a text or a parameter"),
+    ] {
+        let error = session.query(text, params! { "name" => name }).map(|_| ()).unwrap_err();
+        assert!(error.message.contains(wanted), "{text}: {error}");
+    }
+    for from in ["one", "two", "deep/three"] {
+        let again = Database::open(tanglewood_database::MEMORY, Options::default()).unwrap();
+        let import = ImportOptions { from: place.path().join("kept").join(from), ..ImportOptions::default() };
+        again.import(&import).unwrap();
+        let held = rows(&mut again.session(), "MATCH (a:A)-[r:R]->(b) RETURN a.x, r.w, b.x", Params::new());
+        assert_eq!(held, ["1 2.5 2"], "{from}");
+    }
+    let error = self::session().query("EXPORT DATABASE 'x'", Params::new()).map(|_| ()).unwrap_err();
+    assert!(error.hint.is_some_and(|hint| hint.contains("--backup-folder")));
 }
 
 fn session_of_memory() -> Result<(), tanglewood_database::Error> {

@@ -68,6 +68,7 @@ pub fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
         "show procedures" => listing::procedures,
         // What the doors know comes as the argument.
         plan::procedures::BACKUP
+        | plan::procedures::EXPORT
         | "show current user"
         | "show queries"
         | "show standing queries"

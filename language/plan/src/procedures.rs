@@ -52,6 +52,12 @@ pub const BACKUP: &str = "dbms.backup";
 /// See [`BACKUP`].
 pub const BACKED_UP: &str = " dbms.backup ";
 
+/// The procedure behind EXPORT DATABASE, which a door does as it makes a backup; behind the beginning of the parameter stands the format, a blank, and
+/// the folder as there.
+pub const EXPORT: &str = "dbms.export";
+/// See [`EXPORT`].
+pub const EXPORTED: &str = " dbms.export ";
+
 /// The procedure that lists settings by a part of their name; what it lists comes as one argument more than a text gives.
 pub const LIST_CONFIG: &str = "dbms.listConfig";
 
@@ -88,6 +94,7 @@ procedures! {
     "db.statistics"() -> (nodes "INTEGER", relationships "INTEGER", commit "INTEGER") "Sizes of the graph";
     "dbms.backup"("folder": "STRING") -> (folder "STRING", files "INTEGER", bytes "INTEGER", commit "INTEGER") "Copies the database as of its last commit into a folder below the one that is open for backups";
     "dbms.components"() -> (name "STRING", versions NAMES, edition "STRING") "Name and version of this engine";
+    "dbms.export"("folder": "STRING", "format": "STRING = csv") -> (folder "STRING", format "STRING", nodes "INTEGER", relationships "INTEGER", files "INTEGER") "Writes the graph as of its last commit into a folder below the one that is open for backups; EXPORT DATABASE says the same";
     "dbms.functions"() -> (name "STRING", signature "STRING", description "STRING", aggregating "BOOLEAN") "All functions";
     "dbms.info"() -> (id "STRING", name "STRING", creationDate "STRING") "The server: as db.info()";
     "dbms.listConfig"("searchString": "STRING = ''") -> (name "STRING", description "STRING", value "STRING", dynamic "BOOLEAN") "Settings whose name holds a text";

@@ -3,9 +3,9 @@
 use super::{Lens, forbidden};
 use crate::Error;
 use plan::procedures::{
-    BACKED_UP, BACKUP, LIST_CONFIG, LISTED_PRIVILEGES, LISTED_QUERIES, LISTED_ROLE_PRIVILEGES, LISTED_ROLES,
-    LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS, LISTED_TRANSACTIONS, LISTED_USERS,
-    Procedure,
+    BACKED_UP, BACKUP, EXPORT, EXPORTED, LIST_CONFIG, LISTED_PRIVILEGES, LISTED_QUERIES,
+    LISTED_ROLE_PRIVILEGES, LISTED_ROLES, LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS,
+    LISTED_TRANSACTIONS, LISTED_USERS, Procedure,
 };
 use plan::roles::Action;
 use plan::standing::StandingCommand;
@@ -87,6 +87,7 @@ impl Lens {
             LISTED_STANDING if self.hides() => Err(forbidden(WHOLE_GRAPH)),
             LISTED_STANDING => self.demand((Action::Subscribe, "list standing queries")),
             name if name.starts_with(BACKED_UP) => Err(forbidden("make backups")),
+            name if name.starts_with(EXPORTED) => Err(forbidden("export the graph")),
             _ => Ok(()),
         }
     }
@@ -104,6 +105,7 @@ impl Lens {
         match name {
             "load csv" => self.demand((Action::Load, "read files")),
             BACKUP => Err(forbidden("make backups")),
+            EXPORT => Err(forbidden("export the graph")),
             LIST_CONFIG => self.demand((Action::ShowSetting, "list settings")),
             // A listing has been asked about.
             name if name.contains(' ') || self.rights.may_call(name) => Ok(()),

@@ -1,10 +1,10 @@
-//! CALL dbms.backup: a copy of the database's files, made on the thread that asks, since executors must not wait for a disk.
+//! CALL dbms.backup and EXPORT DATABASE: files made on the thread that asks, since executors must not wait for a disk.
 //!
-//! It is listed from its beginning to its end, and looks before each piece of a file whether it was ended; then nothing of it stays. What it holds in
+//! It is listed from its beginning to its end, and looks before each piece of a file, or each chunk of the graph, whether it was ended; then nothing of it stays. What it holds in
 //! memory is bounded, and not charged: a piece of a file, and the pages of the copy that is read back.
 
 use super::Session;
-use crate::{Error, Limits};
+use crate::{Error, ExportFormat, ExportReport, Limits};
 use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +20,30 @@ impl Session {
         folder: &Path,
         (limits, deadline_ns): (&Limits, Option<u64>),
     ) -> Result<BackupReport, Error> {
+        self.listed_work(text, (limits, deadline_ns), |look| {
+            let watch =
+                |disk: &Arc<dyn Disk>| -> Arc<dyn Disk> { Arc::new(WatchedDisk::new(disk.clone(), look)) };
+            self.database.backup_watched(folder, watch)
+        })
+    }
+    /// Exports the graph into a folder, as a statement with this text.
+    pub(super) fn export(
+        &self,
+        text: &str,
+        (folder, format): (&Path, ExportFormat),
+        limits: (&Limits, Option<u64>),
+    ) -> Result<ExportReport, Error> {
+        self.listed_work(text, limits, |look| {
+            self.database.export_watched(folder, format, Some(Arc::new(move || !look())))
+        })
+    }
+    /// Does work that is listed as a statement with this text, and asks before each piece whether it may go on.
+    fn listed_work<T>(
+        &self,
+        text: &str,
+        (limits, deadline_ns): (&Limits, Option<u64>),
+        work: impl FnOnce(Arc<dyn Fn() -> bool + Send + Sync>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let bytes_max = limits.bytes_max.unwrap_or(self.database.options().query_bytes_max);
         let whole = Arc::new(Mutex::new(self.start_whole(text, bytes_max, deadline_ns)?));
         let (watched, meanwhile) = (whole.clone(), self.meanwhile.clone());
@@ -27,11 +51,7 @@ impl Session {
             meanwhile.iter().for_each(|meanwhile| meanwhile());
             watched.lock().check().is_ok()
         };
-        let watch = |disk: &Arc<dyn Disk>| -> Arc<dyn Disk> {
-            Arc::new(WatchedDisk::new(disk.clone(), Arc::new(look)))
-        };
-        let outcome = self.database.backup_watched(folder, watch);
         // Why it was ended says more than the read that was refused.
-        outcome.map_err(|error| whole.lock().check().err().unwrap_or(error))
+        work(Arc::new(look)).map_err(|error| whole.lock().check().err().unwrap_or(error))
     }
 }

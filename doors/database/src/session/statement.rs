@@ -9,7 +9,9 @@ use crate::interrupt::Ticket;
 use crate::result;
 use crate::running::Running;
 use crate::standing::Creator;
-use crate::{Credential, Error, Limits, Params, QueryResult, Summary, as_of, catalogue, roles, users};
+use crate::{
+    Credential, Error, ExportFormat, Limits, Params, QueryResult, Summary, as_of, catalogue, roles, users,
+};
 use execute::profiling::Profiling;
 use execute::{Access, ExecuteOptions, Execution, ResultStream};
 use plan::StatementKind;
@@ -54,9 +56,17 @@ impl Session {
             || self.transaction.as_ref().map_or_else(|| self.listed(), |open| open.listed.clone());
         let deadline_ns = self.deadline(limits, started_ns);
         let back_up = |folder: &Path| self.back_up(text, folder, (limits, deadline_ns));
+        let export =
+            |folder: &Path, format: ExportFormat| self.export(text, (folder, format), (limits, deadline_ns));
         let (own, transaction) = (self.credential.as_ref(), &transaction);
-        let asker =
-            catalogue::Asker { own, lists_others: self.lists_others(), text, transaction, back_up: &back_up };
+        let asker = catalogue::Asker {
+            own,
+            lists_others: self.lists_others(),
+            text,
+            transaction,
+            back_up: &back_up,
+            export: &export,
+        };
         catalogue::list(&planned.plan.statement, &mut params, &self.database, &asker)?;
         if planned.plan.statement.mode == StatementMode::Explain && planned.plan.statement.as_of.is_none() {
             // The plan is the same whatever the parameters are.

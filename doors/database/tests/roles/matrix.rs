@@ -99,6 +99,7 @@ fn names_that_are_new_files_backups_and_standing_queries_have_their_own_rules() 
     run(&database, &["GRANT LOAD ON ALL DATA TO restricted"]);
     assert_ne!(code(rows(&mut guest, load)), FORBIDDEN);
     assert_eq!(code(rows(&mut guest, "CALL dbms.backup('x')")), FORBIDDEN);
+    assert_eq!(code(rows(&mut guest, "EXPORT DATABASE 'x'")), FORBIDDEN);
     // Who does not see everything cannot follow what is answered of everything.
     run(&database, &["GRANT SUBSCRIBE ON DATABASE * TO restricted"]);
     assert_eq!(code(rows(&mut guest, "SUBSCRIBE TO s")), FORBIDDEN);

@@ -7,7 +7,7 @@ use plan::algebra::{Apply, ApplyKind, CallProcedure, Filter};
 use plan::expr::{Expr, Name};
 use plan::statement::{Mode, StatementKind};
 
-use plan::procedures::{BACKED_UP, BACKUP, LIST_CONFIG, LISTED_SETTINGS, Procedure};
+use plan::procedures::{BACKED_UP, BACKUP, EXPORT, EXPORTED, LIST_CONFIG, LISTED_SETTINGS, Procedure};
 
 use super::argument::set_argument;
 use super::procedure;
@@ -267,7 +267,12 @@ impl Lowerer<'_> {
             return fail_with_hint(ErrorKind::InvalidNumberOfArguments, message, span, &signature);
         }
         if procedure.name == BACKUP {
-            return self.backup_argument(&arguments[0]).map(|told| vec![told]);
+            return self.folder_argument(BACKED_UP, &arguments[0]).map(|told| vec![told]);
+        }
+        if procedure.name == EXPORT {
+            let begins = format!("{EXPORTED}{} ", export_format(arguments.get(1))?);
+            let told = self.folder_argument(&begins, &arguments[0])?;
+            return Ok(vec![told, Expr::literal(model::Value::Null)]);
         }
         let mut exprs = Vec::with_capacity(procedure.arguments.len());
         for argument in arguments {
@@ -281,13 +286,13 @@ impl Lowerer<'_> {
         Ok(exprs)
     }
 
-    /// A door makes the backup before the statement runs, and hands in what came of it.
-    fn backup_argument(&mut self, folder: &ast::Expression) -> Lowered<Expr> {
+    /// A door makes the backup or the export before the statement runs, and hands in what came of it.
+    fn folder_argument(&mut self, begins: &str, folder: &ast::Expression) -> Lowered<Expr> {
         let name = match &folder.kind {
-            ExpressionKind::Parameter(name) => format!("{BACKED_UP}${name}"),
-            ExpressionKind::Literal(ast::Literal::String(text)) => format!("{BACKED_UP}{text}"),
+            ExpressionKind::Parameter(name) => format!("{begins}${name}"),
+            ExpressionKind::Literal(ast::Literal::String(text)) => format!("{begins}{text}"),
             _ => {
-                let message = "the folder of a backup is a text or a parameter";
+                let message = "the folder is a text or a parameter";
                 return fail(ErrorKind::InvalidArgumentType, message, folder.span);
             }
         };
@@ -295,6 +300,22 @@ impl Lowerer<'_> {
             self.parameter(name);
         }
         Ok(Expr::Parameter(self.parameter(&name)))
+    }
+}
+
+/// The format of an export, in lower case; the default where none is given.
+fn export_format(argument: Option<&ast::Expression>) -> Lowered<String> {
+    let Some(argument) = argument else { return Ok("csv".into()) };
+    match &argument.kind {
+        ExpressionKind::Literal(ast::Literal::String(text))
+            if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric()) =>
+        {
+            Ok(text.to_ascii_lowercase())
+        }
+        _ => {
+            let message = "the format of an export is a text of letters, such as 'csv'";
+            fail(ErrorKind::InvalidArgumentType, message, argument.span)
+        }
     }
 }
 

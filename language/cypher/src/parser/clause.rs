@@ -1,7 +1,7 @@
 //! The clauses: which one begins here, and those that read.
 
 use super::{Parsed, Parser};
-use crate::ast::{Clause, ClauseKind, Hint, LoadCsv, Match, Projection, ProjectionItem};
+use crate::ast::{CallProcedure, Clause, ClauseKind, Hint, LoadCsv, Match, Name, Projection, ProjectionItem};
 use crate::error::{CypherError, ErrorKind};
 use crate::lexer::TokenKind;
 use crate::limits::CLAUSES_MAX;
@@ -37,7 +37,7 @@ impl Parser<'_> {
             "DELETE" | "DETACH" | "NODETACH" => self.delete()?,
             "FOREACH" => self.nested(Self::foreach)?,
             "CALL" => self.call_clause(false)?,
-            "LET" | "FILTER" | "LOAD" => match self.rarer_clause() {
+            "LET" | "FILTER" | "LOAD" | "EXPORT" => match self.rarer_clause() {
                 Some(kind) => kind?,
                 None => return Ok(None),
             },
@@ -130,9 +130,38 @@ impl Parser<'_> {
             Some(self.let_clause())
         } else if self.is_word(0, "FILTER") {
             Some(self.filter_clause())
+        } else if self.at_words(&["EXPORT", "DATABASE"]) {
+            Some(self.export_database())
         } else {
             self.at_words(&["LOAD", "CSV"]).then(|| self.load_csv())
         }
+    }
+
+    /// `EXPORT DATABASE [TO] folder [(FORMAT = 'csv')] [YIELD …]`, also `{format: 'csv'}`: a call of the procedure.
+    fn export_database(&mut self) -> Parsed<ClauseKind> {
+        let start = self.span();
+        self.bump();
+        self.bump();
+        self.eat_word("TO");
+        let span = self.since(start);
+        let mut arguments = vec![self.expression()?];
+        let end = if self.eat_symbol("(") { Some(")") } else { self.eat_symbol("{").then_some("}") };
+        if let Some(end) = end {
+            self.expect_word("FORMAT")?;
+            if !self.eat_symbol("=") {
+                self.expect_symbol(":")?;
+            }
+            arguments.push(self.expression()?);
+            self.expect_symbol(end)?;
+        }
+        let name = plan::procedures::EXPORT.split('.').map(|text| Name { text: text.into(), span }).collect();
+        let yields = self.optional_yield()?;
+        Ok(ClauseKind::CallProcedure(CallProcedure {
+            optional: false,
+            name,
+            arguments: Some(arguments),
+            yields,
+        }))
     }
 
     /// `LOAD CSV [WITH HEADERS] FROM file AS variable [FIELDTERMINATOR 'c']`.
