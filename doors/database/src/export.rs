@@ -7,7 +7,7 @@ use crate::graphson;
 use crate::{
     Database, Error, ExportReport, GraphsonImport, ImportLayout, ImportOptions, ImportReport, Params,
 };
-use ingest::{ExportOptions, Stopped};
+use ingest::{ExportOptions, ExportStopped};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -104,7 +104,7 @@ impl Database {
         format: ExportFormat,
         stop: Option<Arc<AtomicBool>>,
     ) -> Result<ExportReport, Error> {
-        let stopped = stop.map(|stop| -> Stopped { Arc::new(move || stop.load(Ordering::Acquire)) });
+        let stopped = stop.map(|stop| -> ExportStopped { Arc::new(move || stop.load(Ordering::Acquire)) });
         self.export_watched(to.as_ref(), format, stopped)
     }
 
@@ -113,7 +113,7 @@ impl Database {
         &self,
         to: &Path,
         format: ExportFormat,
-        stopped: Option<Stopped>,
+        stopped: Option<ExportStopped>,
     ) -> Result<ExportReport, Error> {
         let schema: Vec<String> = self.schema()?.into_iter().map(|(_, _, statement)| statement).collect();
         let format = match format {

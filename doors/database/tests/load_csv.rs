@@ -163,3 +163,74 @@ fn what_is_no_file_is_not_read() {
     let error = ask(&mut session(&folder), "LOAD CSV FROM 'pipe.csv' AS row RETURN row").unwrap_err();
     assert_eq!(error.code, "Neo.ClientError.Statement.ExternalResourceFailed", "{error}");
 }
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "null".into(),
+        Value::Int(int) => int.to_string(),
+        Value::Float(float) => float.to_string(),
+        Value::String(text) => text.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// JSON below the import folder: elements of a list, or values behind each other; damaged, huge and nested files end the query and nothing else.
+#[test]
+fn json_is_read_as_values_with_the_same_rules() {
+    let folder = TemporaryFolder::new("load-json").unwrap();
+    let write = |name: &str, bytes: &[u8]| write_bytes(&folder.path().join(name), bytes).unwrap();
+    write(
+        "people.json",
+        b"[{\"name\": \"Ada\", \"tags\": [1, null]},\n {\"name\": \"Bob\", \"at\": {\"city\": \"Rome\"}}]",
+    );
+    write("lines.ndjson", b"{\"x\": 1}\n\n{\"x\": 2.5}\n");
+    // `[7]`, packed by gzip.
+    write(
+        "packed.json.gz",
+        b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x8b\x36\x8f\x05\x00\x3e\x95\x75\x1a\x03\x00\x00\x00",
+    );
+    let mut session = session(&folder);
+    for (text, expected) in [
+        (
+            "LOAD JSON FROM 'file:///people.json' AS p RETURN p.name, size(p.tags), p.at.city, linenumber(), file()",
+            "Ada 2 null 1 /people.json; Bob null Rome 2 /people.json",
+        ),
+        ("LOAD JSON FROM 'lines.ndjson' AS row RETURN sum(row.x)", "3.5"),
+        ("UNWIND ['packed.json.gz', 'packed.json.gz'] AS f LOAD JSON FROM f AS row RETURN row", "7; 7"),
+        (
+            "load json from 'lines.ndjson' as row call (row) { create (:J {x: row.x}) } in transactions of 1 row return count(*)",
+            "2",
+        ),
+    ] {
+        let rows = ask(&mut session, text).unwrap();
+        let shown: Vec<String> =
+            rows.iter().map(|row| row.iter().map(plain).collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(shown.join("; "), expected, "{text}");
+    }
+    write("broken.json", b"[{\"x\": 1},\n {\"x\": }]");
+    write("deep.json", "[".repeat(200).as_bytes());
+    write("huge.json", format!("[\"{}\"]", "a".repeat(17 << 20)).as_bytes());
+    let wide = format!("[[{}0]]", "[],".repeat(3 << 20));
+    write("wide.json", wide.as_bytes());
+    for (name, wanted) in [
+        ("broken.json", "line 2 of the file, column 8"),
+        ("deep.json", "line 1 of the file, column 129"),
+        ("huge.json", "one value has more than"),
+        ("nothing.json", "LOAD JSON FROM 'nothing.json'"),
+        ("../people.json", "must lie below the import folder"),
+        ("http://x/people.json", "only file:/// can be read"),
+    ] {
+        let error = ask(&mut session, &format!("LOAD JSON FROM '{name}' AS row RETURN row")).unwrap_err();
+        assert!(error.message.contains(wanted), "{name}: {error}");
+    }
+    // What one value holds is charged while it is read.
+    let few = Limits { timeout: None, bytes_max: Some(32 << 20) };
+    let error =
+        session.query_within("LOAD JSON FROM 'wide.json' AS row RETURN size(row)", Params::new(), &few);
+    let error = error.and_then(|result| result.rows()).unwrap_err();
+    assert!(error.code.contains("MemoryLimit") || error.code.contains("OutOfMemory"), "{error:?}");
+    let soon = Limits { timeout: Some(Duration::from_millis(5)), bytes_max: None };
+    let error =
+        session.query_within("LOAD JSON FROM 'wide.json' AS row RETURN size(row)", Params::new(), &soon);
+    assert!(error.and_then(|result| result.rows()).unwrap_err().code.ends_with("TransactionTimedOut"));
+}

@@ -64,6 +64,9 @@ pub const LIST_CONFIG: &str = "dbms.listConfig";
 /// The procedure behind LOAD CSV.
 pub const LOAD_CSV: &str = "load csv";
 
+/// The procedure behind LOAD JSON.
+pub const LOAD_JSON: &str = "load json";
+
 const NAMES: &str = "LIST<STRING>";
 
 macro_rules! procedures {
@@ -107,6 +110,7 @@ procedures! {
     "graph.sssp"("settings": "MAP") -> (node "NODE", distance "FLOAT") "Distances from a source by weight: {source, weight, types, direction, label}";
     "graph.wcc"("settings": "MAP") -> (node "NODE", component "INTEGER") "Weakly connected components, each named by the id of one of its nodes: {types, direction, label}";
     "load csv"("file": "STRING", "headers": "BOOLEAN", "separator": "STRING") -> (row "ANY", line "INTEGER", file "STRING") "What LOAD CSV reads";
+    "load json"("file": "STRING") -> (row "ANY", line "INTEGER", file "STRING") "What LOAD JSON reads";
     "show constraints"("only": "STRING") -> (id "INTEGER", name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, ownedIndex "STRING", propertyType "STRING", options "MAP", createStatement "STRING") shows 8 "What SHOW CONSTRAINTS lists";
     "show current user"("users": "LIST<LIST<ANY>>") -> (user "STRING", roles NAMES, passwordChangeRequired "BOOLEAN", suspended "BOOLEAN", home "STRING") "What SHOW CURRENT USER lists: who logged on, if anyone";
     "show databases"("only": "STRING") -> (name "STRING", type "STRING", aliases NAMES, access "STRING", address "STRING", role "STRING", writer "BOOLEAN", requestedStatus "STRING", currentStatus "STRING", statusMessage "STRING", default "BOOLEAN", home "BOOLEAN", constituents NAMES) "What SHOW DATABASES lists: the one that is open";

@@ -13,7 +13,7 @@ mod parquet;
 pub(crate) mod sheets;
 pub(crate) mod tables;
 
-pub use graph::{ExportFormat, ExportOptions, ExportReport, Stopped, write_schema};
+pub use graph::{ExportFormat, ExportOptions, ExportReport, ExportStopped, write_schema};
 pub(crate) use graph::{SCHEMA_FILE, statements};
 
 use crate::ImportError;

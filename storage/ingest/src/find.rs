@@ -37,7 +37,7 @@ pub(crate) struct Inputs {
 
 /// What a file is, by how it begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum FileForm {
     /// Lines of text.
     Text,
     /// A graph as an object of JSON a line.
@@ -53,21 +53,21 @@ enum Form {
     Json,
 }
 
-fn form(file: &InputFile) -> Result<Form, ImportError> {
+fn form(file: &InputFile) -> Result<FileForm, ImportError> {
     Ok(if lines::is_graph_of_lines(file)? {
-        Form::Lines
+        FileForm::Lines
     } else if columnar::is_columnar(file)? {
-        Form::Columns
+        FileForm::Columns
     } else if graphml::is_graphml(file)? {
-        Form::GraphMl
+        FileForm::GraphMl
     } else if rdf::is_rdf(file)? {
-        Form::Triples
+        FileForm::Triples
     } else if node_link::is_node_link(file)? {
-        Form::NodeLink
+        FileForm::NodeLink
     } else if json_rows::is_json(file)? {
-        Form::Json
+        FileForm::Json
     } else {
-        Form::Text
+        FileForm::Text
     })
 }
 
@@ -125,8 +125,8 @@ impl Inputs {
         let mut triples = Vec::new();
         for file in self.files.split_off(first) {
             match form(&file)? {
-                Form::Text => self.files.push(file),
-                Form::Triples => triples.push(file),
+                FileForm::Text => self.files.push(file),
+                FileForm::Triples => triples.push(file),
                 form => {
                     let folder = TemporaryFolder::new("import")?;
                     let made = self.tables(form, &file, folder.path())?;
@@ -144,16 +144,16 @@ impl Inputs {
         Ok(())
     }
     /// Makes tables of a file that is none, in a folder.
-    fn tables(&self, form: Form, file: &InputFile, folder: &Path) -> Result<Vec<InputFile>, ImportError> {
+    fn tables(&self, form: FileForm, file: &InputFile, folder: &Path) -> Result<Vec<InputFile>, ImportError> {
         // Ids of such a file mean nothing in another.
         let group = || format!("file {}", self.unpacked.len());
         match form {
-            Form::Lines => lines::tables(file, folder),
-            Form::NodeLink => node_link::tables(file, folder, group(), &self.names),
-            Form::GraphMl => graphml::tables(file, folder, group(), &self.names),
-            Form::Columns => Ok(vec![columnar::rows(file, folder, &self.ids)?]),
-            Form::Json => Ok(vec![json_rows::rows(file, folder, &self.ids)?]),
-            Form::Text | Form::Triples => Ok(Vec::new()),
+            FileForm::Lines => lines::tables(file, folder),
+            FileForm::NodeLink => node_link::tables(file, folder, group(), &self.names),
+            FileForm::GraphMl => graphml::tables(file, folder, group(), &self.names),
+            FileForm::Columns => Ok(vec![columnar::rows(file, folder, &self.ids)?]),
+            FileForm::Json => Ok(vec![json_rows::rows(file, folder, &self.ids)?]),
+            FileForm::Text | FileForm::Triples => Ok(Vec::new()),
         }
     }
     /// Standard input is read more than once, so it is put into a file.

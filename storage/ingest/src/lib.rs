@@ -7,7 +7,7 @@
 //! Reading order: [`ImportOptions`] and [`ImportReport`]; `find` and `source` (which bytes; [`formats`] says which records and
 //! fields), `cell` and `ids` (which values), `work` and `belt` (threads, progress, rejected lines); `layout` with `ldbc`, `headers` (what files
 //! mean, as `table`s) and `edge_list`; `mapping`, `sniff`, `plain` and `guess` (ordinary CSV); `stage` and `staging` (files that become
-//! tables first: `staged`, `json_rows` with `json` and `json_frames`, `columnar`); `rows` and `load` (tables to a graph), `existing` and `rules` (what the
+//! tables first: `staged`, `json_rows` with `json_frames`, `columnar`); `rows` and `load` (tables to a graph), `existing` and `rules` (what the
 //! database holds already); `export` (a graph to files).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
@@ -23,7 +23,6 @@ mod find;
 mod guess;
 mod headers;
 mod ids;
-mod json;
 mod json_frames;
 mod json_rows;
 mod layout;
@@ -49,7 +48,9 @@ mod vertices;
 mod work;
 
 pub use error::ImportError;
-pub use export::{ExportFormat, ExportOptions, ExportReport, Stopped, export, in_new_folder, write_schema};
+pub use export::{
+    ExportFormat, ExportOptions, ExportReport, ExportStopped, export, in_new_folder, write_schema,
+};
 pub use mapping::{
     MappedColumn, MappedEdges, MappedEnd, MappedFile, MappedNodes, Mapping, edges_flag, nodes_flag,
 };
@@ -60,6 +61,7 @@ pub use options::{
 
 pub use understood::{Understood, UnderstoodColumn};
 
+use formats::json_reader as json;
 use layout::Plan;
 use load::{Counts, Loaded};
 use spill::SpillFile;

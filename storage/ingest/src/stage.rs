@@ -33,7 +33,7 @@ pub(crate) struct NodeId {
 }
 
 /// Is called with every line and its number until it is false.
-pub(crate) type Found<'f> = &'f mut dyn FnMut(u64, Line) -> Result<bool, ImportError>;
+pub(crate) type TakeLine<'f> = &'f mut dyn FnMut(u64, Line) -> Result<bool, ImportError>;
 
 /// What nodes and relationships are called that the file gives no name.
 #[derive(Clone, Debug)]
@@ -122,7 +122,7 @@ pub(crate) fn tables(
     file: &InputFile,
     folder: &Path,
     ids: &Ids,
-    each: &dyn Fn(Found<'_>) -> Result<(), ImportError>,
+    each: &dyn Fn(TakeLine<'_>) -> Result<(), ImportError>,
 ) -> Result<Vec<InputFile>, ImportError> {
     let mut survey = Survey::default();
     each(&mut |_, line| {

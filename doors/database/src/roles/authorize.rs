@@ -5,7 +5,7 @@ use crate::Error;
 use plan::procedures::{
     BACKED_UP, BACKUP, EXPORT, EXPORTED, LIST_CONFIG, LISTED_PRIVILEGES, LISTED_QUERIES,
     LISTED_ROLE_PRIVILEGES, LISTED_ROLES, LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS,
-    LISTED_TRANSACTIONS, LISTED_USERS, Procedure,
+    LISTED_TRANSACTIONS, LISTED_USERS, LOAD_CSV, LOAD_JSON, Procedure,
 };
 use plan::roles::Action;
 use plan::standing::StandingCommand;
@@ -103,7 +103,7 @@ impl Lens {
     }
     fn demand_call(&self, name: &str) -> Result<(), Error> {
         match name {
-            "load csv" => self.demand((Action::Load, "read files")),
+            LOAD_CSV | LOAD_JSON => self.demand((Action::Load, "read files")),
             BACKUP => Err(forbidden("make backups")),
             EXPORT => Err(forbidden("export the graph")),
             LIST_CONFIG => self.demand((Action::ShowSetting, "list settings")),

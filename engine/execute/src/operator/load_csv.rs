@@ -1,4 +1,4 @@
-//! LoadCsv: the records of a file, for each row: lists of texts, or maps by the titles of the first record.
+//! LoadCsv and LoadJson: the records of a file, for each row: lists of texts, or maps by the titles of the first record; or the values of a file of JSON.
 //!
 //! Files lie below the folder that the database was told to import from; nothing else can be named. Records are read as they are asked for.
 //! A file that begins like gzip is unpacked while it is read. It is a procedure of the planner's table by its form, and an operator of its own because its rows stream.
@@ -13,13 +13,15 @@ use crate::turn::{Here, Progress, Try, Turn};
 use dataflow::watch::{self, Hold};
 use expression::{Compiled, EvalError};
 use flate2::read::MultiGzDecoder;
+use json_values::JsonValues;
 use model::{Batch, Column, Value};
 use plan::VarSet;
-use records::Records;
+use records::{Metered, Records};
 use std::io::{BufRead, BufReader};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+mod json_values;
 mod records;
 
 /// Bytes of a file's name that a message shows.
@@ -37,8 +39,26 @@ const BATCH_BYTES_MAX: usize = 8 << 20;
 /// Bytes charged beyond those of the records that are held.
 const CHARGED_AHEAD_BYTES: usize = 64 << 10;
 
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FileFormat {
+    Csv,
+    Json,
+}
+
+impl FileFormat {
+    /// The clause that reads it.
+    fn clause(self) -> &'static str {
+        match self {
+            FileFormat::Csv => "LOAD CSV",
+            FileFormat::Json => "LOAD JSON",
+        }
+    }
+}
+
 struct LoadCsv {
-    /// File, whether the first record gives titles, separator.
+    format: FileFormat,
+    /// File; of CSV also whether the first record gives titles, and the separator.
     arguments: Arc<Vec<Compiled>>,
     reads: Arc<EntityReads>,
     /// What is read above, in the order of the columns, each with its values.
@@ -61,27 +81,74 @@ enum Field {
 
 /// A file that is being read.
 struct Open {
-    records: Records,
     file: Value,
+    rows: Rows,
+}
+
+/// The rows of a file.
+enum Rows {
+    Csv(CsvRows),
+    Json(JsonValues),
+}
+
+/// The records of a file of CSV.
+struct CsvRows {
+    records: Records,
     titles: Option<Vec<Arc<str>>>,
     titles_bytes: usize,
 }
 
 impl Open {
-    fn new(folder: Option<&Path>, arguments: &[Value]) -> Result<Open, ExecuteError> {
-        let [file, headers, separator] = arguments else {
-            return Err(ExecuteError::Plan("LOAD CSV takes three arguments".into()));
+    fn new(format: FileFormat, folder: Option<&Path>, arguments: &[Value]) -> Result<Open, ExecuteError> {
+        let clause = format.clause();
+        let Some(file) = arguments.first() else {
+            return Err(ExecuteError::Plan(format!("{clause} takes a file")));
         };
-        let (folder, name) = resolve(folder, file)?;
+        let (folder, name) = resolve(clause, folder, file)?;
         let unreadable = |error: &dyn std::fmt::Display| {
-            ExecuteError::External(format!("LOAD CSV FROM {}: {error}", shown(file)))
+            ExecuteError::External(format!("{clause} FROM {}: {error}", shown(file)))
         };
         let mut reader = world::files::open_below(folder, &name).map_err(|error| unreadable(&error))?;
         // Compressed files are known by their first bytes.
         if reader.fill_buf().map_err(|error| unreadable(&error))?.starts_with(&GZIP_MAGIC) {
             reader = Box::new(BufReader::new(MultiGzDecoder::new(reader)));
         }
-        let name = Value::string(format!("/{}", Path::new(&name).display()));
+        let file = Value::string(format!("/{}", Path::new(&name).display()));
+        let rows = match format {
+            FileFormat::Csv => Rows::Csv(CsvRows::new(reader, arguments)?),
+            FileFormat::Json => Rows::Json(JsonValues::new(Box::new(Metered(reader)))?),
+        };
+        Ok(Open { file, rows })
+    }
+
+    /// Bytes that it holds beside rows that were read.
+    fn held_bytes(&self) -> usize {
+        match &self.rows {
+            Rows::Csv(rows) => rows.records.held_bytes() + rows.titles_bytes,
+            Rows::Json(values) => values.held_bytes(),
+        }
+    }
+    /// The line of the row that came last.
+    fn line(&self) -> u64 {
+        match &self.rows {
+            Rows::Csv(rows) => rows.records.line(),
+            Rows::Json(values) => values.line(),
+        }
+    }
+    /// The next row; an inner none where only blank lines were read.
+    fn next(&mut self) -> Result<Option<Option<Value>>, ExecuteError> {
+        match &mut self.rows {
+            Rows::Csv(rows) => rows.next(),
+            Rows::Json(values) => Ok(values.next()?.map(Some)),
+        }
+    }
+}
+
+impl CsvRows {
+    fn new(reader: Box<dyn BufRead + Send>, arguments: &[Value]) -> Result<CsvRows, ExecuteError> {
+        let [_, headers, separator] = arguments else {
+            return Err(ExecuteError::Plan("LOAD CSV takes three arguments".into()));
+        };
         let separator = match separator.as_str().map(str::as_bytes) {
             Some([byte]) if !matches!(byte, b'"' | b'\n' | b'\r') => *byte,
             _ => {
@@ -96,12 +163,7 @@ impl Open {
         };
         let title_bytes = |title: &Arc<str>| size_of::<Arc<str>>() + size_of::<[usize; 2]>() + title.len();
         let titles_bytes = titles.iter().flatten().map(title_bytes).sum();
-        Ok(Open { records, file: name, titles, titles_bytes })
-    }
-
-    /// Bytes that it holds beside records that were read.
-    fn held_bytes(&self) -> usize {
-        self.records.held_bytes() + self.titles_bytes
+        Ok(CsvRows { records, titles, titles_bytes })
     }
 
     /// The next record; an inner none where only blank lines were read.
@@ -138,8 +200,12 @@ fn titles(records: &mut Records) -> Result<Vec<Arc<str>>, ExecuteError> {
 }
 
 /// The file that a text names, below the folder: `file:///name.csv`, or a path relative to it.
-fn resolve<'f>(folder: Option<&'f Path>, file: &Value) -> Result<(&'f Path, PathBuf), ExecuteError> {
-    let refuse = |why: &str| Err(ExecuteError::External(format!("LOAD CSV FROM {}: {why}", shown(file))));
+fn resolve<'f>(
+    clause: &str,
+    folder: Option<&'f Path>,
+    file: &Value,
+) -> Result<(&'f Path, PathBuf), ExecuteError> {
+    let refuse = |why: &str| Err(ExecuteError::External(format!("{clause} FROM {}: {why}", shown(file))));
     let Some(folder) = folder else { return refuse("the database has no folder to import from") };
     let Some(text) = file.as_str() else { return refuse("the file is named by a text") };
     let relative = match text.split_once(':') {
@@ -181,7 +247,7 @@ impl Draw for LoadCsv {
     }
     fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Open> {
         let values = turn.here.values(&self.arguments, batch, row)?;
-        Ok(Open::new(turn.here.environment.import_folder.as_deref(), &values)?)
+        Ok(Open::new(self.format, turn.here.environment.import_folder.as_deref(), &values)?)
     }
     fn draw(&mut self, open: &mut Open, room: usize, turn: &mut Turn<'_, '_>) -> Try<(usize, Progress)> {
         for read in 0..room {
@@ -200,7 +266,7 @@ impl Draw for LoadCsv {
             for (field, values) in &mut self.columns {
                 values.push(match field {
                     Field::Row => record.clone(),
-                    Field::Line => Value::Int(open.records.line() as i64),
+                    Field::Line => Value::Int(open.line() as i64),
                     Field::File => open.file.clone(),
                 });
             }
@@ -229,6 +295,10 @@ pub(crate) fn compile(
     feed: Feed,
 ) -> Result<Stream, ExecuteError> {
     let layout = feed.layout();
+    let format = match &*node.name {
+        plan::procedures::LOAD_JSON => FileFormat::Json,
+        _ => FileFormat::Csv,
+    };
     let arguments = node.arguments.iter().map(|argument| compiler.expression(argument, &layout));
     let arguments = Arc::new(arguments.collect::<Result<Vec<_>, _>>()?);
     let reads = Arc::new(EntityReads::of(&node.arguments, &layout));
@@ -244,9 +314,15 @@ pub(crate) fn compile(
     let make = move || {
         let (arguments, reads) = (arguments.clone(), reads.clone());
         let columns = kept.iter().map(|(field, _)| (*field, Vec::new())).collect();
-        Drawing::new(LoadCsv { arguments, reads, columns, bytes: 0, charged: 0 })
+        Drawing::new(LoadCsv { format, arguments, reads, columns, bytes: 0, charged: 0 })
     };
-    let stream = compiler.attach_fan_out("LoadCsv", &feed, required, &columns, make);
+    let stream = compiler.attach_fan_out(
+        if format == FileFormat::Json { "LoadJson" } else { "LoadCsv" },
+        &feed,
+        required,
+        &columns,
+        make,
+    );
     Ok(Stream { fans_out: false, ..stream })
 }
 
@@ -258,7 +334,8 @@ mod tests {
     fn only_files_below_the_folder_are_named() {
         let folder = Some(Path::new("/import"));
         let ok = |text: &str| {
-            resolve(folder, &text.into()).map(|(folder, name)| folder.join(name).display().to_string())
+            resolve("LOAD CSV", folder, &text.into())
+                .map(|(folder, name)| folder.join(name).display().to_string())
         };
         assert_eq!(ok("file:///a%20b.csv").expect("it lies below"), "/import/a b.csv");
         assert_eq!(ok("sub/a.csv").expect("it lies below"), "/import/sub/a.csv");
@@ -274,7 +351,7 @@ mod tests {
         ] {
             assert!(ok(bad).is_err(), "{bad}");
         }
-        assert!(resolve(None, &"a.csv".into()).is_err());
-        assert!(resolve(folder, &Value::Int(1)).is_err());
+        assert!(resolve("LOAD CSV", None, &"a.csv".into()).is_err());
+        assert!(resolve("LOAD CSV", folder, &Value::Int(1)).is_err());
     }
 }

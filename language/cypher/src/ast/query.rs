@@ -72,6 +72,8 @@ pub enum ClauseKind {
     CallProcedure(CallProcedure),
     /// `LOAD CSV`.
     LoadCsv(LoadCsv),
+    /// `LOAD JSON`.
+    LoadJson(LoadJson),
     /// `FINISH`: run for the effects, return nothing.
     Finish,
 }
@@ -285,6 +287,15 @@ pub struct LoadCsv {
     pub variable: Name,
     /// What stands between fields; a comma if not given.
     pub separator: Option<String>,
+}
+
+/// `LOAD JSON FROM file AS variable`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadJson {
+    /// The file.
+    pub file: Expression,
+    /// Each value.
+    pub variable: Name,
 }
 
 /// `[OPTIONAL] CALL procedure(arguments) YIELD columns`.

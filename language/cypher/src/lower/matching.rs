@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use plan::algebra::{Apply, ApplyKind, CallProcedure, ExpandPattern, Extend, Filter, Match, Unwind};
 use plan::expr::{Expr, Var};
 use plan::pattern::{OrderHint, PathMode, Pattern};
-use plan::procedures::LOAD_CSV;
+use plan::procedures::{LOAD_CSV, LOAD_JSON};
 use plan::scope::{InstanceOrder, ScopeHint};
 use plan::{Plan, Vars};
 
@@ -76,19 +76,35 @@ impl Lowerer<'_> {
 
     pub(super) fn load_csv(&mut self, load: &ast::LoadCsv, rows: &mut Rows) -> Lowered<()> {
         let file = self.expression(&load.file, &mut rows.scope)?.expr;
-        if rows.scope.get(&load.variable.text).is_some() {
-            let message = format!("variable `{}` is already declared", load.variable.text);
-            return fail(ErrorKind::VariableAlreadyBound, message, load.variable.span);
-        }
-        let var = self.variable(&load.variable.text);
         let kind = if load.headers { Type::Map } else { Type::list(Type::String) };
-        rows.scope.declare(&load.variable.text, var, kind);
         let separator = load.separator.as_deref().unwrap_or(",");
         let arguments = vec![file, Expr::literal(load.headers), Expr::literal(separator)];
+        self.load(LOAD_CSV, arguments, (&load.variable, kind), rows)
+    }
+
+    pub(super) fn load_json(&mut self, load: &ast::LoadJson, rows: &mut Rows) -> Lowered<()> {
+        let file = self.expression(&load.file, &mut rows.scope)?.expr;
+        self.load(LOAD_JSON, vec![file], (&load.variable, Type::Any), rows)
+    }
+
+    /// The rows of a file, read by a procedure.
+    fn load(
+        &mut self,
+        procedure: &str,
+        arguments: Vec<Expr>,
+        (variable, kind): (&Name, Type),
+        rows: &mut Rows,
+    ) -> Lowered<()> {
+        if rows.scope.get(&variable.text).is_some() {
+            let message = format!("variable `{}` is already declared", variable.text);
+            return fail(ErrorKind::VariableAlreadyBound, message, variable.span);
+        }
+        let var = self.variable(&variable.text);
+        rows.scope.declare(&variable.text, var, kind);
         let (line, file) = (self.unnamed("line"), self.unnamed("file"));
         rows.scope.load_csv = Some([line, file]);
         let (name, yields) =
-            (LOAD_CSV.into(), vec![("row".into(), var), ("line".into(), line), ("file".into(), file)]);
+            (procedure.into(), vec![("row".into(), var), ("line".into(), line), ("file".into(), file)]);
         rows.plan =
             Plan::CallProcedure(Box::new(CallProcedure { input: rows.plan.take(), name, arguments, yields }));
         Ok(())

@@ -142,6 +142,7 @@ impl Lowerer<'_> {
                 self.call_procedure(call, rows, clause.span)?;
             }
             ClauseKind::LoadCsv(load) => self.load_csv(load, rows)?,
+            ClauseKind::LoadJson(load) => self.load_json(load, rows)?,
             ClauseKind::Finish => {}
             _ => self.update(clause, rows)?,
         }
@@ -203,7 +204,11 @@ pub(super) fn check_composition(query: &SingleQuery, place: Place) -> Lowered<()
     }
     let only_reads = matches!(
         ending.kind,
-        ClauseKind::Match(_) | ClauseKind::With(..) | ClauseKind::Unwind(..) | ClauseKind::LoadCsv(_)
+        ClauseKind::Match(_)
+            | ClauseKind::With(..)
+            | ClauseKind::Unwind(..)
+            | ClauseKind::LoadCsv(_)
+            | ClauseKind::LoadJson(_)
     );
     let may_stop = place == Place::Test && matches!(ending.kind, ClauseKind::Match(_));
     if only_reads && !may_stop {
@@ -241,6 +246,7 @@ fn clause_name(kind: &ClauseKind) -> &'static str {
         ClauseKind::Foreach(_) => "FOREACH",
         ClauseKind::CallSubquery(_) | ClauseKind::CallProcedure(_) => "CALL",
         ClauseKind::LoadCsv(_) => "LOAD CSV",
+        ClauseKind::LoadJson(_) => "LOAD JSON",
         ClauseKind::Finish => "FINISH",
     }
 }

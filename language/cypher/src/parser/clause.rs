@@ -1,7 +1,9 @@
 //! The clauses: which one begins here, and those that read.
 
 use super::{Parsed, Parser};
-use crate::ast::{CallProcedure, Clause, ClauseKind, Hint, LoadCsv, Match, Name, Projection, ProjectionItem};
+use crate::ast::{
+    CallProcedure, Clause, ClauseKind, Hint, LoadCsv, LoadJson, Match, Name, Projection, ProjectionItem,
+};
 use crate::error::{CypherError, ErrorKind};
 use crate::lexer::TokenKind;
 use crate::limits::CLAUSES_MAX;
@@ -133,7 +135,7 @@ impl Parser<'_> {
         } else if self.at_words(&["EXPORT", "DATABASE"]) {
             Some(self.export_database())
         } else {
-            self.at_words(&["LOAD", "CSV"]).then(|| self.load_csv())
+            self.load_clause()
         }
     }
 
@@ -162,6 +164,25 @@ impl Parser<'_> {
             arguments: Some(arguments),
             yields,
         }))
+    }
+
+    fn load_clause(&mut self) -> Option<Parsed<ClauseKind>> {
+        match () {
+            () if self.at_words(&["LOAD", "CSV"]) => Some(self.load_csv()),
+            () if self.at_words(&["LOAD", "JSON"]) => Some(self.load_json()),
+            () => None,
+        }
+    }
+
+    /// `LOAD JSON FROM file AS variable`.
+    fn load_json(&mut self) -> Parsed<ClauseKind> {
+        self.bump();
+        self.bump();
+        self.expect_word("FROM")?;
+        let file = self.expression()?;
+        self.expect_word("AS")?;
+        let variable = self.name("a variable")?;
+        Ok(ClauseKind::LoadJson(LoadJson { file, variable }))
     }
 
     /// `LOAD CSV [WITH HEADERS] FROM file AS variable [FIELDTERMINATOR 'c']`.

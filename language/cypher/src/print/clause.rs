@@ -58,6 +58,12 @@ impl Printer {
             ClauseKind::CallSubquery(call) => self.call_subquery(call),
             ClauseKind::CallProcedure(call) => self.call_procedure(call),
             ClauseKind::LoadCsv(load) => self.load_csv(load),
+            ClauseKind::LoadJson(load) => {
+                self.put("LOAD JSON");
+                self.optional(" FROM ", Some(&load.file));
+                self.put(" AS ");
+                self.variable(&load.variable.text);
+            }
             ClauseKind::Finish => self.put("FINISH"),
         }
     }

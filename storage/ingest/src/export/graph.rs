@@ -27,7 +27,7 @@ pub enum ExportFormat {
 }
 
 /// Is asked again and again whether an export is to end.
-pub type Stopped = Arc<dyn Fn() -> bool + Send + Sync>;
+pub type ExportStopped = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// What to export.
 #[derive(Clone)]
@@ -39,7 +39,7 @@ pub struct ExportOptions {
     /// Statements that make the indexes and constraints again.
     pub schema: Vec<String>,
     /// Once it says true, the export ends soon with an error, and leaves nothing.
-    pub stopped: Option<Stopped>,
+    pub stopped: Option<ExportStopped>,
 }
 
 /// What an export wrote.

@@ -1,6 +1,6 @@
 //! A graph as JSON, an object a line: statements of the schema, nodes, relationships. `export --format jsonl` writes such a file.
 
-use super::{Found, Ids, Line, NodeId};
+use super::{Ids, Line, NodeId, TakeLine};
 use crate::export::jsonl::LINE_BYTES_MAX;
 use crate::source::{self, InputFile};
 use crate::{ImportError, Rejected};
@@ -49,7 +49,7 @@ pub(crate) fn tables(file: &InputFile, folder: &Path) -> Result<Vec<InputFile>, 
 }
 
 /// Calls `found` with every node and relationship.
-fn each(file: &InputFile, found: Found<'_>) -> Result<(), ImportError> {
+fn each(file: &InputFile, found: TakeLine<'_>) -> Result<(), ImportError> {
     each_said(file, &mut |number, said| match said {
         Said::Graph(line) => found(number, line),
         Said::Schema(_) => Ok(true),

@@ -7,7 +7,7 @@
 //! A node's `labels` are its labels; a link's `type` is its type, else a `key` that is a text. Everything else is a property, as in ordinary JSON:
 //! an object gives properties of its own (`area.km2`). A number as `key` only tells parallel links apart, and is left out.
 
-use super::{DefaultNames, Found, Ids, Line, NodeId};
+use super::{DefaultNames, Ids, Line, NodeId, TakeLine};
 use crate::json::{Json, JsonError, JsonReader};
 use crate::json_rows::{JsonRow, flatten, told, value_of};
 use crate::source::{self, InputFile};
@@ -32,15 +32,15 @@ const BEGINNINGS: [&[u8]; 6] = [
 
 /// Which list of the object it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum GraphPart {
     Nodes,
     Links,
 }
 
-fn part_named(name: &str) -> Option<Part> {
+fn part_named(name: &str) -> Option<GraphPart> {
     match name {
-        "nodes" => Some(Part::Nodes),
-        "links" | "edges" => Some(Part::Links),
+        "nodes" => Some(GraphPart::Nodes),
+        "links" | "edges" => Some(GraphPart::Links),
         _ => None,
     }
 }
@@ -58,14 +58,14 @@ pub(crate) fn is_node_link(file: &InputFile) -> Result<bool, ImportError> {
     let mut parts = (false, false);
     let read = walk(file, &mut |reader, part| {
         match part {
-            Part::Nodes => parts.0 = true,
-            Part::Links => parts.1 = true,
+            GraphPart::Nodes => parts.0 = true,
+            GraphPart::Links => parts.1 = true,
         }
         // Both are there: what follows is met when it is read.
         match parts {
-            (true, true) => Ok(Walk::Enough),
+            (true, true) => Ok(WalkState::Enough),
             // Whether its elements are what they must be is looked at when they are read.
-            _ => elements(reader, &mut |_, _, _| Ok(())).map(|()| Walk::On),
+            _ => elements(reader, &mut |_, _, _| Ok(())).map(|()| WalkState::On),
         }
     });
     // An object of another form, or of none, is met again by whoever reads it.
@@ -74,29 +74,30 @@ pub(crate) fn is_node_link(file: &InputFile) -> Result<bool, ImportError> {
 
 /// Does a walk go on?
 #[derive(PartialEq, Eq)]
-enum Walk {
+enum WalkState {
     On,
     Enough,
 }
 
 /// Why a walk ended early.
-enum Ended {
+enum GraphReadError {
     Json(JsonError),
     Import(ImportError),
 }
 
-impl From<JsonError> for Ended {
-    fn from(error: JsonError) -> Ended {
-        Ended::Json(error)
+impl From<JsonError> for GraphReadError {
+    fn from(error: JsonError) -> GraphReadError {
+        GraphReadError::Json(error)
     }
 }
 
-type Visit<'v> = &'v mut dyn FnMut(&mut JsonReader, Part) -> Result<Walk, Ended>;
+type VisitPart<'v> = &'v mut dyn FnMut(&mut JsonReader, GraphPart) -> Result<WalkState, GraphReadError>;
 
 /// Calls `visit` before each of the lists; it reads the list.
-fn walk(file: &InputFile, visit: Visit<'_>) -> Result<(), ImportError> {
-    let mut inner = || -> Result<(), Ended> {
-        let mut reader = JsonReader::new(source::open(file, Arc::default()).map_err(Ended::Import)?)?;
+fn walk(file: &InputFile, visit: VisitPart<'_>) -> Result<(), ImportError> {
+    let mut inner = || -> Result<(), GraphReadError> {
+        let mut reader =
+            JsonReader::new(source::open(file, Arc::default()).map_err(GraphReadError::Import)?)?;
         if !reader.passes(b'{')? {
             return Err(reader.wrong("an object with `nodes` and `links` is expected").into());
         }
@@ -106,7 +107,7 @@ fn walk(file: &InputFile, visit: Visit<'_>) -> Result<(), ImportError> {
         loop {
             let name = reader.name()?;
             match part_named(&name) {
-                Some(part) if visit(&mut reader, part)? == Walk::Enough => return Ok(()),
+                Some(part) if visit(&mut reader, part)? == WalkState::Enough => return Ok(()),
                 Some(_) => {}
                 None => drop(reader.value()?),
             }
@@ -123,16 +124,16 @@ fn walk(file: &InputFile, visit: Visit<'_>) -> Result<(), ImportError> {
         }
     };
     inner().map_err(|ended| match ended {
-        Ended::Json(error) => told(file, error),
-        Ended::Import(error) => error,
+        GraphReadError::Json(error) => told(file, error),
+        GraphReadError::Import(error) => error,
     })
 }
 
 /// Calls `found` with every object of a list and its line.
 fn items(
     reader: &mut JsonReader,
-    found: &mut dyn FnMut(u64, JsonRow) -> Result<(), Ended>,
-) -> Result<(), Ended> {
+    found: &mut dyn FnMut(u64, JsonRow) -> Result<(), GraphReadError>,
+) -> Result<(), GraphReadError> {
     elements(reader, &mut |reader, line, value| match value {
         Json::Object(row) => found(line, row),
         _ => Err(reader.wrong("a node or a link is an object, such as {\"id\": 1}; this is none").into()),
@@ -142,8 +143,8 @@ fn items(
 /// Calls `found` with every element of a list and its line.
 fn elements(
     reader: &mut JsonReader,
-    found: &mut dyn FnMut(&JsonReader, u64, Json) -> Result<(), Ended>,
-) -> Result<(), Ended> {
+    found: &mut dyn FnMut(&JsonReader, u64, Json) -> Result<(), GraphReadError>,
+) -> Result<(), GraphReadError> {
     if !reader.passes(b'[')? {
         return Err(reader.wrong("a list of objects is expected").into());
     }
@@ -176,22 +177,22 @@ pub(crate) fn tables(
     super::tables(file, folder, &ids, &|found| each(file, names, found))
 }
 
-fn each(file: &InputFile, names: &DefaultNames, found: Found<'_>) -> Result<(), ImportError> {
+fn each(file: &InputFile, names: &DefaultNames, found: TakeLine<'_>) -> Result<(), ImportError> {
     let wrong = |line: u64, what: String| {
-        Ended::Import(ImportError::Rejected(Rejected { file: file.shown.clone(), line, what }))
+        GraphReadError::Import(ImportError::Rejected(Rejected { file: file.shown.clone(), line, what }))
     };
     walk(file, &mut |reader, part| {
         let mut goes_on = true;
         items(reader, &mut |number, row| {
             let line = match part {
-                Part::Nodes => node(row, &names.label),
-                Part::Links => link(row, &names.edge_type),
+                GraphPart::Nodes => node(row, &names.label),
+                GraphPart::Links => link(row, &names.edge_type),
             };
             let line = line.map_err(|what| wrong(number, what))?;
-            goes_on = goes_on && found(number, line).map_err(Ended::Import)?;
+            goes_on = goes_on && found(number, line).map_err(GraphReadError::Import)?;
             Ok(())
         })?;
-        Ok(if goes_on { Walk::On } else { Walk::Enough })
+        Ok(if goes_on { WalkState::On } else { WalkState::Enough })
     })
 }
 

@@ -33,7 +33,7 @@ pub(super) struct RecordFields {
 }
 
 /// A file whose reading is work of the query: a small compressed one may hold gigabytes.
-struct Metered(Box<dyn Read + Send>);
+pub(super) struct Metered(pub(super) Box<dyn Read + Send>);
 
 impl Read for Metered {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

@@ -1,7 +1,7 @@
 //! From elements of GraphML to nodes and relationships.
 
-use super::super::{DefaultNames, Found, Line, NodeId, labels_of};
-use super::xml::{Element, Piece, XmlReader};
+use super::super::{DefaultNames, Line, NodeId, TakeLine, labels_of};
+use super::xml::{Element, XmlPiece, XmlReader};
 use crate::ImportError;
 use crate::cell;
 use crate::source::{self, Encoding, InputFile};
@@ -25,7 +25,7 @@ enum DataKind {
 }
 
 /// A property that the file declares.
-struct Key {
+struct DataKey {
     id: String,
     name: String,
     kind: DataKind,
@@ -37,7 +37,7 @@ struct Key {
 }
 
 /// A node or an edge that is being read.
-struct Item {
+struct GraphItem {
     is_node: bool,
     line: u64,
     /// The id, or both ends.
@@ -48,8 +48,8 @@ struct Item {
 }
 
 /// An element that has begun.
-enum Open {
-    Item(Item),
+enum OpenElement {
+    Item(GraphItem),
     /// A declaration: its default is a text in it.
     Key,
     Default(String),
@@ -84,23 +84,24 @@ pub(super) fn encode(file: &InputFile) -> Result<(), ImportError> {
 }
 
 /// Calls `found` with every node and edge.
-pub(super) fn each(file: &InputFile, names: &DefaultNames, found: Found<'_>) -> Result<(), ImportError> {
+pub(super) fn each(file: &InputFile, names: &DefaultNames, found: TakeLine<'_>) -> Result<(), ImportError> {
     let reader = XmlReader::new(file, source::open(file, Arc::default())?);
-    let mut reading = Reading { reader, names, keys: Vec::new(), open: Vec::new() };
+    let mut reading = GraphmlReading { reader, names, keys: Vec::new(), open: Vec::new() };
     let mut is_graph = false;
     while let Some(piece) = reading.reader.next()? {
         match piece {
-            Piece::Begin(element) => {
+            XmlPiece::Begin(element) => {
                 is_graph |= element.name == "graph";
                 let open = reading.begin(element)?;
                 reading.open.push(open);
             }
-            Piece::Text(text) => {
-                if let Some(Open::Data(_, held) | Open::Default(held)) = reading.open.last_mut() {
+            XmlPiece::Text(text) => {
+                if let Some(OpenElement::Data(_, held) | OpenElement::Default(held)) = reading.open.last_mut()
+                {
                     held.push_str(&text);
                 }
             }
-            Piece::End => {
+            XmlPiece::End => {
                 if let Some((line, made)) = reading.end()?
                     && !found(line, made)?
                 {
@@ -115,23 +116,23 @@ pub(super) fn each(file: &InputFile, names: &DefaultNames, found: Found<'_>) -> 
     }
 }
 
-struct Reading<'f> {
+struct GraphmlReading<'f> {
     reader: XmlReader<'f>,
     names: &'f DefaultNames,
-    keys: Vec<Key>,
-    open: Vec<Open>,
+    keys: Vec<DataKey>,
+    open: Vec<OpenElement>,
 }
 
-impl Reading<'_> {
-    fn begin(&mut self, mut element: Element) -> Result<Open, ImportError> {
-        let is_inside_data = matches!(self.open.last(), Some(Open::Data(..) | Open::Skipped));
+impl GraphmlReading<'_> {
+    fn begin(&mut self, mut element: Element) -> Result<OpenElement, ImportError> {
+        let is_inside_data = matches!(self.open.last(), Some(OpenElement::Data(..) | OpenElement::Skipped));
         if is_inside_data {
             // Data with elements in it is a drawing, or something else that is no value.
-            if let Some(Open::Data(key, _)) = self.open.last() {
+            if let Some(OpenElement::Data(key, _)) = self.open.last() {
                 let key = key.clone();
                 self.drawing(&key);
             }
-            return Ok(Open::Skipped);
+            return Ok(OpenElement::Skipped);
         }
         let name = std::mem::take(&mut element.name);
         let mut wanted = |name: &str, of: &str| {
@@ -150,25 +151,27 @@ impl Reading<'_> {
             "key" => {
                 let id = wanted("id", "key")?;
                 self.declare(id, element)?;
-                Open::Key
+                OpenElement::Key
             }
-            "default" if matches!(self.open.last(), Some(Open::Key)) => Open::Default(String::new()),
-            "data" if matches!(self.open.last(), Some(Open::Item(_))) => {
-                Open::Data(wanted("key", "data")?, String::new())
+            "default" if matches!(self.open.last(), Some(OpenElement::Key)) => {
+                OpenElement::Default(String::new())
+            }
+            "data" if matches!(self.open.last(), Some(OpenElement::Item(_))) => {
+                OpenElement::Data(wanted("key", "data")?, String::new())
             }
             // Of a graph or of a port: no property of a node.
-            "data" | "desc" | "locator" | "port" => Open::Skipped,
+            "data" | "desc" | "locator" | "port" => OpenElement::Skipped,
             "hyperedge" => {
                 let what =
                     "an edge between more than two nodes has no form here; write it as a node with edges";
                 return Err(self.reader.wrong(what));
             }
-            _ => Open::Other,
+            _ => OpenElement::Other,
         })
     }
-    fn item(&self, is_node: bool, ids: Vec<String>, named: Option<String>) -> Open {
+    fn item(&self, is_node: bool, ids: Vec<String>, named: Option<String>) -> OpenElement {
         let named = named.filter(|named| !named.is_empty());
-        Open::Item(Item { is_node, line: self.reader.line(), ids, named, properties: Map::new() })
+        OpenElement::Item(GraphItem { is_node, line: self.reader.line(), ids, named, properties: Map::new() })
     }
     fn declare(&mut self, id: String, mut element: Element) -> Result<(), ImportError> {
         if self.keys.len() == KEYS_MAX {
@@ -193,7 +196,7 @@ impl Reading<'_> {
         let (of_nodes, of_edges) =
             (matches!(of.as_str(), "node" | "all"), matches!(of.as_str(), "edge" | "all"));
         let name = name.unwrap_or_else(|| id.clone());
-        self.keys.push(Key { id, name, kind, of_nodes, of_edges, default: None, is_drawing });
+        self.keys.push(DataKey { id, name, kind, of_nodes, of_edges, default: None, is_drawing });
         Ok(())
     }
     /// Values of this key are no properties.
@@ -205,8 +208,8 @@ impl Reading<'_> {
     /// The innermost element ends.
     fn end(&mut self) -> Result<Option<(u64, Line)>, ImportError> {
         match self.open.pop() {
-            Some(Open::Item(item)) => Ok(Some((item.line, self.line_of(item)?))),
-            Some(Open::Default(text)) => {
+            Some(OpenElement::Item(item)) => Ok(Some((item.line, self.line_of(item)?))),
+            Some(OpenElement::Default(text)) => {
                 if let Some(key) = self.keys.last() {
                     let value = self.value(key.kind, &key.name, &text)?;
                     if let Some(key) = self.keys.last_mut() {
@@ -215,12 +218,12 @@ impl Reading<'_> {
                 }
                 Ok(None)
             }
-            Some(Open::Data(id, text)) => self.data(&id, &text).map(|()| None),
+            Some(OpenElement::Data(id, text)) => self.data(&id, &text).map(|()| None),
             _ => Ok(None),
         }
     }
     fn data(&mut self, id: &str, text: &str) -> Result<(), ImportError> {
-        let Some(Open::Item(item)) = self.open.last() else { return Ok(()) };
+        let Some(OpenElement::Item(item)) = self.open.last() else { return Ok(()) };
         let key = self
             .keys
             .iter()
@@ -231,7 +234,7 @@ impl Reading<'_> {
             None => (id.to_string(), DataKind::Text),
         };
         let Some(value) = self.value(kind, &name, text)? else { return Ok(()) };
-        let Some(Open::Item(item)) = self.open.last_mut() else { return Ok(()) };
+        let Some(OpenElement::Item(item)) = self.open.last_mut() else { return Ok(()) };
         match item.properties.insert(name.clone(), value) {
             None => Ok(()),
             Some(_) => Err(self.reader.wrong(format!("`{name}` stands twice"))),
@@ -265,8 +268,8 @@ impl Reading<'_> {
             },
         }))
     }
-    fn line_of(&self, item: Item) -> Result<Line, ImportError> {
-        let Item { is_node, ids, named, mut properties, .. } = item;
+    fn line_of(&self, item: GraphItem) -> Result<Line, ImportError> {
+        let GraphItem { is_node, ids, named, mut properties, .. } = item;
         for key in &self.keys {
             let is_of = if is_node { key.of_nodes } else { key.of_edges };
             if let Some(default) = key.default.as_ref().filter(|_| is_of && !key.is_drawing) {

@@ -68,7 +68,7 @@ impl BufRead for Counted {
 }
 
 /// What is met in a text of XML.
-pub(super) enum Piece {
+pub(super) enum XmlPiece {
     /// An element begins: its name without a prefix, and its attributes.
     Begin(Element),
     /// The innermost element ends.
@@ -100,8 +100,8 @@ pub(super) struct XmlReader<'f> {
 }
 
 /// What came of one event.
-enum Met {
-    Piece(Piece),
+enum XmlOutcome {
+    XmlPiece(XmlPiece),
     /// A comment or the like.
     Nothing,
     End,
@@ -128,7 +128,7 @@ impl<'f> XmlReader<'f> {
         self.wrong(format!("the XML is wrong: {error}"))
     }
     /// The next piece; none at the end.
-    pub fn next(&mut self) -> Result<Option<Piece>, ImportError> {
+    pub fn next(&mut self) -> Result<Option<XmlPiece>, ImportError> {
         let mut buffer = std::mem::take(&mut self.buffer);
         let found = loop {
             buffer.clear();
@@ -139,44 +139,46 @@ impl<'f> XmlReader<'f> {
                 Err(error) => return Err(self.malformed(error)),
             };
             match met {
-                Met::Piece(piece) => break Some(piece),
-                Met::Nothing => {}
-                Met::End if self.depth > 0 => return Err(self.malformed("the file ends inside an element")),
-                Met::End => break None,
+                XmlOutcome::XmlPiece(piece) => break Some(piece),
+                XmlOutcome::Nothing => {}
+                XmlOutcome::End if self.depth > 0 => {
+                    return Err(self.malformed("the file ends inside an element"));
+                }
+                XmlOutcome::End => break None,
             }
         };
         self.buffer = buffer;
         Ok(found)
     }
-    fn met(&mut self, event: Event<'_>) -> Result<Met, ImportError> {
-        Ok(Met::Piece(match event {
+    fn met(&mut self, event: Event<'_>) -> Result<XmlOutcome, ImportError> {
+        Ok(XmlOutcome::XmlPiece(match event {
             Event::Start(start) => {
                 self.depth += 1;
                 if self.depth > DEPTH_MAX {
                     return Err(self.wrong(format!("elements are nested deeper than {DEPTH_MAX}")));
                 }
-                Piece::Begin(self.element(&start)?)
+                XmlPiece::Begin(self.element(&start)?)
             }
             Event::End(_) => {
                 self.depth = self.depth.saturating_sub(1);
-                Piece::End
+                XmlPiece::End
             }
-            Event::Text(text) => Piece::Text(text.xml10_content().into_owned()),
-            Event::CData(text) => Piece::Text(text.xml10_content().into_owned()),
+            Event::Text(text) => XmlPiece::Text(text.xml10_content().into_owned()),
+            Event::CData(text) => XmlPiece::Text(text.xml10_content().into_owned()),
             Event::GeneralRef(reference) => {
                 let letter = reference.resolve_char_ref().map_err(|error| self.malformed(error))?;
                 let name = reference.into_inner();
                 match (letter, resolve_predefined_entity(&name)) {
-                    (Some(letter), _) => Piece::Text(letter.to_string()),
-                    (None, Some(text)) => Piece::Text(text.to_string()),
+                    (Some(letter), _) => XmlPiece::Text(letter.to_string()),
+                    (None, Some(text)) => XmlPiece::Text(text.to_string()),
                     (None, None) => {
                         let what = "is none of XML's own entities; write its text in its place";
                         return Err(self.wrong(format!("`&{name};` {what}")));
                     }
                 }
             }
-            Event::Eof => return Ok(Met::End),
-            _ => return Ok(Met::Nothing),
+            Event::Eof => return Ok(XmlOutcome::End),
+            _ => return Ok(XmlOutcome::Nothing),
         }))
     }
     fn element(&self, start: &BytesStart<'_>) -> Result<Element, ImportError> {

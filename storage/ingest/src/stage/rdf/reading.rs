@@ -5,7 +5,7 @@
 use super::literal;
 use super::naming::names;
 use crate::source::{self, InputFile};
-use crate::stage::{Found, Line, NodeId};
+use crate::stage::{Line, NodeId, TakeLine};
 use crate::staging::simple_list;
 use crate::{ImportError, Rejected};
 use flate2::Crc;
@@ -41,7 +41,7 @@ type NameNo = u32;
 
 /// What is called by a name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Name {
+enum RdfName {
     Iri(Box<str>),
     /// Of which file, and the number in it.
     Blank(u32, u32),
@@ -57,7 +57,7 @@ struct Resource {
     values: Vec<(NameNo, Value)>,
 }
 
-struct Edge {
+struct RdfEdge {
     start: NameNo,
     predicate: NameNo,
     end: NameNo,
@@ -67,11 +67,11 @@ struct Edge {
 /// Everything that the files say.
 #[derive(Default)]
 pub(super) struct RdfGraph {
-    numbers: HashMap<Name, NameNo, FixedState>,
-    names: Vec<Name>,
+    numbers: HashMap<RdfName, NameNo, FixedState>,
+    names: Vec<RdfName>,
     /// By number of the name.
     resources: Vec<Resource>,
-    edges: Vec<Edge>,
+    edges: Vec<RdfEdge>,
     seen: HashSet<(NameNo, NameNo, NameNo), FixedState>,
     /// Of each file, for the names of its blank nodes.
     checksums: Vec<u32>,
@@ -189,7 +189,7 @@ impl FileReading<'_> {
         self.be_node(object);
         if self.graph.seen.insert((subject, predicate, object)) {
             self.graph.held_bytes += ENTRY_BYTES;
-            self.graph.edges.push(Edge { start: subject, predicate, end: object, line: self.line });
+            self.graph.edges.push(RdfEdge { start: subject, predicate, end: object, line: self.line });
         }
         Ok(())
     }
@@ -205,13 +205,13 @@ impl FileReading<'_> {
             Some(number) => *number,
             None => *self.blanks.entry(label.to_string()).or_insert(next),
         };
-        self.number_of(Name::Blank(self.number, number), label.len())
+        self.number_of(RdfName::Blank(self.number, number), label.len())
     }
     fn named(&mut self, iri: String) -> Result<NameNo, ImportError> {
         let bytes = iri.len();
-        self.number_of(Name::Iri(iri.into_boxed_str()), bytes)
+        self.number_of(RdfName::Iri(iri.into_boxed_str()), bytes)
     }
-    fn number_of(&mut self, name: Name, bytes: usize) -> Result<NameNo, ImportError> {
+    fn number_of(&mut self, name: RdfName, bytes: usize) -> Result<NameNo, ImportError> {
         if let Some(number) = self.graph.numbers.get(&name) {
             return Ok(*number);
         }
@@ -238,7 +238,7 @@ fn is_same(one: &Value, other: &Value) -> bool {
 
 impl RdfGraph {
     /// Calls `found` with every node and relationship.
-    pub fn each(&self, file: &InputFile, found: Found<'_>) -> Result<(), ImportError> {
+    pub fn each(&self, file: &InputFile, found: TakeLine<'_>) -> Result<(), ImportError> {
         let nodes = || self.resources.iter().filter(|resource| resource.is_node);
         let labels = names(self.iris(nodes().flat_map(|node| node.labels.iter().copied())), &[LABEL]);
         let values = nodes().flat_map(|node| node.values.iter().map(|(name, _)| *name));
@@ -288,8 +288,8 @@ impl RdfGraph {
     }
     fn iri(&self, number: NameNo) -> Option<&str> {
         match &self.names[number as usize] {
-            Name::Iri(iri) => Some(iri),
-            Name::Blank(..) => None,
+            RdfName::Iri(iri) => Some(iri),
+            RdfName::Blank(..) => None,
         }
     }
     fn iris(&self, numbers: impl Iterator<Item = NameNo>) -> impl Iterator<Item = &str> {
@@ -297,8 +297,8 @@ impl RdfGraph {
     }
     fn uri(&self, number: NameNo) -> String {
         match &self.names[number as usize] {
-            Name::Iri(iri) => iri.to_string(),
-            Name::Blank(file, number) => format!("_:{:08x}-{number}", self.checksums[*file as usize]),
+            RdfName::Iri(iri) => iri.to_string(),
+            RdfName::Blank(file, number) => format!("_:{:08x}-{number}", self.checksums[*file as usize]),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! Values of a JSON text one after the other, without holding the text: an object a line, values behind each other, or the elements of a list.
 //!
 //! Numbers stay as they are written, so that none loses digits; `NaN` and `Infinity`, as Python writes them, are numbers. Invariant: no text makes
-//! it recurse deeper than [`JSON_DEPTH_MAX`] or hold more than [`VALUE_BYTES_MAX`] of one value.
+//! it recurse deeper than [`JSON_DEPTH_MAX`] or hold more than `VALUE_BYTES_MAX` of one value. Whoever reads for somebody else's account is told of each part
+//! that is held ([`JsonReader::metered`]).
 
-use formats::blocks::RECORD_BYTES_MAX;
+use crate::blocks::RECORD_BYTES_MAX;
 use model::json::{JSON_DEPTH_MAX, JsonTooDeep};
 use std::io::{self, Read};
 
@@ -11,21 +12,42 @@ use std::io::{self, Read};
 const VALUE_BYTES_MAX: u64 = RECORD_BYTES_MAX as u64;
 /// Bytes read at once.
 const BUFFER_BYTES: usize = 64 * 1024;
+/// Bytes of parts between two words to the meter.
+const METERED_BYTES: usize = 4 * 1024;
+/// Characters of a wrong number that a message shows.
+const SHOWN_CHARACTERS_MAX: usize = 40;
+
+/// Is told how many bytes more of a value are held; an error ends the reading.
+pub type JsonMeter = Box<dyn FnMut(usize) -> io::Result<()> + Send>;
+
+/// A wrong number as a message shows it.
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_CHARACTERS_MAX) {
+        Some((end, _)) => format!("`{}…`", &text[..end]),
+        None => format!("`{text}`"),
+    }
+}
 
 /// A value of JSON.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Json {
+pub enum Json {
+    /// Nothing.
     Null,
+    /// true or false.
     Bool(bool),
     /// As it is written.
     Number(String),
+    /// A text.
     Text(String),
+    /// A list.
     List(Vec<Json>),
+    /// Names and values, in the order of the text.
     Object(Vec<(String, Json)>),
 }
 
 impl Json {
     /// As JSON writes it.
+    #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
         self.write(&mut text);
@@ -65,15 +87,22 @@ fn quoted(text: &str) -> String {
 
 /// Why reading ended early.
 #[derive(Debug)]
-pub(crate) enum JsonError {
+pub enum JsonError {
     /// The bytes cannot be read.
     Unreadable(io::Error),
     /// What is wrong at this line and column, both from 1.
-    Wrong { line: u64, column: u64, what: String },
+    Wrong {
+        /// From 1.
+        line: u64,
+        /// From 1, in bytes.
+        column: u64,
+        /// What is wrong.
+        what: String,
+    },
 }
 
 /// Reads values from bytes.
-pub(crate) struct JsonReader {
+pub struct JsonReader {
     source: Box<dyn Read + Send>,
     buffer: Vec<u8>,
     at: usize,
@@ -82,24 +111,57 @@ pub(crate) struct JsonReader {
     column: u64,
     value_bytes: u64,
     depth: usize,
+    meter: Option<JsonMeter>,
+    /// Bytes of parts that the meter was not told of yet.
+    unmetered: usize,
 }
 
 type JsonResult<T> = Result<T, JsonError>;
 
 impl JsonReader {
+    /// Reads from bytes.
+    ///
+    /// # Errors
+    /// The bytes cannot be read.
     pub fn new(source: Box<dyn Read + Send>) -> JsonResult<JsonReader> {
-        let mut made =
-            JsonReader { source, buffer: Vec::new(), at: 0, line: 1, column: 1, value_bytes: 0, depth: 0 };
+        JsonReader::with(source, None)
+    }
+    /// Reads from bytes, and tells a meter of what is held.
+    ///
+    /// # Errors
+    /// The bytes cannot be read.
+    pub fn metered(source: Box<dyn Read + Send>, meter: JsonMeter) -> JsonResult<JsonReader> {
+        JsonReader::with(source, Some(meter))
+    }
+    fn with(source: Box<dyn Read + Send>, meter: Option<JsonMeter>) -> JsonResult<JsonReader> {
+        let mut made = JsonReader {
+            source,
+            buffer: Vec::new(),
+            at: 0,
+            line: 1,
+            column: 1,
+            value_bytes: 0,
+            depth: 0,
+            meter,
+            unmetered: 0,
+        };
         made.fill()?;
         if made.buffer.starts_with(b"\xef\xbb\xbf") {
             made.at = 3;
         }
         Ok(made)
     }
-    /// The line of the next byte.
+    /// The line of the next byte, from 1.
+    #[must_use]
     pub fn line(&self) -> u64 {
         self.line
     }
+    /// Bytes of the stream that are held.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.buffer.capacity()
+    }
+    /// What is wrong at the next byte.
     pub fn wrong(&self, what: impl Into<String>) -> JsonError {
         JsonError::Wrong { line: self.line, column: self.column, what: what.into() }
     }
@@ -133,7 +195,19 @@ impl JsonReader {
         self.pass(byte)?;
         Ok(byte)
     }
+    /// A part of a value is held that has so many bytes beside its place in a list.
+    fn hold(&mut self, bytes: usize) -> JsonResult<()> {
+        let Some(meter) = &mut self.meter else { return Ok(()) };
+        self.unmetered += size_of::<Json>() + bytes;
+        if self.unmetered < METERED_BYTES {
+            return Ok(());
+        }
+        meter(std::mem::take(&mut self.unmetered)).map_err(JsonError::Unreadable)
+    }
     /// The next byte that is no blank; none at the end.
+    ///
+    /// # Errors
+    /// The bytes cannot be read; too many blanks stand inside one value.
     pub fn next_byte(&mut self) -> JsonResult<Option<u8>> {
         while let Some(byte) = self.peek()? {
             if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
@@ -147,6 +221,9 @@ impl JsonReader {
         Ok(None)
     }
     /// Passes over this byte, if it is the next.
+    ///
+    /// # Errors
+    /// As [`JsonReader::next_byte`].
     pub fn passes(&mut self, wanted: u8) -> JsonResult<bool> {
         let is_next = self.next_byte()? == Some(wanted);
         if is_next {
@@ -155,10 +232,21 @@ impl JsonReader {
         Ok(is_next)
     }
     /// The next value.
+    ///
+    /// # Errors
+    /// There is none, or it is none of JSON; it is too large, or nested too deep; the meter ends it.
     pub fn value(&mut self) -> JsonResult<Json> {
         if self.depth == 0 {
             self.value_bytes = 0;
         }
+        let value = self.any_value()?;
+        self.hold(match &value {
+            Json::Text(text) | Json::Number(text) => text.len(),
+            _ => 0,
+        })?;
+        Ok(value)
+    }
+    fn any_value(&mut self) -> JsonResult<Json> {
         match self.next_byte()? {
             None => Err(self.wrong("the text ends where a value is expected")),
             Some(b'{') => self.nested(|reader| reader.object()),
@@ -197,6 +285,7 @@ impl JsonReader {
         }
         loop {
             let name = self.name()?;
+            self.hold(size_of::<String>() + name.len())?;
             let value = self.value()?;
             entries.push((name, value));
             if self.passes(b'}')? {
@@ -208,6 +297,9 @@ impl JsonReader {
         }
     }
     /// A name and its colon.
+    ///
+    /// # Errors
+    /// There is none.
     pub fn name(&mut self) -> JsonResult<String> {
         if self.next_byte()? != Some(b'"') {
             return Err(self.wrong("a name in double quotes is expected"));
@@ -246,7 +338,7 @@ impl JsonReader {
         let is_named = matches!(text.as_str(), "NaN" | "Infinity" | "-Infinity");
         match is_named || is_number(text.as_bytes()) {
             true => Ok(Json::Number(text)),
-            false => Err(self.wrong(format!("{} is no number", crate::cell::shown(text.as_bytes())))),
+            false => Err(self.wrong(format!("{} is no number", shown(&text)))),
         }
     }
     fn string(&mut self) -> JsonResult<String> {
