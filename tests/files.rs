@@ -76,3 +76,36 @@ fn what_is_exported_is_imported_again() {
     let err = place.run(&["export", "nowhere.db", "--to", "x"]).failed(1);
     assert!(err.contains("there is no database at nowhere.db") && !place.path().join("x").exists(), "{err}");
 }
+
+/// Standard input has no name, so nothing is called after it.
+#[test]
+fn every_form_of_text_comes_by_standard_input() {
+    let place = Place::new();
+    for (number, (text, more, nodes)) in [
+        ("id,name\n1,Ada\n", &[][..], ":Node {id: 1, name: Ada}"),
+        ("id;name\n1;Ada\n", &["--label", "P"], ":P {id: 1, name: Ada}"),
+        ("id:ID(P),name\n1,Ada\n", &[], ":P {id: 1, name: Ada}"),
+        ("id:ID,name\n1,Ada\n", &[], ":Node {id: 1, name: Ada}"),
+        ("1 2\n", &["--label", "P"], ":P {id: 1} :P {id: 2}"),
+        ("a\tb\n", &["--type", "T"], ":Node {id: a} :Node {id: b}"),
+        ("[{\"id\": 1}]", &[], ":Node {id: 1}"),
+        ("{\"id\": 1}\n{\"id\": 2}\n", &[], ":Node {id: 1} :Node {id: 2}"),
+        ("{\"id\": {\"0\": 1}}", &[], ":Node {id: 1}"),
+        ("{\"nodes\": [{\"id\": 1}], \"links\": []}", &[], ":Node {id: 1}"),
+        ("{\"type\":\"node\",\"id\":\"7\",\"labels\":[\"P\"],\"properties\":{\"x\":1}}\n", &[], ":P {x: 1}"),
+        ("<graphml><graph><node id='1'/></graph></graphml>", &[], ":Node {id: 1}"),
+        ("<urn:a> <urn:x> \"1\" .\n", &[], ":Resource {uri: urn:a, x: 1}"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let database = format!("{number}.db");
+        place.run_with_input(&[&["import", &database, "--from", "-"], more].concat(), text).ok();
+        let query = "MATCH (n) UNWIND keys(n) AS key WITH n, key ORDER BY key WITH n, collect(key + ': ' + toString(n[key])) AS all \
+             RETURN ':' + labels(n)[0] + ' {' + reduce(s = head(all), x IN tail(all) | s + ', ' + x) + '}' AS node ORDER BY node";
+        let rows = place.run(&["query", &database, query, "--format", "jsonl"]).ok();
+        let held: Vec<String> =
+            rows.lines().map(|line| line.replace("{\"node\":\"", "").replace("\"}", "")).collect();
+        assert_eq!(held.join(" "), nodes, "{text}");
+    }
+}

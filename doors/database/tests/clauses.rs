@@ -325,7 +325,7 @@ fn an_export_is_made_by_a_statement_below_the_folder_and_nowhere_else() {
         let import = ImportOptions { from: place.path().join("kept").join(from), ..ImportOptions::default() };
         again.import(&import).unwrap();
         let held = rows(&mut again.session(), "MATCH (a:A)-[r:R]->(b) RETURN a.x, r.w, b.x", Params::new());
-        assert_eq!(held, ["1 2.5 2"], "{from}");
+        assert_eq!(held, ["1 Float(2.5) 2"], "{from}");
     }
     let error = self::session().query("EXPORT DATABASE 'x'", Params::new()).map(|_| ()).unwrap_err();
     assert!(error.hint.is_some_and(|hint| hint.contains("--backup-folder")));

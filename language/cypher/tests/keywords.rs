@@ -155,6 +155,7 @@ const POSITIONS: [&str; 128] = [
     "WITH 1 AS K CALL { WITH K RETURN K AS x } RETURN x",
     "CALL db.labels() YIELD label AS K RETURN K",
     "LOAD CSV FROM 'a' AS K RETURN K",
+    "LOAD JSON FROM 'a' AS K RETURN K",
     "CREATE INDEX K FOR (K:K) ON (K.K)",
 ];
 

@@ -228,7 +228,7 @@ impl Guessing<'_> {
                 Ok(MappedEnd { label: self.label_of_end(looked, at, &nodes)?, column })
             };
             let (from, to) = (end(from)?, end(to)?);
-            let edge_type = self.options.edge_type.clone().unwrap_or_else(|| upper_snake(self.stem(looked)));
+            let edge_type = self.options.edge_type.clone().unwrap_or_else(|| self.edge_type(looked));
             let (file, columns) = (self.files[looked.file].shown.clone(), BTreeMap::new());
             mapping.edges.push(MappedEdges {
                 file,
@@ -249,7 +249,16 @@ impl Guessing<'_> {
         if let Some(label) = self.options.vertex_label.as_ref().filter(|_| self.looked.len() == 1) {
             return label.clone();
         }
-        self.stem(looked).split(['_', '-', ' ', '.']).map(capitalised).collect()
+        let label: String = self.stem(looked).split(['_', '-', ' ', '.']).map(capitalised).collect();
+        // Standard input has no name.
+        if label.is_empty() { DEFAULT_VERTEX_LABEL.into() } else { label }
+    }
+    /// The type that a file's name gives: `works_at.csv` has `WORKS_AT`.
+    fn edge_type(&self, looked: &Looked) -> String {
+        match self.stem(looked) {
+            stem if stem.contains(char::is_alphanumeric) => upper_snake(stem),
+            _ => DEFAULT_EDGE_TYPE.into(),
+        }
     }
     fn label_of_end(&self, looked: &Looked, at: usize, nodes: &[&Looked]) -> Result<String, ImportError> {
         let name = looked.shape.names[at].to_lowercase();

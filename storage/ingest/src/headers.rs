@@ -15,7 +15,7 @@ use crate::cell::{self, Kind};
 use crate::sniff;
 use crate::source::{self, HEAD_BYTES, InputFile};
 use crate::table::{EdgeTable, IdKind, Role, Rows, SpaceNo, Table, Tables, VertexTable};
-use crate::{ImportError, ImportOptions};
+use crate::{DEFAULT_EDGE_TYPE, DEFAULT_VERTEX_LABEL, ImportError, ImportOptions};
 use formats::records::{Field, Format, record_length, split, trimmed};
 use model::KeyId;
 use store::Names;
@@ -353,6 +353,10 @@ impl Making<'_> {
     /// The label that the file's name gives.
     fn label(&self, group: &str) -> String {
         let name = self.name;
+        if !name.contains(char::is_alphanumeric) {
+            // Standard input has no name.
+            return if group.is_empty() { DEFAULT_VERTEX_LABEL } else { group }.to_string();
+        }
         let lower = name.to_ascii_lowercase();
         let same = !group.is_empty()
             && (lower == group.to_ascii_lowercase() || lower == format!("{}s", group.to_ascii_lowercase()));
@@ -406,6 +410,9 @@ fn option<'t>(options: &'t str, name: &str) -> Option<&'t str> {
 
 /// The type that a file's name gives: `KNOWS` as it is, `Person_knows_Person` between those groups `KNOWS`.
 fn edge_type_of(name: &str, from: &str, to: &str) -> String {
+    if !name.contains(char::is_alphanumeric) {
+        return DEFAULT_EDGE_TYPE.to_string();
+    }
     let parts: Vec<&str> = name.split('_').collect();
     match parts.as_slice() {
         [first, middle, last]
