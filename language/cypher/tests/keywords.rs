@@ -24,7 +24,7 @@ const KEYWORDS: &str = "ACCESS ACTIVE ACYCLIC ADMIN ADMINISTRATOR ALIAS ALIASES 
     WAIT WALK WHEN WHERE WIDE WITH WITHIN WITHOUT WRITE XOR YIELD ZONE ZONED";
 
 /// Texts with an identifier at each `K`.
-const POSITIONS: [&str; 128] = [
+const POSITIONS: [&str; 129] = [
     // --- patterns ---
     "MATCH (K) RETURN 1",
     "MATCH (K:A) RETURN 1",
