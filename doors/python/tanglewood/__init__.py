@@ -15,9 +15,10 @@ from .errors import *  # noqa: F401,F403
 from .errors import __all__ as _errors
 from .graph import Node, Path, Record, Relationship
 from .values import Duration, Point, Temporal
-from . import frames, importing, notebook, sessions, standing  # noqa: F401  (they give the classes their methods)
+from . import drawing, frames, importing, notebook, sessions, standing  # noqa: F401  (they give the classes their methods)
 from .aio import AsyncResult, AsyncSession
 from .connecting import connect
+from .drawing import Drawing
 from .importing import ImportReport, Nodes, Relationships
 from .sessions import Summary, Transaction
 from .standing import Change, Subscription
@@ -50,4 +51,5 @@ __all__ = [
     "Nodes",
     "Relationships",
     "ImportReport",
+    "Drawing",
 ] + _errors

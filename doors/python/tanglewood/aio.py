@@ -51,7 +51,7 @@ def _later(name):
 
 for _name in (
     "rows dicts data peek single value fetchone fetchmany fetchall summary consume "
-    "to_arrow to_pandas to_polars to_networkx to_edge_index"
+    "to_arrow to_pandas to_polars to_networkx to_edge_index draw"
 ).split():
     setattr(AsyncResult, _name, _later(_name))
 

@@ -326,10 +326,10 @@ def _share(cls, native, modules):
 
 
 def _shared():
-    from . import frames, notebook
+    from . import drawing, frames, notebook
 
     for cls, native in ((BoltResult, Result), (BoltSession, Session), (BoltDatabase, Database)):
-        _share(cls, native, (frames, notebook, sessions, standing))
+        _share(cls, native, (drawing, frames, notebook, sessions, standing))
     # The way of records, not of iterators that a `for` makes anew.
     BoltResult.fetchmany = lambda self, size=1: list(itertools.islice(self, max(size, 0)))
 

@@ -166,10 +166,10 @@ def _entities(value, nodes, relationships):
             _entities(item, nodes, relationships)
 
 
-def graph_of(result):
-    """The nodes and the relationships in an answer, each by its id."""
+def entities_of(rows):
+    """The nodes and the relationships in rows, each by its id."""
     nodes, relationships = {}, {}
-    _entities(result.rows(), nodes, relationships)
+    _entities(rows, nodes, relationships)
     return nodes, relationships
 
 
@@ -180,7 +180,7 @@ def to_networkx(self):
     Nodes are called by their ids, and have their properties and ``labels``; edges have the id of the relationship as key, and ``type``.
     """
     nx = _package("networkx", "to_networkx()")
-    nodes, relationships = graph_of(self)
+    nodes, relationships = entities_of(self.rows())
     graph = nx.MultiDiGraph()
     for id, node in nodes.items():
         graph.add_node(id)
@@ -200,7 +200,7 @@ def to_edge_index(self):
     node. Tensors where torch is there, else numpy arrays. Of rows without relationships, the first two columns are the ends: nodes or ids.
     """
     np = _package("numpy", "to_edge_index()")
-    nodes, relationships = graph_of(self)
+    nodes, relationships = entities_of(self.rows())
     pairs = [(one.start_id, one.end_id) for one in relationships.values()]
     if not relationships and len(self.columns) >= 2:
         ends = ([getattr(end, "id", end) for end in self._column(at)] for at in (0, 1))

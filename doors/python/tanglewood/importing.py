@@ -7,13 +7,13 @@ imported as a whole. All of it becomes visible at once, or nothing does.
 import concurrent.futures
 import os
 import re
-import sys
 import tempfile
 
 from ._native import Database
 from .attach import method_of
 from .errors import DataError, Error
 from .frames import _package
+from .progress import Bar
 
 #: Larger tables are written as several files, beside each other.
 _ROWS_OF_A_FILE = 200_000
@@ -58,37 +58,6 @@ class ImportReport:
         more = ", %d rows left out" % self.rejected if self.rejected else ""
         counts = (self.nodes, self.relationships, self.seconds, more)
         return "<ImportReport %d nodes, %d relationships in %.2f s%s>" % counts
-
-
-class _Bar:
-    """The progress of an import: tqdm's bar where it is installed, else a line on standard error."""
-
-    def __init__(self):
-        self._bar, self._done = None, 0
-        try:
-            from tqdm.auto import tqdm
-        except ImportError:
-            self._tqdm = None
-        else:
-            self._tqdm = tqdm
-
-    def __call__(self, phase, sizes, nodes, relationships):
-        done, total = sizes
-        if self._tqdm is None:
-            sys.stderr.write("\r%-18s %3d %%  %d nodes, %d relationships" % (phase, 100 * done // max(total, 1), nodes, relationships))
-            return
-        if self._bar is None:
-            self._bar = self._tqdm(total=total, unit="B", unit_scale=True)
-        self._bar.set_description(phase)
-        self._bar.set_postfix(nodes=nodes, relationships=relationships)
-        self._bar.update(done - self._done)
-        self._done = done
-
-    def close(self):
-        if self._bar is not None:
-            self._bar.close()
-        elif self._tqdm is None:
-            sys.stderr.write("\n")
 
 
 def _wrong(message, hint):
@@ -364,7 +333,7 @@ def import_from(self, path, *, existing="fail", strict=False, progress=False, th
 
 
 def _imported(database, path, *, progress, **options):
-    bar = _Bar() if progress is True else None
+    bar = Bar() if progress is True else None
     try:
         return ImportReport(database.import_files(path, progress=bar or progress or None, **options))
     finally:

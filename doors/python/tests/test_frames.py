@@ -2,6 +2,7 @@
 
 import datetime as dt
 import random
+import re
 
 import pytest
 
@@ -166,3 +167,59 @@ def test_constant_texts_of_any_size(db, size, rows):
     table = db.query("UNWIND range(1, $rows) AS x RETURN $t AS t", {"t": "x" * size, "rows": rows}).to_arrow()
     table.validate(full=True)
     assert table.to_pylist() == [{"t": "x" * size}] * rows
+
+
+def svg_of(drawing):
+    """The picture, read as XML: whatever names and values are, it stays well formed."""
+    import xml.etree.ElementTree as xml
+
+    return xml.fromstring(re.search(r"<svg.*?</svg>", drawing.html, re.S)[0])
+
+
+def test_a_graph_is_drawn(people, tmp_path):
+    people.query("MATCH (m:Person {name: 'Mary'}) SET m.name = '<b>&\"Mary' CREATE (m)-[:KNOWS]->(m), (:City {name: 'Oslo'})")
+    drawing = people.query("MATCH (n) OPTIONAL MATCH (n)-[r]->() RETURN n, r").draw()
+    assert (drawing.nodes, drawing.relationships, drawing.left_out) == (4, 3, 0)
+    svg = svg_of(drawing)
+    assert len(list(svg.findall(".//{*}circle"))) == 4 and len(list(svg.findall(".//{*}path"))) == 3
+    texts = [text.text for text in svg.findall(".//{*}text")]
+    assert sorted(texts) == sorted(["Ada", "Charles", '<b>&"Mary', "Oslo"] + ["KNOWS"] * 3)
+    assert "since: 1833" in drawing.html and "<b>" not in drawing.html and "http" not in drawing.html.replace("http://www.w3.org/2000/svg", "")
+    drawing.save(tmp_path / "graph.html")
+    assert drawing.html in (tmp_path / "graph.html").read_text(encoding="utf-8")
+    # The same answer, the same picture; ends that were not returned are there, too.
+    again = people.query("MATCH (n) OPTIONAL MATCH (n)-[r]->() RETURN n, r").draw()
+    assert again.html == drawing.html
+    assert people.query("MATCH ()-[r:KNOWS]->() RETURN r").draw().nodes == 3
+    assert people.query("RETURN 1 AS x").draw().nodes == 0
+
+
+def test_a_picture_has_a_limit(db):
+    db.query("UNWIND range(1, 101) AS x CREATE (:N {x: x})-[:R]->(:M)")
+    for limit, shown in ((1, 1), (201, 201), (203, 202)):
+        drawing = db.query("MATCH p = (:N)-->(:M) RETURN p").draw(limit)
+        assert (drawing.nodes, drawing.left_out) == (shown, 202 - shown)
+        svg_of(drawing)
+    for limit in (0, -1, 501):
+        with pytest.raises(ValueError, match="1 to 500"):
+            db.query("MATCH (n) RETURN n").draw(limit)
+
+
+def test_places_are_apart(db):
+    from tanglewood.drawing import places_of
+
+    chance = random.Random(3)
+    for count in (0, 1, 2, 40):
+        pairs = [(chance.randrange(count), chance.randrange(count)) for _ in range(count)]
+        places = places_of(count, pairs)
+        assert len(places) == count and all(abs(x) < 5000 and abs(y) < 5000 for x, y in places)
+        for at, one in enumerate(places):
+            assert all((one[0] - x) ** 2 + (one[1] - y) ** 2 > 9 for x, y in places[:at])
+
+
+def test_a_notebook_shows_tables_and_graphs(people):
+    table = people.query("UNWIND range(1, 30) AS x RETURN x, '<' AS t")
+    assert table._repr_html_().count("<tr>") == 21 and "&lt;" in table._repr_html_() and "svg" not in table._repr_html_()
+    assert "and more rows" in table._repr_html_() and len(table.rows()) == 30
+    graph = people.query("MATCH p = (:Person)-[:KNOWS]->() RETURN p")
+    assert graph._repr_html_().count("<circle") == 3 and len(graph.rows()) == 2

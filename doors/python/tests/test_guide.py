@@ -1,5 +1,7 @@
 """Every block of the guide's page, and of the README, in the order of the page."""
 
+import ast
+import json
 import pathlib
 import re
 
@@ -39,3 +41,28 @@ def test_everything_is_described():
         for name in vars(cls):
             if not name.startswith("_"):
                 assert re.search(r"\b%s\b" % name, body), "%s.%s" % (cls.__name__, name)
+
+
+NOTEBOOKS = sorted((HERE.parents[1] / "docs/guide/notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_notebook_is_true(path, tmp_path, monkeypatch):
+    """Its cells run in their order, and what a cell shows can be shown."""
+    text = path.read_text(encoding="utf-8")
+    for package in ("numpy", "pandas", "pyarrow", "networkx"):
+        if "import %s" % package in text or package == "pyarrow" and "import_tables" in text:
+            pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    scope, shown = {"__name__": "notebook"}, 0
+    for cell in json.loads(text)["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        assert cell["outputs"] == [] and cell["execution_count"] is None, "store it without outputs"
+        parsed = ast.parse("".join(cell["source"]))
+        last = parsed.body.pop() if isinstance(parsed.body[-1], ast.Expr) else None
+        exec(compile(parsed, str(path), "exec"), scope)
+        if last is not None:
+            value = eval(compile(ast.Expression(last.value), str(path), "eval"), scope)
+            shown += bool(value._repr_html_() if hasattr(value, "_repr_html_") else repr(value))
+    assert shown > 3

@@ -170,3 +170,25 @@ def test_columns_are_called_as_they_like(db, sign):
 def test_a_label_that_a_header_would_lose_is_refused(db):
     with pytest.raises(tanglewood.DataError, match="cannot be a label of an import"):
         db.import_tables({"Single": ({"id": [1]}, "id")})
+
+
+def test_a_bar_looks_like_tqdm():
+    from tanglewood.progress import duration, line, size
+
+    assert [size(n) for n in (0, 999, 1000, 12345, 999499, 10**6, 10**12, 2 * 10**15)] == "0 999 1k 12.3k 999k 1M 1T 2000T".split()
+    assert [duration(s) for s in (0, 59.9, 60, 3599, 3600, 86399)] == "00:00 00:59 01:00 59:59 1:00:00 23:59:59".split()
+    assert line("nodes", 500, 1000, 2.0, "7 nodes") == "nodes:  50%|████████████            | 500/1k [00:02<00:02, 250B/s, 7 nodes]"
+    assert line("nodes", 0, 1000, 0, "").startswith("nodes:   0%|" + " " * 24 + "| 0/1k [00:00<?, ?B/s")
+    assert line("nodes", 0, 0, 1, "").startswith("nodes: 100%|" + "█" * 24) and line("n", 9, 3, 1, "").startswith("n: 100%|")
+
+
+@pytest.mark.parametrize("has_tqdm", [True, False])
+def test_progress_is_drawn(db, capsys, monkeypatch, has_tqdm):
+    pytest.importorskip("pyarrow")
+    if has_tqdm:
+        pytest.importorskip("tqdm")
+    else:
+        monkeypatch.setitem(__import__("sys").modules, "tqdm.auto", None)
+    db.import_tables({"N": ({"id": list(range(3000))}, "id")}, progress=True)
+    said = capsys.readouterr().err
+    assert "100%|" in said and "3000 nodes" in said and said.endswith("\n")
