@@ -1,13 +1,16 @@
-"""Figures of the package beside kuzu and duckdb, where those are installed: one process, one run, answers checked.
+"""Figures of the package beside kuzu, ladybug and duckdb, where those are installed: one run, a process each, answers checked.
 
 python bench/bench.py [--edges 1000000] [--rows 1000000] [--lookups 10000] [--repeat 3]
 
 Each figure is the best of the repetitions, in turn with the others; every answer is compared before it counts. duckdb is a table store: its
-graph is two tables with an index on the id. kuzu and tanglewood import into a new database in memory.
+graph is two tables with an index on the id. The others import into a new database in memory. ladybug goes on where kuzu ended, with the same calls.
 """
 
 import argparse
 import gc
+import importlib
+import multiprocessing
+import os
 import statistics
 import sys
 import time
@@ -63,14 +66,12 @@ class Kuzu:
     name = "kuzu"
 
     def __init__(self, people, edges):
-        import kuzu
-
         # It does not know the texts of pandas 3.
-        self.kuzu, self.people, self.edges = kuzu, people.astype({"name": object}), edges
+        self.package, self.people, self.edges = importlib.import_module(self.name), people.astype({"name": object}), edges
 
     def open(self):
-        self.db = self.kuzu.Database(":memory:")
-        self.session = self.kuzu.Connection(self.db)
+        self.db = self.package.Database(":memory:")
+        self.session = self.package.Connection(self.db)
         self.session.execute("CREATE NODE TABLE Person(id INT64, name STRING, PRIMARY KEY (id))")
         self.session.execute("CREATE REL TABLE KNOWS(FROM Person TO Person, since INT64)")
 
@@ -108,6 +109,10 @@ class Kuzu:
     def close(self):
         self.session.close()
         self.db.close()
+
+
+class Ladybug(Kuzu):
+    name = "ladybug"
 
 
 class Duckdb:
@@ -174,18 +179,75 @@ def total(frame):
     return len(frame), *sums
 
 
-def measures(arguments, people, edges):
+def tables(arguments):
+    """The people and the edges between them: the same in each process."""
+    chance = np.random.default_rng(7)
+    n, m = arguments.people, arguments.edges
+    people = pd.DataFrame({"id": np.arange(n), "name": ["person %d" % id for id in range(n)]})
+    ends = {"from": chance.integers(0, n, m), "to": chance.integers(0, n, m), "since": chance.integers(1900, 2026, m)}
+    # A loop is walked twice by joins, and once by Cypher.
+    ends["to"] = np.where(ends["to"] == ends["from"], (ends["to"] + 1) % n, ends["to"])
+    return people, pd.DataFrame(ends)
+
+
+def measures(arguments):
+    """Name, unit, how many calls, what is timed, and what is compared of its answer."""
     chance = np.random.default_rng(3)
-    ids = [int(id) for id in chance.integers(0, len(people), arguments.lookups)]
+    ids = [int(id) for id in chance.integers(0, arguments.people, arguments.lookups)]
     hops, rows = ids[:100], arguments.rows
-    frame_of = {"arrow": lambda table: total(table.to_pandas()), "pandas": total}
-    yield "import", "s", 1, lambda store: store.load(), lambda found: found
-    yield "a call", "us", 2000, lambda store: [store.call() for _ in range(2000)], sum
-    yield "look-up", "us", len(ids), lambda store: [store.lookup(id) for id in ids], lambda names: names
-    yield "2 hops", "us", len(hops), lambda store: [store.hops(id) for id in hops], lambda counts: counts
-    yield "rows to pandas", "s", 1, lambda store: store.pandas(rows), frame_of["pandas"]
-    yield "rows to Arrow", "s", 1, lambda store: store.arrow(rows), frame_of["arrow"]
-    yield "edges to pandas", "s", 1, lambda store: store.graph_pandas(), total
+    return [
+        ("import", "s", 1, lambda store: store.load(), lambda found: found),
+        ("a call", "us", 2000, lambda store: [store.call() for _ in range(2000)], sum),
+        ("look-up", "us", len(ids), lambda store: [store.lookup(id) for id in ids], lambda names: names),
+        ("2 hops", "us", len(hops), lambda store: [store.hops(id) for id in hops], lambda counts: counts),
+        ("rows to pandas", "s", 1, lambda store: store.pandas(rows), total),
+        ("rows to Arrow", "s", 1, lambda store: store.arrow(rows), lambda table: total(table.to_pandas())),
+        ("edges to pandas", "s", 1, lambda store: store.graph_pandas(), total),
+    ]
+
+
+STORES = (Tanglewood, Kuzu, Ladybug, Duckdb)
+
+
+def served(number, arguments, pipe):
+    """One store in a process of its own: kuzu and ladybug do not load beside each other."""
+    try:
+        store = STORES[number](*tables(arguments))
+    except ImportError as error:
+        pipe.send(str(error))
+        return
+    pipe.send(None)
+    asked = measures(arguments)
+    for command in iter(pipe.recv, None):
+        if command == "open":
+            store.open()
+            pipe.send(None)
+        elif command == "close":
+            store.close()
+            pipe.send(None)
+        else:
+            *_, work, shown = asked[command]
+            seconds, found = timed(lambda: work(store))
+            pipe.send((seconds, shown(found)))
+
+
+def started(arguments):
+    """The stores that are installed, each with the pipe to its process."""
+    context, pipes = multiprocessing.get_context("spawn"), []
+    for number, store in enumerate(STORES):
+        ours, theirs = context.Pipe()
+        context.Process(target=served, args=(number, arguments, theirs), daemon=True).start()
+        missing = ours.recv()
+        if missing is None:
+            pipes.append((store.name, ours))
+        else:
+            print("%s is not installed: %s" % (store.name, missing))
+    return pipes
+
+
+def asked(pipe, command):
+    pipe.send(command)
+    return pipe.recv()
 
 
 def main():
@@ -193,40 +255,29 @@ def main():
     for name, value in (("edges", 1_000_000), ("people", 100_000), ("rows", 1_000_000), ("lookups", 10_000), ("repeat", 3)):
         parser.add_argument("--" + name, type=int, default=value)
     arguments = parser.parse_args()
-    chance = np.random.default_rng(7)
-    n, m = arguments.people, arguments.edges
-    people = pd.DataFrame({"id": np.arange(n), "name": ["person %d" % id for id in range(n)]})
-    ends = {"from": chance.integers(0, n, m), "to": chance.integers(0, n, m), "since": chance.integers(1900, 2026, m)}
-    # A loop is walked twice by joins, and once by Cypher.
-    ends["to"] = np.where(ends["to"] == ends["from"], (ends["to"] + 1) % n, ends["to"])
-    edges = pd.DataFrame(ends)
-    stores = []
-    for make in (Tanglewood, Kuzu, Duckdb):
-        try:
-            stores.append(make(people, edges))
-        except ImportError:
-            print("%s is not installed" % make.name)
-    print("%-16s %s" % ("", " ".join("%14s" % store.name for store in stores)))
-    best = {}
-    for at in range(arguments.repeat):
-        for store in stores:
-            store.open()
-        for what, unit, count, work, shown in measures(arguments, people, edges):
+    pipes, best = started(arguments), {}
+    print("load %.1f on %d cores" % (os.getloadavg()[0], os.cpu_count()))
+    print("%-16s %s" % ("", " ".join("%14s" % name for name, _ in pipes)))
+    for _ in range(arguments.repeat):
+        for _, pipe in pipes:
+            asked(pipe, "open")
+        for number, (what, *_) in enumerate(measures(arguments)):
             answers = []
-            for store in stores:
-                seconds, found = timed(lambda: work(store))
-                answers.append(shown(found))
-                key = (what, unit, count, store.name)
-                best[key] = min(best.get(key, float("inf")), seconds)
+            for name, pipe in pipes:
+                seconds, answer = asked(pipe, number)
+                best[number, name] = min(best.get((number, name), float("inf")), seconds)
+                answers.append(answer)
             for answer in answers[1:]:
                 check(what, answer, answers[0])
-        for store in stores:
-            store.close()
-    for what, unit, count, *_ in measures(arguments, people, edges):
+        for _, pipe in pipes:
+            asked(pipe, "close")
+    for number, (what, unit, count, *_) in enumerate(measures(arguments)):
         scale = 1e6 if unit == "us" else 1
-        figures = [best[what, unit, count, store.name] / count * scale for store in stores]
+        figures = [best[number, name] / count * scale for name, _ in pipes]
         ratios = ["%8.3f %-5s" % (figure, "x%.2f" % (figure / figures[0])) for figure in figures]
         print("%-16s %s %s" % (what, " ".join(ratios), unit))
+    for _, pipe in pipes:
+        pipe.send(None)
     overhead()
 
 
