@@ -8,7 +8,7 @@
     reason = "made from the proto file"
 )]
 mod made {
-    tonic::include_proto!("kronos.v1");
+    include!("made/kronos.v1.rs.in");
 }
 
 pub use made::*;

@@ -1,4 +1,4 @@
-//! The types of the wire, made from the proto files, and what they are in the machine's words.
+//! The types of the wire, made from the proto files (`tests/service.rs` makes them anew and compares), and what they are in the machine's words.
 
 use order::kronos::{
     Assigned, Constraint, Direction, EventId, EventOrder, Failure, KronosError, Refused, Strength,
@@ -16,11 +16,11 @@ use tonic::{Code, Status};
 mod made {
     /// `docs/formats/kronos.proto`.
     pub mod v1 {
-        tonic::include_proto!("kronos.v1");
+        include!("made/kronos.v1.rs.in");
     }
     /// `src/peers.proto`.
     pub mod peers {
-        tonic::include_proto!("kronos.peers.v1");
+        include!("made/kronos.peers.v1.rs.in");
     }
 }
 

@@ -10,6 +10,31 @@ use tonic::transport::Channel;
 use tonic::{Code, Status};
 use world::files::TemporaryFolder;
 
+/// The types of the wire are kept beside the code, so that a program that is built needs no compiler of proto files, which is 23 crates more. They are what that
+/// compiler makes; `TANGLEWOOD_BLESS=1` writes them anew.
+#[test]
+fn the_types_of_the_wire_are_those_of_the_proto_files() {
+    let rooms = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (file, folder, package, room, has_server) in [
+        ("kronos.proto", "docs/formats", "kronos.v1", "doors/kronos", true),
+        ("peers.proto", "doors/kronos/src", "kronos.peers.v1", "doors/kronos", true),
+        ("kronos.proto", "docs/formats", "kronos.v1", "doors/kronos-client", false),
+        ("locks.proto", "examples/kronos", "kronos.examples.locks", "examples/kronos", true),
+    ] {
+        let made = TemporaryFolder::new("kronos-types").unwrap();
+        let files = protox::compile([file], [rooms.join(folder)]).unwrap();
+        let compiler = tonic_prost_build::configure().build_server(has_server).out_dir(made.path());
+        compiler.compile_fds(files).unwrap();
+        let made = std::fs::read_to_string(made.path().join(format!("{package}.rs"))).unwrap();
+        let kept = rooms.join(room).join(format!("src/made/{package}.rs.in"));
+        if std::env::var("TANGLEWOOD_BLESS").is_ok() {
+            std::fs::write(&kept, &made).unwrap();
+        }
+        let is_same = std::fs::read_to_string(&kept).is_ok_and(|kept| kept == made);
+        assert!(is_same, "{} is not what {file} says; TANGLEWOOD_BLESS=1 writes it anew", kept.display());
+    }
+}
+
 type Client = KronosClient<Channel>;
 
 async fn connect(address: &str) -> Client {

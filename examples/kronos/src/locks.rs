@@ -21,5 +21,5 @@ pub use service::LockService;
     reason = "made from the proto file"
 )]
 mod wire {
-    tonic::include_proto!("kronos.examples.locks");
+    include!("made/kronos.examples.locks.rs.in");
 }
