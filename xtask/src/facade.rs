@@ -8,7 +8,7 @@ use std::process::Command;
 /// The façade.
 pub const FACADE: &str = "tanglewood-database";
 /// Crates below it that are not of this house.
-const CRATES_MAX: usize = 51;
+const CRATES_MAX: usize = 50;
 
 /// Counts them.
 pub fn check(root: &Path, faults: &mut Vec<String>) {

@@ -142,7 +142,7 @@ fn folder<'n>(
     }
     let folder = below.join(path);
     if world::files::list_folder(&folder).is_ok_and(|content| !content.is_empty()) {
-        return refuse(&format!("there is {what} `{name}` already"), "give the new one another name");
+        return refuse(&format!("`{name}` holds something already"), "give the new one another name");
     }
     Ok((name, folder))
 }

@@ -3,6 +3,7 @@
 //! [`argument`] and [`object`] read what clients send, [`JsonWriter`] writes what a traversal gives, [`file_vertex`] and [`file_edges`] read
 //! a line of TinkerPop's files. What stands around the values in a request or a response is the server's.
 
+mod base64;
 mod error;
 mod file;
 mod parts;

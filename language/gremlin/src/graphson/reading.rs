@@ -4,6 +4,7 @@
 //! as the JSON it is. The JSON is there already, so nothing here is larger than what was sent; nesting has a limit all the same, for what
 //! is done with the values later.
 
+use super::base64;
 use super::error::{GraphsonError, Outcome, wrong};
 use crate::limits::NESTING_DEPTH_MAX;
 use crate::object::{Decimal, Instant, ReferenceKind, parse_uuid};
@@ -141,9 +142,9 @@ fn typed(kind: &str, value: &Json, depth: usize) -> Outcome<Argument> {
             Some(uuid) => Object::Uuid(Arc::new(uuid)),
             None => return wrong("a UUID is none"),
         },
-        "ByteBuffer" => match data_encoding::BASE64.decode(text(value, kind)?.as_bytes()) {
-            Ok(bytes) => Object::Binary(bytes.into()),
-            Err(_) => return wrong("bytes are not in base 64"),
+        "ByteBuffer" => match base64::decoded(text(value, kind)?) {
+            Some(bytes) => Object::Binary(bytes.into()),
+            None => return wrong("bytes are not in base 64"),
         },
         "Class" => Object::string(text(value, kind)?),
         "Date" | "Timestamp" => {

@@ -3,6 +3,7 @@
 //! Text is written straight on, without a tree of JSON between. Versions differ in how they write collections: 3 gives lists, sets and maps
 //! a type of their own, 2 writes them as JSON's.
 
+use super::base64;
 use crate::Object;
 use crate::object::{Path, Property, VertexProperty, duration_text, uuid_text};
 use crate::shown::{BagTooLarge, Elements};
@@ -156,7 +157,7 @@ impl<'a, E: Elements> JsonWriter<'a, E> {
             }
             Object::Char(letter) => self.quoted("gx:Char", letter.encode_utf8(&mut [0; 4]))?,
             Object::String(text) => self.quote(text),
-            Object::Binary(bytes) => self.quoted("gx:ByteBuffer", &data_encoding::BASE64.encode(bytes))?,
+            Object::Binary(bytes) => self.quoted("gx:ByteBuffer", &base64::encoded(bytes))?,
             Object::Uuid(uuid) => self.quoted("g:UUID", &uuid_text(**uuid))?,
             Object::DateTime(instant) => {
                 let text = model::temporal::text(&instant.to_value()).unwrap_or_default();
