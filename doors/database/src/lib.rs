@@ -9,6 +9,7 @@
 
 mod accounts;
 mod as_of;
+mod async_session;
 mod audit;
 mod cache;
 mod catalogue;
@@ -46,7 +47,9 @@ mod standing;
 mod users;
 
 pub use ::standing::{Column, Event, Mark, Row, Standing, Subscription, SubscriptionEnd, Upsert, Upserts};
+pub use ::text::nearest;
 pub use accounts::{Allowance, DEFAULT_TENANT, TENANTS_MAX, Tenant};
+pub use async_session::{ASYNC_CALLS_MAX, AsyncCall, AsyncRows, AsyncSession};
 pub use database::{Database, MEMORY, restore};
 pub use door_settings::SettingInfo;
 pub use entries::SetAside;

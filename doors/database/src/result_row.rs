@@ -207,6 +207,17 @@ impl ResultRows {
     pub fn summary(&self) -> &crate::Summary {
         self.result.summary()
     }
+    /// The rows of a batch that come next; none at the end. Waits for the first, and for no other.
+    pub(crate) fn next_rows(&mut self) -> Result<Vec<ResultRow>, Error> {
+        let mut rows = Vec::new();
+        while let Some(row) = self.next().transpose()? {
+            rows.push(row);
+            if self.batch.as_ref().is_none_or(|(batch, next)| *next >= batch.len()) {
+                break;
+            }
+        }
+        Ok(rows)
+    }
     fn advance(&mut self) -> Result<Option<ResultRow>, Error> {
         loop {
             if let Some((batch, row)) = &mut self.batch

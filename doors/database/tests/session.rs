@@ -298,3 +298,155 @@ fn rows_are_read_by_the_names_of_columns() {
     let got: Vec<bool> = rows.by_ref().map(|row| row.is_ok()).collect();
     assert_eq!((got.last(), rows.next().is_none()), (Some(&false), true));
 }
+
+/// Async sessions, polled by the smallest executor there is.
+mod async_sessions {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::sync::mpsc::{Sender, channel};
+    use std::task::{Context, Poll, Wake, Waker};
+    use std::time::Duration;
+    use tanglewood_database::{ASYNC_CALLS_MAX, Database, Error, MEMORY, Mode, Options, params};
+
+    const ENDLESS: &str = "UNWIND range(1, 100000) AS x UNWIND range(1, 1000000) AS y RETURN count(*)";
+    const A_MINUTE: Duration = Duration::from_secs(60);
+
+    struct Bell(Sender<()>);
+
+    impl Wake for Bell {
+        fn wake(self: Arc<Self>) {
+            let _ = self.0.send(());
+        }
+    }
+
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        let (sender, bell) = channel();
+        let waker = Waker::from(Arc::new(Bell(sender)));
+        let mut future = pin!(future);
+        loop {
+            match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                Poll::Ready(answer) => return answer,
+                Poll::Pending => bell.recv_timeout(A_MINUTE).expect("the future goes on within a minute"),
+            }
+        }
+    }
+
+    fn database() -> Database {
+        Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap()
+    }
+
+    #[test]
+    fn statements_rows_and_transactions_are_awaited() {
+        let database = database();
+        let session = database.async_session().unwrap();
+        block_on(async {
+            session.query("UNWIND range(1, 5000) AS x CREATE (:N {x: x})", params! {}).await?;
+            let mut rows = session.query("MATCH (n:N) RETURN n.x AS x ORDER BY x", params! {}).await?;
+            assert_eq!(rows.columns().iter().map(|column| &**column).collect::<Vec<_>>(), ["x"]);
+            assert_eq!(rows.next().await?.unwrap().as_int("x")?, 1);
+            // Whoever has seen enough drops the rest.
+            drop(rows);
+            let rows =
+                session.query("MATCH (n:N) RETURN n.x AS x ORDER BY x", params! {}).await?.rows().await?;
+            let sum: i64 = rows.iter().map(|row| row.as_int("x").unwrap()).sum();
+            assert_eq!((rows.len(), sum), (5000, 12_502_500));
+            let made = session.transaction(|tx| {
+                tx.query("CREATE (:M)", params! {})?;
+                tx.query("MATCH (m:M) RETURN count(m)", params! {})?.single()
+            });
+            assert_eq!(made.await?.as_int(), Some(1));
+            session.begin(Mode::Write).await?;
+            session.query("CREATE (:M)", params! {}).await?;
+            session.rollback().await?;
+            let failed = session.transaction(|tx| -> Result<(), Error> {
+                tx.query("CREATE (:M)", params! {})?;
+                Err(Error::new("Test.Wanted", "no"))
+            });
+            assert_eq!(&*failed.await.unwrap_err().code, "Test.Wanted");
+            let count = session.query("MATCH (m:M) RETURN count(m) AS c", params! {}).await?.rows().await?;
+            assert_eq!(count[0].as_int("c")?, 1);
+            assert!(session.query("RETUR 1", params! {}).await.is_err());
+            Ok::<(), Error>(())
+        })
+        .unwrap();
+    }
+
+    #[test]
+    fn a_read_that_is_given_up_loses_no_row() {
+        let session = database().async_session().unwrap();
+        block_on(async {
+            let mut rows = session.query("UNWIND range(1, 5000) AS x RETURN x", params! {}).await.unwrap();
+            let (mut found, mut given_up) = (Vec::new(), 0);
+            loop {
+                let once = pin!(rows.next()).poll(&mut Context::from_waker(Waker::noop()));
+                let row = match once {
+                    Poll::Ready(row) => row,
+                    Poll::Pending => {
+                        given_up += 1;
+                        rows.next().await
+                    }
+                };
+                match row.unwrap() {
+                    Some(row) => found.push(row.as_int("x").unwrap()),
+                    None => break,
+                }
+            }
+            assert_eq!(found, (1..=5000).collect::<Vec<i64>>());
+            assert!(given_up > 0);
+        });
+    }
+
+    #[test]
+    fn a_call_that_is_dropped_ends_and_none_after_it() {
+        let database = database();
+        let session = database.async_session().unwrap();
+        for _ in 0..20 {
+            let (begun, begins) = channel();
+            let call = session.call(move |session| {
+                begun.send(()).unwrap();
+                session.query(ENDLESS, params! {})?.finish()
+            });
+            let never = session.query("CREATE (:Never)", params! {});
+            begins.recv_timeout(A_MINUTE).unwrap();
+            drop(never);
+            drop(call);
+            let rows = block_on(async { session.query("RETURN 1 AS one", params! {}).await?.rows().await });
+            assert_eq!(rows.unwrap()[0].as_int("one").unwrap(), 1);
+        }
+        let count = database.session().query("MATCH (n) RETURN count(n)", params! {}).unwrap().single();
+        assert_eq!(count.unwrap().as_int(), Some(0));
+        // The last handle ends what runs, and its thread.
+        let (begun, begins) = channel();
+        let call = session.call(move |session| {
+            begun.send(()).unwrap();
+            session.query(ENDLESS, params! {})?.finish()
+        });
+        begins.recv_timeout(A_MINUTE).unwrap();
+        drop(session);
+        drop(call);
+    }
+
+    #[test]
+    fn calls_that_wait_have_a_limit_and_a_panic_is_an_error() {
+        let session = database().async_session().unwrap();
+        let (go, goes) = channel::<()>();
+        let (begun, begins) = channel();
+        let first = session.call(move |_| {
+            begun.send(()).unwrap();
+            goes.recv().map_err(|_| Error::new("Test.Gone", "gone"))
+        });
+        begins.recv_timeout(A_MINUTE).unwrap();
+        let waiting: Vec<_> = (0..ASYNC_CALLS_MAX).map(|at| session.call(move |_| Ok(at))).collect();
+        let refused = block_on(session.call(|_| Ok(()))).unwrap_err();
+        assert!(refused.code.ends_with("TooManyCalls") && refused.hint.is_some(), "{refused}");
+        go.send(()).unwrap();
+        block_on(first).unwrap();
+        for (at, call) in waiting.into_iter().enumerate() {
+            assert_eq!(block_on(call).unwrap(), at);
+        }
+        let panicked = block_on(session.call(|_| -> Result<(), Error> { panic!("on purpose") })).unwrap_err();
+        assert!(panicked.to_string().contains("on purpose"), "{panicked}");
+        assert_eq!(block_on(session.call(|_| Ok(7))).unwrap(), 7);
+    }
+}
