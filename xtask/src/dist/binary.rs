@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Bytes that a binary may have.
-const BINARY_BYTES_MAX: u64 = 25_000_000;
+const BINARY_BYTES_MAX: u64 = 20_000_000;
 /// Shells that completions are written for, and how each wants its file to be called.
 const SHELLS: [(&str, &str); 3] =
     [("bash", "tanglewood.bash"), ("zsh", "_tanglewood"), ("fish", "tanglewood.fish")];
@@ -53,14 +53,17 @@ impl Machine {
             (Machine::Arm, _) => "aarch64-linux-gnu-gcc",
         }
     }
-    /// What runs its programs here: nothing in between, an emulator, or nothing at all.
-    fn runner(self) -> Option<&'static [&'static str]> {
-        let is_native = match self {
+    /// Is this machine of the same kind?
+    pub fn is_native(self) -> bool {
+        match self {
             Machine::X86 => std::env::consts::ARCH == "x86_64",
             Machine::Arm => std::env::consts::ARCH == "aarch64",
-        };
+        }
+    }
+    /// What runs its programs here: nothing in between, an emulator, or nothing at all.
+    fn runner(self) -> Option<&'static [&'static str]> {
         match self {
-            _ if is_native => Some(&[]),
+            _ if self.is_native() => Some(&[]),
             Machine::Arm if is_installed("qemu-aarch64-static") => Some(&["qemu-aarch64-static"]),
             Machine::X86 if is_installed("qemu-x86_64-static") => Some(&["qemu-x86_64-static"]),
             _ => None,
