@@ -80,8 +80,9 @@ fn a_folder_that_a_server_has_open_is_asked_there() {
     assert!(plan.contains("rows"), "{plan}");
 
     assert!(place.run(&["history", "people.db"]).ok().contains("newest   place "));
-    let refused = place.run(&["history", "people.db", "7d"]).failed(1);
-    assert!(refused.contains("serve --history"), "{refused}");
+    assert!(place.run(&["history", "people.db", "7d"]).ok().contains("history  7d\n"));
+    assert!(place.run(&["history", &serving.url, "forever"]).ok().contains("history  forever\n"));
+    assert!(place.run(&["history", "people.db"]).ok().contains("history  forever\n"));
     assert!(place.run(&["check", "people.db", "--live"]).ok().ends_with("sound, as of that commit\n"));
     let left: Vec<_> =
         std::fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -163,9 +164,17 @@ fn the_shell_talks_to_a_server() {
     let serving = Serving::start(&place, &[]);
     let script = ":mode csv\n:begin\nCREATE (:Person {name: 'Eve'});\n:rollback\n:source more.cypher\n\
                   MATCH (p:Person) RETURN count(p) AS c;\n:export out.jsonl MATCH (p:Person) RETURN p.name AS name ORDER BY name\n\
-                  :watch 0.1 2x RETURN 7 AS seven\n:schema\n:queries\nUNWIND range(1, 5000) AS i RETURN sum(i) AS s;\n";
+                  :watch 0.1 2x RETURN 7 AS seven\nCREATE STANDING QUERY odd AS MATCH (p:Person) WHERE p.name > 'B' RETURN p.name AS odd;\n:live 1x odd\n:schema\n:queries\nUNWIND range(1, 5000) AS i RETURN sum(i) AS s;\n";
     let out = place.run_with_input(&["shell", &serving.url], script).ok();
-    for part in ["c\n3\n", "seven\n7\nseven\n7\n", ":Person", "[:KNOWS]", "s\n12502500\n"] {
+    for part in [
+        "c\n3\n",
+        "seven\n7\nseven\n7\n",
+        " │ Dora",
+        "2 rows · commit 3: 0 came, 0 went",
+        ":Person",
+        "[:KNOWS]",
+        "s\n12502500\n",
+    ] {
         assert!(out.contains(part), "{part} is missing in:\n{out}");
     }
     let exported = std::fs::read_to_string(place.path().join("out.jsonl")).unwrap();

@@ -1,10 +1,9 @@
 //! `tanglewood history`: how far back a database can be asked.
 
-use super::remote::LogOn;
-use super::talking::SERVERS;
+use super::remote::{LogOn, Remote, url};
 use super::{Exit, folder};
 use clap::Args;
-use database::{Error, History as Kept, Options, Value};
+use database::{History as Kept, Options, Params, Value};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -16,9 +15,10 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   tanglewood history people.db
   tanglewood history people.db 7d
+  tanglewood history bolt://db.example.org 7d
   tanglewood query people.db \"AS OF datetime('2026-11-20T10:00:00Z') MATCH (n) RETURN count(*)\"")]
 pub struct History {
-    /// Folder of the database; also while a server has it open, unless HOW is said
+    /// Folder of the database, also while a server has it open; or a server's bolt://HOST:PORT
     #[arg(value_name = "DB")]
     database: PathBuf,
     /// none, forever, or a time such as 12h, 7d or 4w
@@ -30,10 +30,15 @@ pub struct History {
 
 impl History {
     pub fn run(self) -> Result<(), Exit> {
+        if let Some(url) = url(&self.database) {
+            return self.there(self.log_on.at(url, None)?);
+        }
         let options = Options { history: self.how, ..Options::default() };
         let database = match folder::open(&self.database, false, options) {
             Ok(database) => database,
-            Err(Exit::Failed(refused)) => return self.there(*refused),
+            Err(Exit::Failed(refused)) => {
+                return self.there(self.log_on.beside(&self.database, *refused, None)?);
+            }
             Err(exit) => return Err(exit),
         };
         let ((oldest, newest), mut out) = (database.kept(), world::files::stdout());
@@ -43,12 +48,11 @@ impl History {
         Ok(())
     }
 
-    /// As the server tells that has the folder open.
-    fn there(&self, refused: Error) -> Result<(), Exit> {
-        let mut remote = self.log_on.beside(&self.database, refused, None)?;
-        if self.how.is_some() {
-            let error = Error::new(SERVERS, "how far back the past is kept is the server's to say");
-            return Err(error.hint("start it with `serve --history HOW`").into());
+    /// As a server tells, which changes it first if that is asked.
+    fn there(&self, mut remote: Remote) -> Result<(), Exit> {
+        if let Some(how) = self.how {
+            let params = Params::from([("how".into(), Value::from(how.to_string()))]);
+            remote.table_with("CALL dbms.setHistory($how)", &params)?;
         }
         let (columns, rows) = remote.table("SHOW SETTINGS")?;
         let at = |title: &str| columns.iter().position(|column| **column == *title);

@@ -9,7 +9,11 @@ use model::temporal::{Duration, LocalDateTime};
 use model::{Batch, Value};
 use plan::Statement;
 use plan::procedures::{
+<<<<<<< HEAD
     BACKED_UP, EXPORTED, LISTED_CURRENT_USER, LISTED_PRIVILEGES, LISTED_QUERIES, LISTED_ROLE_PRIVILEGES,
+=======
+    BACKED_UP, HISTORY_SET, LISTED_CURRENT_USER, LISTED_PRIVILEGES, LISTED_QUERIES, LISTED_ROLE_PRIVILEGES,
+>>>>>>> cc0d24d6 (database, shell: dbms.setHistory; notices name the word that is meant; :live shows a standing query's answer)
     LISTED_ROLES, LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS, LISTED_TRANSACTIONS,
     LISTED_USER_PRIVILEGES, LISTED_USERS,
 };
@@ -17,7 +21,7 @@ use plan::statement::Mode as StatementMode;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use transact::BackupReport;
+use transact::{BackupReport, History};
 
 type Table = (Vec<Arc<str>>, Batch);
 
@@ -69,10 +73,17 @@ pub(crate) fn list(
             LISTED_SETTINGS => settings::rows(database),
             LISTED_TENANTS => tenants(database),
             LISTED_TABLETS => tablets(database),
+<<<<<<< HEAD
             name => match (name.strip_prefix(BACKED_UP), name.strip_prefix(EXPORTED)) {
                 (Some(folder), _) => vec![backup(folder, params, database, asker.back_up)?],
                 (None, Some(asked)) => vec![export(asked, params, database, asker.export)?],
                 (None, None) => continue,
+=======
+            name => match (name.strip_prefix(BACKED_UP), name.strip_prefix(HISTORY_SET)) {
+                (Some(folder), _) => vec![backup(folder, params, database, asker.back_up)?],
+                (_, Some(history)) => vec![set_history(history, params, database)?],
+                _ => continue,
+>>>>>>> cc0d24d6 (database, shell: dbms.setHistory; notices name the word that is meant; :live shows a standing query's answer)
             },
         };
         params.insert(parameter.clone(), Value::list(rows.into_iter().map(Value::list).collect()));
@@ -145,6 +156,25 @@ fn folder<'n>(
         return refuse(&format!("`{name}` holds something already"), "give the new one another name");
     }
     Ok((name, folder))
+}
+
+/// Changes how far back the past is kept, as this text says or the one that a parameter holds: what holds now.
+fn set_history(text: &str, params: &Params, database: &Database) -> Result<Vec<Value>, Error> {
+    let refuse = |message: String| {
+        let hint = "say none, forever, or a time such as 12h, 7d or 4w";
+        Error::new("Neo.ClientError.Statement.ArgumentError", message).hint(hint)
+    };
+    let text = match text.strip_prefix('$') {
+        None => text,
+        Some(parameter) => match params.get(parameter).and_then(Value::as_str) {
+            Some(text) => text,
+            None => return Err(refuse("how far back is kept is a text".into())),
+        },
+    };
+    database.set_history(text.parse::<History>().map_err(refuse)?)?;
+    let (oldest, newest) = database.kept();
+    let now = [database.history().to_string(), oldest.to_string(), newest.to_string()];
+    Ok(now.into_iter().map(Value::from).collect())
 }
 
 fn queries(database: &Database) -> Vec<Vec<Value>> {

@@ -15,6 +15,10 @@ use store::Snapshot;
 
 /// Notifications of one statement.
 pub const NOTIFICATIONS_MAX: usize = 32;
+/// Known names that are looked through for the one that a misspelt name may mean.
+const NAMES_COMPARED_MAX: usize = 2_000;
+/// Names kept for a misspelt one: the nearest may be hidden from a reader.
+const MEANT_MAX: usize = 3;
 
 /// How much it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,10 +70,18 @@ enum Suspicion {
     Hint(String),
 }
 
-/// Suspicions about a statement, and the text they are about.
+/// A suspicion, its place in the text, and the known names that may be meant, the nearest first.
+#[derive(Debug)]
+struct Suspect {
+    suspicion: Suspicion,
+    place: Option<Place>,
+    meant: Vec<Arc<str>>,
+}
+
+/// Suspicions about a statement.
 #[derive(Debug, Default)]
 pub(crate) struct Notices {
-    suspicions: Vec<(Suspicion, Option<Place>)>,
+    suspects: Vec<Suspect>,
 }
 
 impl Notices {
@@ -87,26 +99,27 @@ impl Notices {
             }
             false
         });
-        let suspicions = found
+        let suspects = found
             .into_iter()
             .filter(|suspicion| is_founded(suspicion, snapshot))
             .take(NOTIFICATIONS_MAX)
             .map(|suspicion| {
-                let place = place_of(&suspicion, text);
-                (suspicion, place)
+                let (place, meant) = (place_of(&suspicion, text), meant_by(&suspicion, snapshot));
+                Suspect { suspicion, place, meant }
             });
-        Notices { suspicions: suspicions.collect() }
+        Notices { suspects: suspects.collect() }
     }
     /// Adds what became of the hints once the statement was optimised.
     pub fn add_hints(&mut self, optimised: &Statement) {
         let hints = hints::unfollowed(optimised).into_iter();
-        self.suspicions.extend(hints.map(|hint| (Suspicion::Hint(hint), None)));
-        self.suspicions.truncate(NOTIFICATIONS_MAX);
+        let suspect = |hint| Suspect { suspicion: Suspicion::Hint(hint), place: None, meant: Vec::new() };
+        self.suspects.extend(hints.map(suspect));
+        self.suspects.truncate(NOTIFICATIONS_MAX);
     }
     /// What is to be told now.
     pub fn now(&self, snapshot: &Snapshot) -> Vec<Notification> {
-        let founded = self.suspicions.iter().filter(|(suspicion, _)| is_founded(suspicion, snapshot));
-        founded.map(|(suspicion, place)| told(suspicion, *place)).collect()
+        let founded = self.suspects.iter().filter(|suspect| is_founded(&suspect.suspicion, snapshot));
+        founded.map(|suspect| told(suspect, snapshot)).collect()
     }
 }
 
@@ -170,6 +183,28 @@ fn is_founded(suspicion: &Suspicion, snapshot: &Snapshot) -> bool {
         Suspicion::Key(name) => catalog.key(name).is_none() && !is_component(name),
         Suspicion::Product | Suspicion::Hint(_) => true,
     }
+}
+
+/// Known names that the unknown name of a suspicion may mean, the nearest first.
+fn meant_by(suspicion: &Suspicion, snapshot: &Snapshot) -> Vec<Arc<str>> {
+    let names = snapshot.catalog().names();
+    let (name, known) = match suspicion {
+        Suspicion::Label(name) => (name, names.labels()),
+        Suspicion::EdgeType(name) => (name, names.edge_types()),
+        Suspicion::Key(name) => (name, names.keys()),
+        Suspicion::Product | Suspicion::Hint(_) => return Vec::new(),
+    };
+    // Names that a reader does not see are empty.
+    let is_shown = |name: &&Arc<str>| !name.is_empty() && !crate::is_hidden_key(name);
+    let mut left: Vec<&Arc<str>> = known.iter().take(NAMES_COMPARED_MAX).filter(is_shown).collect();
+    let mut meant = Vec::new();
+    while meant.len() < MEANT_MAX
+        && let Some(near) = text::nearest(name, left.iter().map(|name| &***name))
+        && let Some(at) = left.iter().position(|name| ***name == *near)
+    {
+        meant.push(left.remove(at).clone());
+    }
+    meant
 }
 
 /// Parts of temporal values and points, which are no property keys.
@@ -244,12 +279,25 @@ fn place_of(suspicion: &Suspicion, text: &str) -> Option<Place> {
     Some(Place { offset: before.chars().count(), line, column })
 }
 
-fn told(suspicion: &Suspicion, position: Option<Place>) -> Notification {
+fn told(suspect: &Suspect, snapshot: &Snapshot) -> Notification {
+    let Suspect { suspicion, place: position, meant } = suspect;
+    let position = *position;
+    let catalog = snapshot.catalog();
+    // Plans are shared: what this reader does not see is not suggested, either.
+    let is_seen = |name: &&Arc<str>| match suspicion {
+        Suspicion::Label(_) => catalog.label(name).is_some(),
+        Suspicion::EdgeType(_) => catalog.edge_type(name).is_some(),
+        _ => catalog.key(name).is_some(),
+    };
+    let question = match meant.iter().find(is_seen) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => "is it spelt right?".into(),
+    };
     let unknown = |code, gql_status, title, what: &str, name: &str| Notification {
         code,
         gql_status,
         title,
-        description: format!("the {what} `{name}` is not known to the database; is it spelt right?"),
+        description: format!("the {what} `{name}` is not known to the database; {question}"),
         severity: Severity::Warning,
         category: "UNRECOGNIZED",
         position,

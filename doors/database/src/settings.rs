@@ -2,13 +2,17 @@
 //!
 //! Idea: the database knows the options it was opened with; each door that serves it adds its own settings for as long as it serves. A
 //! name is Neo4j's where the setting means the same there, and begins with `tanglewood.` elsewhere. Folders of this machine are not shown.
-//! Invariant: a name is listed once; what a door says takes the place of what the database says of the same name.
+//! Invariant: a name is listed once; what a door says takes the place of what the database says of the same name, except where the database may have
+//! been told otherwise since it was opened.
 
 use crate::door_settings::SettingInfo;
 use crate::{Database, History, Options, Point};
 use model::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+/// What statements change while the database is open: it knows what holds, a door what it was once told.
+const CHANGEABLE: &[&str] = &["tanglewood.history"];
 
 impl Database {
     /// Lists the settings of a door from now on; none of them once it has closed.
@@ -24,7 +28,8 @@ impl Database {
         let kept = self.kept();
         let own = own_settings(self.options(), self.executors(), (self.history(), kept));
         let doors = self.door_settings().0.lock();
-        let all = own.into_iter().chain(doors.values().flatten().cloned());
+        let told = doors.values().flatten().filter(|setting| !CHANGEABLE.contains(&setting.name));
+        let all = own.into_iter().chain(told.cloned());
         let by_name: BTreeMap<&str, SettingInfo> = all.map(|setting| (setting.name, setting)).collect();
         by_name.into_values().collect()
     }

@@ -51,6 +51,33 @@ fn a_plan_is_explained_without_its_parameters() {
 }
 
 #[test]
+fn a_misspelt_name_is_noticed_with_the_one_that_may_be_meant() {
+    let mut session = session();
+    rows(&mut session, "CREATE (:Person {name: 'Ada'})-[:KNOWS]->(:Persona)", Params::new());
+    for (text, expected) in [
+        (
+            "MATCH (p:Persn) RETURN p",
+            "the label `Persn` is not known to the database; did you mean `Person`?",
+        ),
+        (
+            "MATCH ()-[:KNOW]->() RETURN 1",
+            "the relationship type `KNOW` is not known to the database; did you mean `KNOWS`?",
+        ),
+        (
+            "MATCH (p) RETURN p.nmae",
+            "the property key `nmae` is not known to the database; did you mean `name`?",
+        ),
+        (
+            "MATCH (p:Company) RETURN p",
+            "the label `Company` is not known to the database; is it spelt right?",
+        ),
+    ] {
+        let told = notifications(&mut session, text);
+        assert_eq!(told.iter().map(|one| &*one.description).collect::<Vec<_>>(), [expected], "{text}");
+    }
+}
+
+#[test]
 fn hints_are_followed_or_answered() {
     let mut session = session();
     rows(&mut session, "CREATE INDEX FOR (n:A) ON (n.x)", Params::new());
@@ -287,6 +314,7 @@ fn a_backup_is_made_by_a_call_below_its_folder_and_nowhere_else() {
 }
 
 #[test]
+<<<<<<< HEAD
 fn an_export_is_made_by_a_statement_below_the_folder_and_nowhere_else() {
     let place = world::files::TemporaryFolder::new("export-call").unwrap();
     let backup_folder = Some(place.path().join("kept"));
@@ -329,6 +357,46 @@ fn an_export_is_made_by_a_statement_below_the_folder_and_nowhere_else() {
     }
     let error = self::session().query("EXPORT DATABASE 'x'", Params::new()).map(|_| ()).unwrap_err();
     assert!(error.hint.is_some_and(|hint| hint.contains("--backup-folder")));
+=======
+fn how_far_back_is_kept_is_changed_by_a_call() {
+    let place = world::files::TemporaryFolder::new("history-call").unwrap();
+    let options = Options { executors: Some(1), ..Options::default() };
+    let database = Database::open(place.path().join("graph"), options.clone()).unwrap();
+    let mut session = database.session();
+    rows(&mut session, "CREATE (:A {x: 1})", Params::new());
+    for (text, how, expected) in [
+        ("CALL dbms.setHistory('7d')", "", "7d"),
+        ("CALL dbms.setHistory($how) YIELD history", "none", "none"),
+        ("EXPLAIN CALL dbms.setHistory('7d')", "", "none"),
+        ("CALL dbms.setHistory($how) YIELD history, newest RETURN history, newest", "forever", "forever"),
+    ] {
+        rows(&mut session, text, params! { "how" => how });
+        assert_eq!(database.history().to_string(), expected, "{text}");
+    }
+    for (text, how, part) in [
+        ("CALL dbms.setHistory('soon')", Value::Null, "`soon` is not none"),
+        ("CALL dbms.setHistory($how)", 7.into(), "is a text"),
+        ("CALL dbms.setHistory($how)", Value::Null, "is a text"),
+        ("CALL dbms.setHistory(1 + 2)", Value::Null, "is a text or a parameter"),
+        ("CALL dbms.setHistory()", Value::Null, "takes 1 arguments"),
+    ] {
+        let error = session.query(text, params! { "how" => how }).map(|_| ()).unwrap_err();
+        assert!(error.message.contains(part), "{text}: {error}");
+    }
+    let limits = Default::default();
+    let refused = session.query_reading("CALL dbms.setHistory('1d')", Params::new(), &limits).map(|_| ());
+    assert!(refused.unwrap_err().code.contains("AccessMode"));
+    session.begin(tanglewood_database::Mode::Write).unwrap();
+    let refused = session.query("CALL dbms.setHistory('1d')", Params::new()).map(|_| ()).unwrap_err();
+    assert!(refused.hint.is_some_and(|hint| hint.contains("rollback")));
+    session.rollback().unwrap();
+    drop(session);
+    database.close().unwrap();
+    let again = Database::open(place.path().join("graph"), options).unwrap();
+    assert_eq!(again.history().to_string(), "forever");
+    let memory = self::session().query("CALL dbms.setHistory('1d')", Params::new()).map(|_| ());
+    assert!(memory.is_err());
+>>>>>>> cc0d24d6 (database, shell: dbms.setHistory; notices name the word that is meant; :live shows a standing query's answer)
 }
 
 fn session_of_memory() -> Result<(), tanglewood_database::Error> {

@@ -52,6 +52,26 @@ fn code(outcome: Result<Vec<String>, Error>) -> String {
 const FORBIDDEN: &str = "Neo.ClientError.Security.Forbidden";
 
 #[test]
+fn what_is_hidden_is_not_suggested_for_a_misspelt_name() {
+    let database = database();
+    run(&database, &["CREATE (:Secret {code: 1}), (:Shown {name: 'a'})"]);
+    let grants = ["GRANT MATCH {name} ON GRAPH * NODES Shown TO restricted"];
+    let mut guest = restricted(&database, &grants);
+    let text = "MATCH (n:Secre) RETURN n.codee, n.nam";
+    let told = |session: &mut Session| {
+        let summary = session.query(text, Params::new()).unwrap().finish().unwrap();
+        summary.notifications.iter().map(|one| one.description.to_string()).collect::<Vec<_>>().join(" ")
+    };
+    // The plan is one for all.
+    for _ in 0..2 {
+        let all = told(&mut database.session());
+        assert!(all.contains("`Secret`") && all.contains("`code`") && all.contains("`name`"), "{all}");
+        let seen = told(&mut guest);
+        assert!(!seen.contains("Secret") && !seen.contains("`code`") && seen.contains("`name`"), "{seen}");
+    }
+}
+
+#[test]
 fn a_user_without_roles_may_do_everything_until_one_is_granted() {
     let database = database();
     run(&database, &[&format!("CREATE USER guest SET PASSWORD '{PASSWORD}'"), "CREATE (:A {id: 1})"]);

@@ -8,6 +8,7 @@ mod conversation;
 mod files;
 mod history;
 mod interactive;
+mod live;
 mod options;
 mod piped;
 mod schema;

@@ -51,6 +51,10 @@ pub const LISTED_STANDING: &str = " show standing queries";
 pub const BACKUP: &str = "dbms.backup";
 /// See [`BACKUP`].
 pub const BACKED_UP: &str = " dbms.backup ";
+/// Likewise the procedure that changes how far back the past is kept: what it takes is a text, or `$` and a parameter.
+pub const SET_HISTORY: &str = "dbms.setHistory";
+/// See [`SET_HISTORY`].
+pub const HISTORY_SET: &str = " dbms.setHistory ";
 
 /// The procedure behind EXPORT DATABASE, which a door does as it makes a backup; behind the beginning of the parameter stands the format, a blank, and
 /// the folder as there.
@@ -102,6 +106,7 @@ procedures! {
     "dbms.info"() -> (id "STRING", name "STRING", creationDate "STRING") "The server: as db.info()";
     "dbms.listConfig"("searchString": "STRING = ''") -> (name "STRING", description "STRING", value "STRING", dynamic "BOOLEAN") "Settings whose name holds a text";
     "dbms.procedures"() -> (name "STRING", signature "STRING", description "STRING", mode "STRING") "All procedures";
+    "dbms.setHistory"("history": "STRING") -> (history "STRING", oldest "STRING", newest "STRING") "Changes how far back the past is kept: none, forever, or a time such as 7d";
     "graph.bfs"("settings": "MAP") -> (node "NODE", distance "INTEGER") "Distances from a source along relationships: {source, types, direction, label}";
     "graph.cdlp"("settings": "MAP") -> (node "NODE", community "INTEGER") "Communities by label propagation: {types, direction, label, iterations, seed}";
     "graph.cheapestPath"("settings": "MAP") -> (node "NODE", path "PATH", cost "FLOAT") "Cheapest paths by weight from a source, to a target or to every node, the cheapest first: {source, target, weight, types, direction, label}";

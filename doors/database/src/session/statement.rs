@@ -14,9 +14,10 @@ use crate::{
 };
 use execute::profiling::Profiling;
 use execute::{Access, ExecuteOptions, Execution, ResultStream};
-use plan::StatementKind;
+use plan::procedures::{HISTORY_SET, SET_HISTORY};
 use plan::roles::Action;
 use plan::statement::Mode as StatementMode;
+use plan::{Statement, StatementKind};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,9 +45,20 @@ impl Session {
             let what = "standing queries";
             return Err(transact::TransactError::NotInCluster { what }.into());
         }
-        if reading && (planned.plan.writes || changes_catalogue(&planned.plan.statement.kind)) {
+        let sets_history = sets_history(&planned.plan.statement);
+        if sets_history && self.in_transaction() {
+            let code = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
+            let message = format!("{SET_HISTORY} cannot be part of a transaction");
+            return Err(Error::new(code, message).hint("a rollback would not undo it; commit first"));
+        }
+        if reading && (planned.plan.writes || sets_history || changes_catalogue(&planned.plan.statement.kind))
+        {
             let code = "Neo.ClientError.Statement.AccessMode";
-            return Err(Error::new(code, "the statement writes, but the session was opened for reading"));
+            let error = Error::new(code, "the statement writes, but the session was opened for reading");
+            return Err(match self.database.options().read_only {
+                true => error.hint("a backup is only read; `tanglewood restore` makes a database of it"),
+                false => error,
+            });
         }
         if let Some(lens) = self.lens() {
             let known = self.database.snapshot();
@@ -332,6 +344,12 @@ impl Session {
         ticket.listed = listed;
         Some(ticket)
     }
+}
+
+/// Does it change how far back the past is kept? To explain is not to do.
+fn sets_history(statement: &Statement) -> bool {
+    statement.mode != StatementMode::Explain
+        && statement.parameters.iter().any(|name| name.starts_with(HISTORY_SET))
 }
 
 fn changes_catalogue(kind: &StatementKind) -> bool {

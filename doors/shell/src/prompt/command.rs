@@ -28,6 +28,7 @@ pub(crate) const COMMANDS: &[(&str, &str, &str)] = &[
     (":source", "FILE", "runs the statements and commands of a file, until the first failure"),
     (":export", "FILE QUERY", "writes an answer into a new file: .csv, .json, .jsonl or .txt"),
     (":watch", "[SECONDS] [TIMESx] QUERY", "shows the answer again and again, until Ctrl-C"),
+    (":live", "[TIMESx] NAME", "shows the answer of a standing query, kept true, until Ctrl-C"),
     (":pager", "on|off", "whether the program that PAGER names shows long answers"),
     (":timing", "on|off", "whether the time is shown below tables"),
     (":queries", "", "queries that run now"),
@@ -60,6 +61,7 @@ impl Conversation {
             ":source" if !rest.is_empty() => return self.source(rest),
             ":export" => return self.export(rest),
             ":watch" => return self.watch(rest),
+            ":live" => return self.live(rest),
             ":pager" => Ok(self.set_pager(rest)),
             ":timing" => Ok(self.set_timing(rest)),
             ":queries" => self.queries(),
@@ -197,6 +199,10 @@ fn unknown(name: &str, rest: &str) -> Error {
         Some((known, arguments, _)) if rest.is_empty() => {
             Error::new(CODE, format!("{known} needs more")).hint(format!("{known} {arguments}"))
         }
-        _ => Error::new(CODE, format!("no command {name}")).hint(":help lists them"),
+        _ => {
+            let near = database::nearest(name, COMMANDS.iter().map(|(known, ..)| *known));
+            let hint = near.map_or(":help lists them".into(), |known| format!("did you mean {known}?"));
+            Error::new(CODE, format!("no command {name}")).hint(hint)
+        }
     }
 }

@@ -129,7 +129,7 @@ impl Conversation {
     }
 }
 
-fn first_word(text: &str) -> Option<(&str, &str)> {
+pub(super) fn first_word(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     if text.is_empty() {
         return None;
