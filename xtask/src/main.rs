@@ -15,6 +15,7 @@ mod circles;
 mod dist;
 mod facade;
 mod names;
+mod page;
 mod panics;
 mod product;
 mod rooms;
@@ -37,6 +38,7 @@ cargo xtask COMMAND
   dist binaries   the same without the wheel
   dist pack       what is made from binaries that lie there already: packages, container, manual, list of components, checksums
   dist wheel      the Python package's wheel alone, tested in a fresh environment (needs maturin)
+  web             the page that the server shows, from doors/web/src into doors/web/dist (needs node and npm)
   mutants         changes the code in a sample of small ways, and tells what the tests of its room do not notice
 ";
 
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         ["dist", "binaries"] => dist::binaries(),
         ["dist", "pack"] => dist::pack(),
         ["dist", "wheel", options @ ..] => dist::wheel(options),
+        ["web"] => step("page", || page::build(&root())),
         ["fmt"] => cargo(&["fmt", "--all"]),
         _ => {
             eprint!("{USAGE}");

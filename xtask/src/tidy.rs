@@ -1,11 +1,12 @@
 //! House rules that are tests: the import table, sizes of files and functions, words that must not stand in the code, links in the
 //! pages, places that would panic, assertions, circles of files, borders of wings, names of types, the walk
-//! through the architecture. Limits only ever go down.
+//! through the architecture, the page that the server shows. Limits only ever go down.
 
 use crate::assertions;
 use crate::circles;
 use crate::facade;
 use crate::names;
+use crate::page;
 use crate::panics;
 use crate::product;
 use crate::rooms::{self, Imports};
@@ -52,6 +53,7 @@ pub fn run(root: &Path) -> bool {
     circles::check(&crates, &mut faults);
     wings::check(root, &crates, &mut faults);
     walk::check(root, &mut faults);
+    page::check(root, &mut faults);
     faults.iter().for_each(|fault| println!("   {fault}"));
     faults.is_empty()
 }
@@ -260,7 +262,7 @@ fn files(root: &Path, extension: &str) -> Vec<PathBuf> {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let (path, name) = (entry.path(), entry.file_name());
             if path.is_dir() {
-                if name != "target" && !name.to_string_lossy().starts_with('.') {
+                if name != "target" && name != "node_modules" && !name.to_string_lossy().starts_with('.') {
                     open.push(path);
                 }
             } else if path.extension().is_some_and(|found| found == extension) {

@@ -3,8 +3,8 @@
 //! hyper reads and writes HTTP/1.1 on a small runtime of its own; a request that asks the database is answered on a thread beside it, so
 //! that waiting for a query blocks nobody. Invariant: whoever asks is known and within every limit before the body of a request is read.
 //! Reading order: [`door`] (sockets), [`visitor`] (one connection), [`route`] (what a path means), [`origin`] (pages of other sites),
-//! [`tokens`], [`body`] (bytes in), [`outlet`] (bytes out), [`parameters`] and [`values`] (JSON), [`query`], [`transactions`], [`events`],
-//! [`metrics`].
+//! [`tokens`], [`body`] (bytes in), [`outlet`] (bytes out), [`parameters`] and [`values`] (JSON), [`query`], [`traversal`], [`transactions`], [`events`],
+//! [`metrics`], [`page`].
 
 mod body;
 pub mod door;
@@ -12,12 +12,14 @@ mod events;
 mod metrics;
 mod origin;
 mod outlet;
+mod page;
 pub mod parameters;
 mod query;
 mod refusal;
 mod route;
 mod tokens;
 mod transactions;
+mod traversal;
 pub mod values;
 mod visitor;
 mod wire;

@@ -506,3 +506,93 @@ fn a_door_that_closes_ends_what_runs_and_rolls_back_what_is_open() {
     within(10_000, "the end of the query", || database.running().is_empty());
     assert_eq!(count(&database, "MATCH (n:Lost) RETURN count(*)"), 0);
 }
+
+const HTML: &str = "Accept: text/html,application/xhtml+xml,*/*;q=0.8";
+
+#[test]
+fn browsers_get_the_page_and_programs_do_not() {
+    let (_database, server) = guarded();
+    let mut client = Client::connect(server.address());
+    let root = client.ask("GET", "/", &["Accept: */*"], None);
+    assert_eq!(root.json()["auth_enabled"], true, "what drivers look for");
+    let page = client.ask("GET", "/", &[HTML, "Accept-Encoding: identity"], None);
+    assert_eq!((page.status, page.header("content-encoding")), (200, None));
+    let files = ["/page/page.js", "/page/page.css", "/page/icon.svg"];
+    assert!(files.iter().all(|file| page.text().contains(file)), "{}", page.text());
+    assert_eq!(page.text().matches("<script").count(), 1, "no inline script");
+    assert_eq!(page.text().matches("src=\"/page/page.js\"").count(), 1);
+    assert!(!page.text().contains("style=") && !page.text().contains("http"), "{}", page.text());
+    let policy = page.header("content-security-policy").unwrap();
+    for part in ["default-src 'none'", "script-src 'self';", "style-src 'self';", "frame-ancestors 'none'"] {
+        assert!(policy.contains(part), "{part} in {policy}");
+    }
+    assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+    for file in files.into_iter().chain(["/page/layout.js", "/"]) {
+        let whole = client.ask("GET", file, &[HTML, "Accept-Encoding: br, identity"], None);
+        let packed = client.ask("GET", file, &[HTML, "Accept-Encoding: gzip, deflate"], None);
+        assert_eq!(
+            (whole.status, packed.status, packed.header("content-encoding")),
+            (200, 200, Some("gzip")),
+            "{file}"
+        );
+        assert!(!whole.body.is_empty() && packed.body.starts_with(&[0x1f, 0x8b]), "{file}");
+        assert_eq!(packed.header("x-content-type-options"), Some("nosniff"), "{file}");
+        assert!(packed.header("content-security-policy").unwrap().contains("script-src 'self'"), "{file}");
+        let known = format!("If-None-Match: \"x\", {}", packed.header("etag").unwrap());
+        let again = client.ask("GET", file, &[HTML, &known], None);
+        assert_eq!((again.status, again.body.len()), (304, 0), "{file}");
+        let head = client.ask("HEAD", file, &[HTML], None);
+        assert_eq!((head.status, head.header("etag")), (200, packed.header("etag")), "{file}");
+    }
+    for encodings in ["gzip;q=0", "gzip;q=0.0, br", "identity", ""] {
+        let said = format!("Accept-Encoding: {encodings}");
+        assert_eq!(
+            client.ask("GET", "/page/page.css", &[&said], None).header("content-encoding"),
+            None,
+            "{said}"
+        );
+    }
+    for encodings in ["*;q=0.5", "br, x-gzip"] {
+        let said = format!("Accept-Encoding: {encodings}");
+        let packed = client.ask("GET", "/page/page.css", &[&said], None);
+        assert_eq!(packed.header("content-encoding"), Some("gzip"), "{said}");
+    }
+    for path in ["/page", "/page/", "/page/none.js", "/page/../page.js", "/page/page.js/"] {
+        assert_eq!(client.ask("GET", path, &[], None).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn gremlin_is_asked_as_a_statement() {
+    let (database, server) = serve();
+    write(
+        &database,
+        "UNWIND range(1, 3) AS i CREATE (:Person {name: 'p' + i})-[:KNOWS]->(:Person {name: 'q'})",
+    );
+    let mut client = Client::connect(server.address());
+    let mut ask = |statement: &str, fields: Json| {
+        let mut body = json!({ "statement": statement, "language": "gremlin" });
+        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        client.post(QUERY, &body)
+    };
+    let names = ask("g.V().out('KNOWS').values('name')", json!({}));
+    assert_eq!(
+        (values(&names), &names.json()["data"]["fields"]),
+        (json!([["q"], ["q"], ["q"]]), &json!(["result"]))
+    );
+    let bound = ask("g.V().has('name', x).out().count()", json!({ "parameters": { "x": "p1" } }));
+    assert_eq!(values(&bound), json!([[1]]));
+    assert_eq!(values(&ask("g.V().has('name', 'p2')", json!({})))[0][0]["labels"], json!(["Person"]));
+    let silent = ask("g.addV('Dog').iterate()", json!({}));
+    assert_eq!((values(&silent), &silent.json()["data"]["fields"]), (json!([]), &json!([])));
+    assert_eq!(count(&database, "MATCH (d:Dog) RETURN count(*)"), 1);
+    assert!(silent.json()["bookmarks"][0].as_str().unwrap().starts_with("tanglewood:"));
+    assert_eq!(ask("g.V(", json!({})).status, 400);
+    let refused = ask("g.V()", json!({ "accessMode": "READ" }));
+    assert_eq!((refused.status, refused.code()), (400, "Neo.ClientError.Request.Invalid".into()));
+    assert_eq!(ask("g.V()", json!({ "language": "sparql" })).status, 400);
+    let body = json!({ "statement": "g.V()", "language": "gremlin" });
+    assert_eq!(client.post(BEGIN, &body).status, 400, "no transaction takes it");
+    let lines = client.ask("POST", QUERY, &[LINES], Some(&body.to_string()));
+    assert_eq!(lines.text().matches("\"Record\"").count(), 7, "{}", lines.text());
+}

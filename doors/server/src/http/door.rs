@@ -2,6 +2,7 @@
 
 use super::metrics;
 use super::outlet::{Answer, whole};
+use super::page;
 use super::route::Route;
 use super::tokens::Tokens;
 use super::transactions::Transactions;
@@ -311,6 +312,8 @@ impl Door {
             },
             Route::Description => whole(StatusCode::OK, json, DESCRIPTION),
             Route::Metrics => self.metrics(false),
+            Route::Page(file) => file.answer(headers),
+            _ if page::is_wanted(headers) => page::index(headers),
             _ => whole(StatusCode::OK, json, self.discovery(headers).to_string()),
         }
     }

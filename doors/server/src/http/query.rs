@@ -6,6 +6,7 @@
 use super::outlet::{Gone, Outlet};
 use super::parameters;
 use super::refusal::{Refusal, write_error_list, write_errors};
+use super::traversal;
 use super::values::{Form, put, write_hydrated, write_list, write_text, write_value};
 use crate::bolt::{bookmark, notices};
 use database::entity::hydrate;
@@ -90,6 +91,8 @@ pub(super) struct Asked {
     pub wants_counters: bool,
     /// The user whom the client acts as.
     pub acts_as: Option<String>,
+    /// Is the statement Gremlin?
+    pub is_gremlin: bool,
 }
 
 impl Asked {
@@ -132,6 +135,11 @@ impl Asked {
                 "includeCounters" => {
                     asked.wants_counters = field.as_bool().ok_or_else(|| wrong("true or false"))?;
                 }
+                "language" => match field.as_str().map(str::to_ascii_lowercase).as_deref() {
+                    Some("cypher" | "datalog") => asked.is_gremlin = false,
+                    Some("gremlin") => asked.is_gremlin = true,
+                    _ => return Err(wrong("cypher, datalog or gremlin")),
+                },
                 "impersonatedUser" => {
                     asked.acts_as = Some(field.as_str().ok_or_else(|| wrong("a text"))?.to_string());
                 }
@@ -187,7 +195,7 @@ pub(super) fn answer(
     }
 }
 
-enum Stop {
+pub(super) enum Stop {
     Failed(Error),
     Gone,
 }
@@ -204,8 +212,9 @@ impl From<Gone> for Stop {
     }
 }
 
-struct Writer<'w> {
-    out: &'w mut Outlet,
+/// What writes the answer of one statement.
+pub(super) struct Writer<'w> {
+    pub out: &'w mut Outlet,
     format: Format,
     rows: u64,
     is_headed: bool,
@@ -218,6 +227,9 @@ impl Writer<'_> {
             self.end(session, ending, 0)?;
             return Ok(());
         };
+        if asked.is_gremlin {
+            return traversal::run(self, session, statement, asked, ending);
+        }
         let limits = Limits { timeout: asked.timeout, bytes_max: None };
         let in_transaction = session.in_transaction();
         let mut result = match asked.reads_only && !in_transaction {
@@ -233,7 +245,7 @@ impl Writer<'_> {
                 .hint("accept application/x-ndjson, or read /db/neo4j/subscriptions/NAME")
                 .into());
         }
-        self.head(&result);
+        self.head(result.columns());
         while let Some(batch) = self.next(&mut result)? {
             for row in 0..batch.len() {
                 self.row(&result, &batch, row)?;
@@ -252,48 +264,60 @@ impl Writer<'_> {
             if self.out.is_abandoned() {
                 return Err(Stop::Gone);
             }
-            if self.format.in_lines {
-                self.out.flush()?;
-            }
+            self.flush_lines()?;
         }
     }
 
-    fn head(&mut self, result: &QueryResult) {
+    /// Sends the lines that are written, if the client takes lines.
+    pub fn flush_lines(&mut self) -> Result<(), Gone> {
+        if self.format.in_lines { self.out.flush() } else { Ok(()) }
+    }
+
+    /// The names of the columns.
+    pub fn head(&mut self, titles: &[Arc<str>]) {
         let bytes = &mut self.out.bytes;
         bytes.extend(if self.format.in_lines {
             &b"{\"$event\":\"Header\",\"_body\":{\"fields\":"[..]
         } else {
             b"{\"data\":{\"fields\":"
         });
-        write_list(bytes, result.columns(), |bytes, title| write_text(bytes, title));
+        write_list(bytes, titles, |bytes, title| write_text(bytes, title));
         bytes.extend(if self.format.in_lines { &b"}}\n"[..] } else { b",\"values\":[" });
         self.is_headed = true;
     }
 
     fn row(&mut self, result: &QueryResult, batch: &Batch, row: usize) -> Result<(), Error> {
-        let (in_lines, form) = (self.format.in_lines, self.format.form);
         let before = self.out.bytes.len();
+        let mut outcome = Ok(());
+        self.record(|bytes, form| {
+            write_list(bytes, 0..batch.width(), |bytes, column| {
+                match hydrate(&batch.get(row, column), result.snapshot()) {
+                    Ok(value) => write_hydrated(bytes, &value, form),
+                    Err(error) => outcome = Err(error),
+                }
+            });
+        });
+        if outcome.is_err() {
+            self.out.bytes.truncate(before);
+            self.rows -= 1;
+        }
+        outcome
+    }
+
+    /// A row, as `write` writes its list of values.
+    pub fn record(&mut self, write: impl FnOnce(&mut Vec<u8>, Form)) {
+        let (in_lines, form) = (self.format.in_lines, self.format.form);
         let bytes = &mut self.out.bytes;
         if in_lines {
             bytes.extend(b"{\"$event\":\"Record\",\"_body\":");
         } else if self.rows > 0 {
             bytes.push(b',');
         }
-        let mut outcome = Ok(());
-        write_list(bytes, 0..batch.width(), |bytes, column| {
-            match hydrate(&batch.get(row, column), result.snapshot()) {
-                Ok(value) => write_hydrated(bytes, &value, form),
-                Err(error) => outcome = Err(error),
-            }
-        });
+        write(bytes, form);
         if in_lines {
             bytes.extend(b"}\n");
         }
-        if outcome.is_err() {
-            self.out.bytes.truncate(before);
-        }
-        self.rows += u64::from(outcome.is_ok());
-        outcome
+        self.rows += 1;
     }
 
     fn tail(
@@ -304,8 +328,8 @@ impl Writer<'_> {
         ending: &Ending,
     ) -> Result<(), Stop> {
         let summary = result.summary();
+        self.begin_tail();
         let bytes = &mut self.out.bytes;
-        bytes.extend(if self.format.in_lines { &b"{\"$event\":\"Summary\",\"_body\":{"[..] } else { b"]}," });
         if asked.wants_counters {
             write_counters(bytes, summary);
             bytes.push(b',');
@@ -323,7 +347,18 @@ impl Writer<'_> {
             });
             bytes.push(b',');
         }
-        self.end(session, ending, summary.place)?;
+        self.close(session, ending, summary.place)
+    }
+
+    /// What stands between the rows and what is told of them.
+    pub fn begin_tail(&mut self) {
+        let is_line = self.format.in_lines;
+        self.out.bytes.extend(if is_line { &b"{\"$event\":\"Summary\",\"_body\":{"[..] } else { b"]}," });
+    }
+
+    /// The end of the answer.
+    pub fn close(&mut self, session: &mut Session, ending: &Ending, place: u64) -> Result<(), Stop> {
+        self.end(session, ending, place)?;
         if self.format.in_lines {
             self.out.bytes.extend(b"}\n");
         }

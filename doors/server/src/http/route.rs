@@ -1,5 +1,6 @@
 //! What a path means.
 
+use super::page::{self, PageFile};
 use super::refusal::Refusal;
 use crate::bolt::answer::DATABASE;
 use crate::percent;
@@ -11,6 +12,8 @@ use hyper::{Method, StatusCode};
 pub(super) enum Route {
     /// `/`
     Root,
+    /// A file of the page: `/page/page.js`
+    Page(&'static PageFile),
     /// `/health`
     Health,
     /// `/ready`
@@ -46,6 +49,7 @@ impl Route {
         let parts: Vec<&str> = path.strip_prefix('/').unwrap_or(path).split('/').collect();
         let (allowed, route) = match &parts[..] {
             [""] => ("GET", Route::Root),
+            ["page", ..] => ("GET", Route::Page(page::find(path).ok_or_else(missing)?)),
             ["health"] => ("GET", Route::Health),
             ["ready"] => ("GET", Route::Ready),
             ["openapi.json"] => ("GET", Route::Description),
@@ -67,7 +71,7 @@ impl Route {
     }
     /// Is it answered to whoever asks?
     pub fn is_public(&self) -> bool {
-        matches!(self, Route::Root | Route::Health | Route::Ready | Route::Description)
+        matches!(self, Route::Root | Route::Page(_) | Route::Health | Route::Ready | Route::Description)
     }
     /// Does a request of it have a body of JSON?
     pub fn takes_json(&self) -> bool {
@@ -123,7 +127,19 @@ mod tests {
             Some(Route::Subscribe("a bä".into()))
         );
         assert_eq!(of(Method::GET, "/db/neo4j/query/v2"), Err(StatusCode::METHOD_NOT_ALLOWED));
-        for path in ["/db/other/query/v2", "/db/neo4j/query/v1", "/../etc/passwd", "/db", "//"] {
+        assert!(matches!(of(Method::GET, "/page/page.js"), Ok(Route::Page(_))));
+        assert_eq!(of(Method::POST, "/page/page.js"), Err(StatusCode::METHOD_NOT_ALLOWED));
+        for path in [
+            "/page",
+            "/page/",
+            "/page/none.js",
+            "/page/../page/page.js",
+            "/db/other/query/v2",
+            "/db/neo4j/query/v1",
+            "/../etc/passwd",
+            "/db",
+            "//",
+        ] {
             assert_eq!(of(Method::POST, path), Err(StatusCode::NOT_FOUND), "{path}");
         }
         assert_eq!(of(Method::GET, "/db/neo4j/subscriptions/%f"), Err(StatusCode::BAD_REQUEST));

@@ -1,0 +1,231 @@
+/** An answer as a drawing of nodes and relationships: WebGL by sigma, the layout in a worker. */
+import { useCallback, useEffect, useReducer, useRef, useState } from 'react'
+import type Sigma from 'sigma'
+import { Node, type Relationship } from '../api/values'
+import type { Answer } from '../query/answer'
+import { captionOf, styleOf } from './graph-style'
+import { EDGES_MAX, GraphModel, labelOf, NODES_MAX } from './graph-model'
+import { Layout } from './layout'
+import { Legend } from './legend'
+import { bring, type Count, Panel } from './neighbours'
+import { change, draw, type Highlight } from './sigma'
+import { rowsOf } from '../api/client'
+
+/** Nodes among which all relationships are looked for. */
+const CONNECTED_MAX = 2_000
+
+export function Graph({ answer, isDark }: { answer: Answer; isDark: boolean }) {
+  const box = useRef<HTMLDivElement>(null)
+  const model = useRef(new GraphModel())
+  const sigma = useRef<Sigma>(undefined)
+  const layout = useRef<Layout>(undefined)
+  const taken = useRef(0)
+  const highlight = useRef<Highlight>({})
+  const [, redraw] = useReducer((count: number) => count + 1, 0)
+  const [chosen, setChosen] = useState<string>()
+  const [path, setPath] = useState(-1)
+  const [isMoving, setIsMoving] = useState(true)
+  const [message, setMessage] = useState('')
+
+  /** Changes what is drawn, and gives everything its looks. */
+  const update = useCallback((work: () => void) => {
+    change(sigma.current, model.current.graph, () => {
+      work()
+      style()
+    })
+    redraw()
+  }, [])
+  const style = () => {
+    const { graph, nodes, relationships } = model.current
+    const isSmall = nodes.size > 3_000
+    graph.updateEachNodeAttributes((id, attributes) => {
+      const node = nodes.get(id)
+      if (!node) return attributes
+      const style = styleOf(labelOf(node))
+      return { ...attributes, color: style.colour, size: isSmall ? style.size / 2 : style.size, label: captionOf(node, style) }
+    })
+    graph.updateEachEdgeAttributes((id, attributes) => ({ ...attributes, label: relationships.get(id)?.type, size: isSmall ? 0.6 : 1.6 }))
+  }
+
+  // A new answer is a new drawing; rows of the same answer are added to it.
+  useEffect(() => {
+    if (!box.current) return
+    model.current = new GraphModel()
+    taken.current = 0
+    highlight.current = {}
+    setChosen(undefined)
+    setPath(-1)
+    const drawing = draw(box.current, model.current.graph, highlight)
+    const moves = new Layout(model.current.graph, (isOver) => {
+      if (isOver) setIsMoving(false)
+    })
+    sigma.current = drawing
+    layout.current = moves
+    drawing.on('clickNode', ({ node }) => setChosen(node))
+    drawing.on('clickEdge', ({ edge }) => setChosen(edge))
+    drawing.on('clickStage', () => setChosen(undefined))
+    drawing.on('doubleClickNode', ({ node, preventSigmaDefault }) => {
+      preventSigmaDefault()
+      setChosen(node)
+    })
+    return () => {
+      moves.end()
+      drawing.kill()
+      sigma.current = undefined
+      layout.current = undefined
+    }
+  }, [answer.startedMs])
+
+  useEffect(() => {
+    if (answer.count <= taken.current) return
+    update(() => model.current.addRows(answer.rows, taken.current, answer.count))
+    taken.current = answer.count
+    setIsMoving(true)
+    layout.current?.start()
+  }, [answer.startedMs, answer.count, update])
+
+  useEffect(() => {
+    highlight.current.isDark = isDark
+    highlight.current.chosen = chosen
+    highlight.current.elements = path === -2 ? undefined : elementsOf(model.current, path)
+    sigma.current?.refresh()
+  }, [chosen, path, isDark, answer.count])
+
+  const grow = async (find: () => Promise<() => void>) => {
+    try {
+      const before = model.current.nodes.size + model.current.relationships.size
+      update(await find())
+      const after = model.current.nodes.size + model.current.relationships.size
+      setMessage(after === before ? 'nothing new' : `${after - before} more`)
+      if (after > before) {
+        setIsMoving(true)
+        layout.current?.start()
+      }
+    } catch (error) {
+      setMessage(error instanceof Error ? error.message : String(error))
+    }
+  }
+  const expand = (id: string, kind: Count | undefined) =>
+    void grow(async () => {
+      const rows = await bring(id, kind)
+      return () => {
+        for (const value of rows.flat()) if (value instanceof Node) model.current.addNode(value, id)
+        model.current.addRows(rows, 0, rows.length)
+      }
+    })
+  const connect = () =>
+    void grow(async () => {
+      const ids = [...model.current.nodes.keys()]
+      const statement = 'UNWIND $ids AS id MATCH (a)-[r]->(b) WHERE elementId(a) = id AND elementId(b) IN $ids RETURN r'
+      const rows = (await rowsOf(statement, { ids })).map((row) => Object.values(row))
+      return () => model.current.addRows(rows, 0, rows.length)
+    })
+
+  const { nodes, relationships, paths, isCut, graph } = model.current
+  const found: Node | Relationship | undefined = chosen === undefined ? undefined : (nodes.get(chosen) ?? relationships.get(chosen))
+  const press = (key: string): boolean => {
+    const camera = sigma.current?.getCamera()
+    if (!camera) return false
+    const step = 0.1 * camera.ratio
+    const ids = [...nodes.keys()]
+    const at = chosen === undefined ? -1 : ids.indexOf(chosen)
+    const actions: Record<string, () => void> = {
+      '+': () => void camera.animatedZoom(1.4),
+      '-': () => void camera.animatedUnzoom(1.4),
+      '0': () => void camera.animatedReset(),
+      ArrowLeft: () => camera.setState({ x: camera.x - step }),
+      ArrowRight: () => camera.setState({ x: camera.x + step }),
+      ArrowUp: () => camera.setState({ y: camera.y + step }),
+      ArrowDown: () => camera.setState({ y: camera.y - step }),
+      n: () => setChosen(ids[(at + 1) % ids.length]),
+      p: () => setChosen(ids[(at - 1 + ids.length) % ids.length]),
+      Enter: () => at >= 0 && chosen !== undefined && expand(chosen, undefined),
+      Delete: () => at >= 0 && remove(chosen),
+      Escape: () => setChosen(undefined),
+    }
+    const action = actions[key]
+    action?.()
+    return action !== undefined
+  }
+  const remove = (id: string | undefined) => {
+    if (id === undefined || !nodes.has(id)) return
+    layout.current?.stop()
+    setIsMoving(false)
+    setChosen(undefined)
+    update(() => model.current.remove(id))
+  }
+
+  return (
+    <div className="graph">
+      <div className="graph-main">
+        <div
+          ref={box}
+          className="graph-box"
+          tabIndex={0}
+          role="application"
+          aria-label={`Graph of ${nodes.size} nodes and ${relationships.size} relationships. N and P choose a node, Enter expands it.`}
+          onKeyDown={(event) => {
+            if (!event.ctrlKey && !event.altKey && !event.metaKey && press(event.key)) event.preventDefault()
+          }}
+        />
+        <Legend model={model.current} onChange={() => update(() => undefined)} />
+        <div className="graph-tools" role="toolbar" aria-label="Graph">
+          {paths.length > 0 && (
+            <select aria-label="Paths" value={path} onChange={(event) => setPath(Number(event.target.value))}>
+              <option value={-1}>All {paths.length} paths</option>
+              <option value={-2}>No path marked</option>
+              {paths.map((one, at) => (
+                <option key={at} value={at}>
+                  Path {at + 1}, {one.relationships.length} long
+                </option>
+              ))}
+            </select>
+          )}
+          <button type="button" disabled={nodes.size > CONNECTED_MAX} title={`All relationships among at most ${CONNECTED_MAX} nodes`} onClick={connect}>
+            Connect
+          </button>
+          <button
+            type="button"
+            aria-pressed={isMoving}
+            onClick={() => {
+              if (isMoving) layout.current?.stop()
+              else layout.current?.start()
+              setIsMoving(!isMoving)
+            }}
+          >
+            {isMoving ? 'Hold still' : 'Lay out'}
+          </button>
+          <button type="button" onClick={() => void sigma.current?.getCamera().animatedReset()}>
+            All of it
+          </button>
+        </div>
+        <p className="graph-count" role="status" data-nodes={nodes.size} data-edges={relationships.size} data-moving={isMoving}>
+          {nodes.size.toLocaleString('en')} nodes, {relationships.size.toLocaleString('en')} relationships
+          {isCut && ` · at most ${NODES_MAX.toLocaleString('en')} and ${EDGES_MAX.toLocaleString('en')} are drawn`}
+          {message && ` · ${message}`}
+        </p>
+      </div>
+      {found && (
+        <Panel
+          chosen={found}
+          drawn={graph.hasNode(found.id) ? graph.degree(found.id) : 0}
+          onBring={(kind) => expand(found.id, kind)}
+          onRemove={() => remove(found.id)}
+          onClose={() => setChosen(undefined)}
+        />
+      )}
+    </div>
+  )
+}
+
+/** Nodes and relationships of one path, or of all; none where there is no path. */
+function elementsOf(model: GraphModel, path: number): Set<string> | undefined {
+  const paths = path < 0 ? model.paths : model.paths.slice(path, path + 1)
+  if (paths.length === 0) return undefined
+  const elements = new Set<string>()
+  for (const one of paths) {
+    one.nodes.forEach((node) => elements.add(node.id))
+    one.relationships.forEach((relationship) => elements.add(relationship.id))
+  }
+  return elements
+}
