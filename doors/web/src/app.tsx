@@ -1,16 +1,26 @@
 /** The page: its views, its looks, its keys, and who is logged on. */
 import { useCallback, useEffect, useState } from 'react'
+import { ActivityView } from './activity/activity-view'
 import { currentUser, type Discovery, discover, logOff, whenLoggedOff } from './api/client'
 import { useStored } from './common/stored'
 import { Keys } from './keys'
+import { LiveView } from './live/live-view'
+import { LoadView } from './load/load-view'
 import { LogOn } from './log-on'
 import { QueryView } from './query/query-view'
 import { forgetNames } from './schema/names'
+import { SchemaView } from './schema/schema-view'
 
-type View = 'query'
+type View = 'query' | 'schema' | 'live' | 'activity' | 'load'
 type Theme = 'system' | 'light' | 'dark'
 
-const VIEWS: { view: View; name: string }[] = [{ view: 'query', name: 'Query' }]
+const VIEWS: { view: View; name: string }[] = [
+  { view: 'query', name: 'Query' },
+  { view: 'schema', name: 'Schema' },
+  { view: 'live', name: 'Live' },
+  { view: 'activity', name: 'Activity' },
+  { view: 'load', name: 'Import' },
+]
 
 export function App() {
   const [server, setServer] = useState<Discovery>()
@@ -19,6 +29,7 @@ export function App() {
   const [view, setView] = useState<View>('query')
   const [showsKeys, setShowsKeys] = useState(false)
   const [given, setGiven] = useState<{ text: string; runs: boolean; number: number }>()
+  const [dropped, setDropped] = useState<File>()
   const { isDark, theme, setTheme } = useTheme()
 
   const find = useCallback(async () => {
@@ -56,9 +67,18 @@ export function App() {
     setGiven({ text, runs, number: (given?.number ?? 0) + 1 })
     setView('query')
   }
-  void hand
   return (
-    <div className="page">
+    <div
+      className="page"
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        const file = event.dataTransfer.files[0]
+        if (!file) return
+        event.preventDefault()
+        setDropped(file)
+        setView('load')
+      }}
+    >
       <header className="bar">
         <img src="/page/icon.svg" alt="" width="24" height="24" />
         <h1>Tanglewood</h1>
@@ -87,6 +107,18 @@ export function App() {
       <main>
         <div className="view" hidden={view !== 'query'}>
           <QueryView given={given} isShown={view === 'query'} isDark={isDark} />
+        </div>
+        <div className="view" hidden={view !== 'schema'}>
+          <SchemaView isShown={view === 'schema'} isDark={isDark} onAsk={(text) => hand(text, true)} />
+        </div>
+        <div className="view" hidden={view !== 'live'}>
+          <LiveView isShown={view === 'live'} isDark={isDark} />
+        </div>
+        <div className="view" hidden={view !== 'activity'}>
+          <ActivityView isShown={view === 'activity'} />
+        </div>
+        <div className="view" hidden={view !== 'load'}>
+          <LoadView file={dropped} />
         </div>
       </main>
       {showsKeys && <Keys onClose={() => setShowsKeys(false)} />}

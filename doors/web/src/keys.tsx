@@ -10,7 +10,7 @@ const KEYS: [string, string][] = [
   ['Ctrl F', 'find in the text'],
   ['Ctrl /', 'make a line a comment'],
   ['Escape, then Tab', 'leave the editor'],
-  ['Alt 1 … Alt 6', 'change the view'],
+  ['Alt 1 … Alt 5', 'change the view'],
   ['Arrows, Page, Home, End', 'move in a table; Enter shows the value in full'],
   ['+, -, 0, arrows', 'in the graph: nearer, farther, all of it, move'],
   ['?', 'this list'],

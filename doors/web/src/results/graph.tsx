@@ -14,7 +14,14 @@ import { rowsOf } from '../api/client'
 /** Nodes among which all relationships are looked for. */
 const CONNECTED_MAX = 2_000
 
-export function Graph({ answer, isDark }: { answer: Answer; isDark: boolean }) {
+interface Properties {
+  answer: Answer
+  isDark: boolean
+  /** Are the nodes labels, which have no neighbours to bring? */
+  isSchema?: boolean
+}
+
+export function Graph({ answer, isDark, isSchema = false }: Properties) {
   const box = useRef<HTMLDivElement>(null)
   const model = useRef(new GraphModel())
   const sigma = useRef<Sigma>(undefined)
@@ -168,7 +175,7 @@ export function Graph({ answer, isDark }: { answer: Answer; isDark: boolean }) {
             if (!event.ctrlKey && !event.altKey && !event.metaKey && press(event.key)) event.preventDefault()
           }}
         />
-        <Legend model={model.current} onChange={() => update(() => undefined)} />
+        {!isSchema && <Legend model={model.current} onChange={() => update(() => undefined)} />}
         <div className="graph-tools" role="toolbar" aria-label="Graph">
           {paths.length > 0 && (
             <select aria-label="Paths" value={path} onChange={(event) => setPath(Number(event.target.value))}>
@@ -181,9 +188,11 @@ export function Graph({ answer, isDark }: { answer: Answer; isDark: boolean }) {
               ))}
             </select>
           )}
-          <button type="button" disabled={nodes.size > CONNECTED_MAX} title={`All relationships among at most ${CONNECTED_MAX} nodes`} onClick={connect}>
-            Connect
-          </button>
+          {!isSchema && (
+            <button type="button" disabled={nodes.size > CONNECTED_MAX} title={`All relationships among at most ${CONNECTED_MAX} nodes`} onClick={connect}>
+              Connect
+            </button>
+          )}
           <button
             type="button"
             aria-pressed={isMoving}
@@ -205,7 +214,7 @@ export function Graph({ answer, isDark }: { answer: Answer; isDark: boolean }) {
           {message && ` · ${message}`}
         </p>
       </div>
-      {found && (
+      {found && !isSchema && (
         <Panel
           chosen={found}
           drawn={graph.hasNode(found.id) ? graph.degree(found.id) : 0}

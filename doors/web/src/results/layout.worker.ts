@@ -91,7 +91,7 @@ function settings(count: number) {
     scalingRatio: 10,
     // Parts that hang together by nothing stay in sight.
     strongGravityMode: true,
-    gravity: 0.05,
+    gravity: count > APPROXIMATE_FROM ? 0.05 : 0.3,
     slowDown: 1 + Math.log(Math.max(1, count)),
     barnesHutOptimize: count > APPROXIMATE_FROM,
     barnesHutTheta: 0.7,

@@ -9,10 +9,12 @@ import { ErrorBox } from './error-box'
 import { Graph } from './graph'
 import { hasGraph } from './graph-model'
 import { Inspector } from './inspector'
+import { Plan } from './plan'
 import { Raw, saveJson } from './raw'
 import { Table } from './table'
+import { canTravel, TimeTravel } from './time-travel'
 
-type View = 'graph' | 'table' | 'raw'
+type View = 'plan' | 'graph' | 'table' | 'raw'
 
 interface Properties {
   answer: Answer | undefined
@@ -21,13 +23,23 @@ interface Properties {
   onAsk(question: Question): Promise<Answer>
 }
 
-export function Results({ answer, isDark }: Properties) {
+export function Results({ answer, isDark, onAsk }: Properties) {
   const [wanted, setView] = useState<View>('graph')
   const [inspected, setInspected] = useState<{ value: Value }>()
+  const [base, setBase] = useState<Question>()
   useEffect(() => setInspected(undefined), [answer?.startedMs])
+  const plan = answer?.summary?.plan
+  useEffect(() => {
+    if (plan) setView('plan')
+  }, [plan])
+  // A question of one's own ends the travel; those of the slider go on with it.
+  const isTravel = base !== undefined && answer?.question.statement.endsWith(base.statement)
+  useEffect(() => {
+    if (answer && !isTravel) setBase(undefined)
+  }, [answer?.startedMs])
   if (!answer) return <Welcome />
-  const views: View[] = [...(hasGraph(answer.rows, answer.count) ? (['graph'] as const) : []), 'table', 'raw']
-  const view = views.includes(wanted) ? wanted : 'table'
+  const views: View[] = [...(plan ? (['plan'] as const) : []), ...(hasGraph(answer.rows, answer.count) ? (['graph'] as const) : []), 'table', 'raw']
+  const view = views.includes(wanted) ? wanted : (views.find((one) => one === 'graph') ?? 'table')
   return (
     <section className="results" aria-label="Answer" aria-busy={answer.state === 'running'}>
       <div className="toolbar">
@@ -38,6 +50,18 @@ export function Results({ answer, isDark }: Properties) {
             </button>
           ))}
         </div>
+        {(base !== undefined || canTravel(answer.question)) && (
+          <button
+            type="button"
+            aria-expanded={base !== undefined}
+            onClick={() => {
+              if (base && answer.question.statement !== base.statement) void onAsk(base)
+              setBase(base ? undefined : answer.question)
+            }}
+          >
+            Time travel
+          </button>
+        )}
         <span className="grow" />
         <Status answer={answer} />
         <button type="button" className="quiet" disabled={answer.count === 0} onClick={() => saveCsv(answer)}>
@@ -47,11 +71,13 @@ export function Results({ answer, isDark }: Properties) {
           JSON
         </button>
       </div>
+      {base && <TimeTravel key={base.statement} question={base} onAsk={(question) => void onAsk(question)} />}
       {answer.error && <ErrorBox error={answer.error} statement={answer.question.statement} />}
       <Notices answer={answer} />
       <div className="results-body">
         <div className="results-view" role="tabpanel" aria-label={NAMES[view]}>
-          {answer.fields.length === 0 && !answer.error && answer.state !== 'running' && <p className="empty">{changes(answer) || 'The statement is done; it has no rows.'}</p>}
+          {view !== 'plan' && answer.fields.length === 0 && !answer.error && answer.state !== 'running' && <p className="empty">{changes(answer) || 'The statement is done; it has no rows.'}</p>}
+          {view === 'plan' && plan && <Plan plan={plan} isProfile={answer.summary?.isProfile ?? false} />}
           {view === 'graph' && <Graph answer={answer} isDark={isDark} />}
           {answer.fields.length > 0 && view === 'table' && <Table answer={answer} onInspect={(value) => setInspected({ value })} />}
           {answer.fields.length > 0 && view === 'raw' && <Raw answer={answer} />}
@@ -62,7 +88,7 @@ export function Results({ answer, isDark }: Properties) {
   )
 }
 
-const NAMES: Record<View, string> = { graph: 'Graph', table: 'Table', raw: 'Raw' }
+const NAMES: Record<View, string> = { plan: 'Plan', graph: 'Graph', table: 'Table', raw: 'Raw' }
 
 function Welcome() {
   return (
