@@ -5,7 +5,7 @@ mod common;
 
 use common::http::{Answer, BEGIN, Client, QUERY};
 use common::socket::within;
-use database::{Database, MEMORY, Options, Params};
+use database::{Database, History, MEMORY, Options, Params};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -595,4 +595,34 @@ fn gremlin_is_asked_as_a_statement() {
     assert_eq!(client.post(BEGIN, &body).status, 400, "no transaction takes it");
     let lines = client.ask("POST", QUERY, &[LINES], Some(&body.to_string()));
     assert_eq!(lines.text().matches("\"Record\"").count(), 7, "{}", lines.text());
+}
+
+/// The page in headless Chromium: log-on, first query, 100,000 rows, errors, a script in a value, 10,000 nodes drawn, plans, kills, a
+/// subscription, the past, an import, looks. Passed over where Playwright for Python or a browser is missing; `.ci/drivers` fetches both.
+/// `TANGLEWOOD_PICTURES` names a folder for screenshots.
+#[test]
+fn a_browser_shows_the_page() {
+    let folder = world::files::TemporaryFolder::new("page").unwrap();
+    let options = Options { executors: Some(2), history: Some(History::Forever), ..Options::default() };
+    let database = Database::open(folder.path(), options).unwrap();
+    write(&database, "UNWIND range(1, 10000) AS i CREATE (:Person {id: i, name: 'person ' + i})");
+    write(&database, "CREATE INDEX FOR (p:Person) ON (p.id)");
+    write(
+        &database,
+        "MATCH (p:Person) UNWIND [p.id % 10000 + 1, p.id * 37 % 9973 + 1] AS i MATCH (q:Person {id: i}) CREATE (p)-[:KNOWS]->(q)",
+    );
+    let open = HttpServer::start(database, HttpServeOptions::at("127.0.0.1:0")).unwrap();
+    let (_guarded, closed) = guarded();
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/page.py");
+    let mut command = std::process::Command::new("python3");
+    command.arg(script);
+    command.args([&open, &closed].map(|server| format!("http://{}", server.address())));
+    command.args(std::env::var_os("TANGLEWOOD_PICTURES"));
+    let Ok(output) = command.output() else { return eprintln!("passed over: needs python3") };
+    if output.status.code() == Some(77) {
+        return eprintln!("passed over: needs the Python package playwright and Chromium");
+    }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    println!("{}", text(&output.stdout));
+    assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
 }

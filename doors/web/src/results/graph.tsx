@@ -13,6 +13,8 @@ import { rowsOf } from '../api/client'
 
 /** Nodes among which all relationships are looked for. */
 const CONNECTED_MAX = 2_000
+/** Time between two additions to the drawing while rows come. */
+const GROW_EVERY_MS = 250
 
 interface Properties {
   answer: Answer
@@ -26,7 +28,7 @@ export function Graph({ answer, isDark, isSchema = false }: Properties) {
   const model = useRef(new GraphModel())
   const sigma = useRef<Sigma>(undefined)
   const layout = useRef<Layout>(undefined)
-  const taken = useRef(0)
+  const taken = useRef({ rows: 0, untilMs: 0 })
   const highlight = useRef<Highlight>({})
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   const [chosen, setChosen] = useState<string>()
@@ -54,16 +56,10 @@ export function Graph({ answer, isDark, isSchema = false }: Properties) {
     graph.updateEachEdgeAttributes((id, attributes) => ({ ...attributes, label: relationships.get(id)?.type, size: isSmall ? 0.6 : 1.6 }))
   }
 
-  // A new answer is a new drawing; rows of the same answer are added to it.
   useEffect(() => {
     if (!box.current) return
-    model.current = new GraphModel()
-    taken.current = 0
-    highlight.current = {}
-    setChosen(undefined)
-    setPath(-1)
     const drawing = draw(box.current, model.current.graph, highlight)
-    const moves = new Layout(model.current.graph, (isOver) => {
+    const moves = new Layout((isOver) => {
       if (isOver) setIsMoving(false)
     })
     sigma.current = drawing
@@ -81,15 +77,28 @@ export function Graph({ answer, isDark, isSchema = false }: Properties) {
       sigma.current = undefined
       layout.current = undefined
     }
+  }, [])
+
+  // A new answer begins an empty drawing; rows of the same answer are added to it.
+  useEffect(() => {
+    layout.current?.stop()
+    model.current = new GraphModel()
+    taken.current = { rows: 0, untilMs: 0 }
+    setChosen(undefined)
+    setPath(-1)
+    setMessage('')
   }, [answer.startedMs])
 
   useEffect(() => {
-    if (answer.count <= taken.current) return
-    update(() => model.current.addRows(answer.rows, taken.current, answer.count))
-    taken.current = answer.count
+    const began = performance.now()
+    if (answer.count <= taken.current.rows || (answer.state === 'running' && began < taken.current.untilMs)) return
+    update(() => model.current.addRows(answer.rows, taken.current.rows, answer.count))
+    // While rows come, drawing takes a fifth of the time at most.
+    const now = performance.now()
+    taken.current = { rows: answer.count, untilMs: now + Math.max(GROW_EVERY_MS, 4 * (now - began)) }
     setIsMoving(true)
-    layout.current?.start()
-  }, [answer.startedMs, answer.count, update])
+    layout.current?.start(model.current.graph)
+  }, [answer.startedMs, answer.count, answer.state, update])
 
   useEffect(() => {
     highlight.current.isDark = isDark
@@ -106,7 +115,7 @@ export function Graph({ answer, isDark, isSchema = false }: Properties) {
       setMessage(after === before ? 'nothing new' : `${after - before} more`)
       if (after > before) {
         setIsMoving(true)
-        layout.current?.start()
+        layout.current?.start(model.current.graph)
       }
     } catch (error) {
       setMessage(error instanceof Error ? error.message : String(error))
@@ -198,7 +207,7 @@ export function Graph({ answer, isDark, isSchema = false }: Properties) {
             aria-pressed={isMoving}
             onClick={() => {
               if (isMoving) layout.current?.stop()
-              else layout.current?.start()
+              else layout.current?.start(model.current.graph)
               setIsMoving(!isMoving)
             }}
           >

@@ -5,42 +5,60 @@ import type { LayoutReport, LayoutRequest } from './layout.worker'
 export class Layout {
   private readonly worker = new Worker(new URL('./layout.worker.ts', import.meta.url), { type: 'module' })
   private number = 0
-  private ids: string[] = []
+  private graph: MultiDirectedGraph | undefined
+  private latest: LayoutReport | undefined
+  private isShowing = false
+  private readonly onMove: (isOver: boolean) => void
 
-  constructor(
-    private readonly graph: MultiDirectedGraph,
-    onMove: (isOver: boolean) => void,
-  ) {
+  constructor(onMove: (isOver: boolean) => void) {
     this.worker.onmessage = (event: MessageEvent<LayoutReport>) => {
-      const { number, places, isOver } = event.data
-      // A report about a graph that has changed since is nobody's.
-      if (number !== this.number) return
-      this.take(places)
-      onMove(isOver)
+      this.latest = event.data
+      this.show()
     }
+    this.onMove = onMove
+  }
+
+  /** Draws the newest report, then leaves the page twice the time that this took. */
+  private show(): void {
+    const report = this.latest
+    if (this.isShowing || !report) return
+    this.latest = undefined
+    // A report about a graph that has changed since is nobody's.
+    if (report.number !== this.number) return
+    this.isShowing = true
+    const began = performance.now()
+    this.take(report.places)
+    this.onMove(report.isOver)
+    const rest = () => {
+      setTimeout(() => {
+        this.isShowing = false
+        this.show()
+      }, 2 * (performance.now() - began))
+    }
+    // The frame after the one in which it is drawn: it waits for the graphics card, too.
+    requestAnimationFrame(() => requestAnimationFrame(rest))
   }
 
   /** Begins, or begins again from where nodes lie. */
-  start(fixed: Set<string> = new Set()): void {
-    this.ids = this.graph.nodes()
-    const index = new Map(this.ids.map((id, at) => [id, at]))
-    const places = new Float32Array(this.ids.length * 2)
-    const sizes = new Float32Array(this.ids.length)
-    const isFixed = new Uint8Array(this.ids.length)
-    this.ids.forEach((id, at) => {
-      const { x, y, size } = this.graph.getNodeAttributes(id)
+  start(graph: MultiDirectedGraph): void {
+    this.graph = graph
+    const ids = graph.nodes()
+    const index = new Map(ids.map((id, at) => [id, at]))
+    const places = new Float32Array(ids.length * 2)
+    const sizes = new Float32Array(ids.length)
+    ids.forEach((id, at) => {
+      const { x, y, size } = graph.getNodeAttributes(id)
       places[at * 2] = x
       places[at * 2 + 1] = y
       sizes[at] = size ?? 1
-      isFixed[at] = fixed.has(id) ? 1 : 0
     })
     const edges: number[] = []
-    this.graph.forEachEdge((_edge, _attributes, source, target) => {
+    graph.forEachEdge((_edge, _attributes, source, target) => {
       // A loop pulls nothing.
       if (source !== target) edges.push(index.get(source) ?? 0, index.get(target) ?? 0)
     })
-    const request: LayoutRequest = { number: ++this.number, places, sizes, edges: Uint32Array.from(edges), fixed: isFixed }
-    this.worker.postMessage(request, [places.buffer, sizes.buffer, isFixed.buffer])
+    const request: LayoutRequest = { number: ++this.number, places, sizes, edges: Uint32Array.from(edges) }
+    this.worker.postMessage(request, [places.buffer, sizes.buffer])
   }
 
   stop(): void {
@@ -54,7 +72,7 @@ export class Layout {
 
   private take(places: Float32Array): void {
     let at = 0
-    this.graph.updateEachNodeAttributes(
+    this.graph?.updateEachNodeAttributes(
       (_id, attributes) => {
         attributes.x = places[at * 2]
         attributes.y = places[at * 2 + 1]

@@ -27,8 +27,6 @@ export interface LayoutRequest {
   sizes: Float32Array
   /** Indexes of nodes, two an edge. */
   edges: Uint32Array
-  /** Nodes that stay where they are. */
-  fixed: Uint8Array
 }
 
 export interface LayoutReport {
@@ -70,7 +68,6 @@ function begin(request: LayoutRequest): Work {
     nodes[base + 6] = 1
     nodes[base + 7] = 1
     nodes[base + 8] = request.sizes[at] ?? 1
-    nodes[base + 9] = request.fixed[at] ?? 0
   }
   for (let at = 0; at * 2 < request.edges.length; at++) {
     const [source, target] = [request.edges[at * 2] ?? 0, request.edges[at * 2 + 1] ?? 0]

@@ -149,7 +149,7 @@ function Status({ answer }: { answer: Answer }) {
     cut: `the first ${rows}; the page keeps ${ROWS_MAX.toLocaleString('en')} at most`,
   }
   return (
-    <span className="status" role="status" data-state={answer.state}>
+    <span className="status" role="status" data-state={answer.state} data-answer={answer.startedMs}>
       {answer.state === 'running' && <span className="spinner" aria-hidden="true" />}
       {words[answer.state]} · {time}
     </span>

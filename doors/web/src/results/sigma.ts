@@ -12,6 +12,8 @@ export interface Highlight {
 
 /** Relationships up to which their types are written. */
 const EDGE_LABELS_MAX = 400
+/** Relationships up to which they have heads, and can be clicked; beyond that they are plain lines, hidden while one moves the picture. */
+const EDGES_FINE_MAX = 4_000
 
 interface Ink {
   text: string
@@ -32,6 +34,8 @@ export function change(sigma: Sigma | undefined, graph: MultiDirectedGraph, work
   try {
     work()
   } finally {
+    const isLarge = graph.size > EDGES_FINE_MAX
+    sigma?.setSettings({ defaultEdgeType: isLarge ? 'line' : 'arrow', enableEdgeEvents: !isLarge, hideEdgesOnMove: isLarge })
     sigma?.setGraph(graph)
   }
 }
@@ -71,7 +75,6 @@ export function draw(box: HTMLElement, graph: MultiDirectedGraph, highlight: { c
     labelDensity: 0.6,
     labelRenderedSizeThreshold: 5,
     enableEdgeEvents: true,
-    hideEdgesOnMove: graph.size > 20_000,
     zIndex: true,
     minCameraRatio: 0.02,
     maxCameraRatio: 4,
