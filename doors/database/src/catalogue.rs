@@ -9,13 +9,9 @@ use model::temporal::{Duration, LocalDateTime};
 use model::{Batch, Value};
 use plan::Statement;
 use plan::procedures::{
-<<<<<<< HEAD
-    BACKED_UP, EXPORTED, LISTED_CURRENT_USER, LISTED_PRIVILEGES, LISTED_QUERIES, LISTED_ROLE_PRIVILEGES,
-=======
-    BACKED_UP, HISTORY_SET, LISTED_CURRENT_USER, LISTED_PRIVILEGES, LISTED_QUERIES, LISTED_ROLE_PRIVILEGES,
->>>>>>> cc0d24d6 (database, shell: dbms.setHistory; notices name the word that is meant; :live shows a standing query's answer)
-    LISTED_ROLES, LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS, LISTED_TRANSACTIONS,
-    LISTED_USER_PRIVILEGES, LISTED_USERS,
+    BACKED_UP, EXPORTED, HISTORY_SET, LISTED_CURRENT_USER, LISTED_PRIVILEGES, LISTED_QUERIES,
+    LISTED_ROLE_PRIVILEGES, LISTED_ROLES, LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS,
+    LISTED_TRANSACTIONS, LISTED_USER_PRIVILEGES, LISTED_USERS,
 };
 use plan::statement::Mode as StatementMode;
 use std::collections::BTreeMap;
@@ -73,17 +69,11 @@ pub(crate) fn list(
             LISTED_SETTINGS => settings::rows(database),
             LISTED_TENANTS => tenants(database),
             LISTED_TABLETS => tablets(database),
-<<<<<<< HEAD
-            name => match (name.strip_prefix(BACKED_UP), name.strip_prefix(EXPORTED)) {
-                (Some(folder), _) => vec![backup(folder, params, database, asker.back_up)?],
-                (None, Some(asked)) => vec![export(asked, params, database, asker.export)?],
-                (None, None) => continue,
-=======
-            name => match (name.strip_prefix(BACKED_UP), name.strip_prefix(HISTORY_SET)) {
-                (Some(folder), _) => vec![backup(folder, params, database, asker.back_up)?],
-                (_, Some(history)) => vec![set_history(history, params, database)?],
-                _ => continue,
->>>>>>> cc0d24d6 (database, shell: dbms.setHistory; notices name the word that is meant; :live shows a standing query's answer)
+            name => match [BACKED_UP, EXPORTED, HISTORY_SET].map(|begins| name.strip_prefix(begins)) {
+                [Some(folder), ..] => vec![backup(folder, params, database, asker.back_up)?],
+                [_, Some(asked), _] => vec![export(asked, params, database, asker.export)?],
+                [.., Some(history)] => vec![set_history(history, params, database)?],
+                [None, None, None] => continue,
             },
         };
         params.insert(parameter.clone(), Value::list(rows.into_iter().map(Value::list).collect()));

@@ -314,7 +314,6 @@ fn a_backup_is_made_by_a_call_below_its_folder_and_nowhere_else() {
 }
 
 #[test]
-<<<<<<< HEAD
 fn an_export_is_made_by_a_statement_below_the_folder_and_nowhere_else() {
     let place = world::files::TemporaryFolder::new("export-call").unwrap();
     let backup_folder = Some(place.path().join("kept"));
@@ -357,7 +356,9 @@ fn an_export_is_made_by_a_statement_below_the_folder_and_nowhere_else() {
     }
     let error = self::session().query("EXPORT DATABASE 'x'", Params::new()).map(|_| ()).unwrap_err();
     assert!(error.hint.is_some_and(|hint| hint.contains("--backup-folder")));
-=======
+}
+
+#[test]
 fn how_far_back_is_kept_is_changed_by_a_call() {
     let place = world::files::TemporaryFolder::new("history-call").unwrap();
     let options = Options { executors: Some(1), ..Options::default() };
@@ -396,7 +397,6 @@ fn how_far_back_is_kept_is_changed_by_a_call() {
     assert_eq!(again.history().to_string(), "forever");
     let memory = self::session().query("CALL dbms.setHistory('1d')", Params::new()).map(|_| ());
     assert!(memory.is_err());
->>>>>>> cc0d24d6 (database, shell: dbms.setHistory; notices name the word that is meant; :live shows a standing query's answer)
 }
 
 fn session_of_memory() -> Result<(), tanglewood_database::Error> {

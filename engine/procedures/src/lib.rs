@@ -68,11 +68,8 @@ pub fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
         "show procedures" => listing::procedures,
         // What the doors know comes as the argument.
         plan::procedures::BACKUP
-<<<<<<< HEAD
         | plan::procedures::EXPORT
-=======
         | plan::procedures::SET_HISTORY
->>>>>>> cc0d24d6 (database, shell: dbms.setHistory; notices name the word that is meant; :live shows a standing query's answer)
         | "show current user"
         | "show queries"
         | "show standing queries"

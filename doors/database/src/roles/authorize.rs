@@ -3,15 +3,9 @@
 use super::{Lens, forbidden};
 use crate::Error;
 use plan::procedures::{
-<<<<<<< HEAD
-    BACKED_UP, BACKUP, EXPORT, EXPORTED, LIST_CONFIG, LISTED_PRIVILEGES, LISTED_QUERIES,
+    BACKED_UP, BACKUP, EXPORT, EXPORTED, HISTORY_SET, LIST_CONFIG, LISTED_PRIVILEGES, LISTED_QUERIES,
     LISTED_ROLE_PRIVILEGES, LISTED_ROLES, LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS,
-    LISTED_TRANSACTIONS, LISTED_USERS, LOAD_CSV, LOAD_JSON, Procedure,
-=======
-    BACKED_UP, BACKUP, HISTORY_SET, LIST_CONFIG, LISTED_PRIVILEGES, LISTED_QUERIES, LISTED_ROLE_PRIVILEGES,
-    LISTED_ROLES, LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS, LISTED_TRANSACTIONS,
-    LISTED_USERS, Procedure, SET_HISTORY,
->>>>>>> cc0d24d6 (database, shell: dbms.setHistory; notices name the word that is meant; :live shows a standing query's answer)
+    LISTED_TRANSACTIONS, LISTED_USERS, LOAD_CSV, LOAD_JSON, Procedure, SET_HISTORY,
 };
 use plan::roles::Action;
 use plan::standing::StandingCommand;
@@ -93,11 +87,8 @@ impl Lens {
             LISTED_STANDING if self.hides() => Err(forbidden(WHOLE_GRAPH)),
             LISTED_STANDING => self.demand((Action::Subscribe, "list standing queries")),
             name if name.starts_with(BACKED_UP) => Err(forbidden("make backups")),
-<<<<<<< HEAD
             name if name.starts_with(EXPORTED) => Err(forbidden("export the graph")),
-=======
             name if name.starts_with(HISTORY_SET) => Err(forbidden("change how far back the past is kept")),
->>>>>>> cc0d24d6 (database, shell: dbms.setHistory; notices name the word that is meant; :live shows a standing query's answer)
             _ => Ok(()),
         }
     }
@@ -115,11 +106,8 @@ impl Lens {
         match name {
             LOAD_CSV | LOAD_JSON => self.demand((Action::Load, "read files")),
             BACKUP => Err(forbidden("make backups")),
-<<<<<<< HEAD
             EXPORT => Err(forbidden("export the graph")),
-=======
             SET_HISTORY => Err(forbidden("change how far back the past is kept")),
->>>>>>> cc0d24d6 (database, shell: dbms.setHistory; notices name the word that is meant; :live shows a standing query's answer)
             LIST_CONFIG => self.demand((Action::ShowSetting, "list settings")),
             // A listing has been asked about.
             name if name.contains(' ') || self.rights.may_call(name) => Ok(()),

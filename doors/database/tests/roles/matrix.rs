@@ -99,11 +99,8 @@ fn names_that_are_new_files_backups_and_standing_queries_have_their_own_rules() 
     run(&database, &["GRANT LOAD ON ALL DATA TO restricted"]);
     assert_ne!(code(rows(&mut guest, load)), FORBIDDEN);
     assert_eq!(code(rows(&mut guest, "CALL dbms.backup('x')")), FORBIDDEN);
-<<<<<<< HEAD
     assert_eq!(code(rows(&mut guest, "EXPORT DATABASE 'x'")), FORBIDDEN);
-=======
     assert_eq!(code(rows(&mut guest, "CALL dbms.setHistory('1d')")), FORBIDDEN);
->>>>>>> cc0d24d6 (database, shell: dbms.setHistory; notices name the word that is meant; :live shows a standing query's answer)
     // Who does not see everything cannot follow what is answered of everything.
     run(&database, &["GRANT SUBSCRIBE ON DATABASE * TO restricted"]);
     assert_eq!(code(rows(&mut guest, "SUBSCRIBE TO s")), FORBIDDEN);

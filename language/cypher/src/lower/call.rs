@@ -7,13 +7,9 @@ use plan::algebra::{Apply, ApplyKind, CallProcedure, Filter};
 use plan::expr::{Expr, Name};
 use plan::statement::{Mode, StatementKind};
 
-<<<<<<< HEAD
-use plan::procedures::{BACKED_UP, BACKUP, EXPORT, EXPORTED, LIST_CONFIG, LISTED_SETTINGS, Procedure};
-=======
 use plan::procedures::{
-    BACKED_UP, BACKUP, HISTORY_SET, LIST_CONFIG, LISTED_SETTINGS, Procedure, SET_HISTORY,
+    BACKED_UP, BACKUP, EXPORT, EXPORTED, HISTORY_SET, LIST_CONFIG, LISTED_SETTINGS, Procedure, SET_HISTORY,
 };
->>>>>>> cc0d24d6 (database, shell: dbms.setHistory; notices name the word that is meant; :live shows a standing query's answer)
 
 use super::argument::set_argument;
 use super::procedure;
@@ -272,23 +268,17 @@ impl Lowerer<'_> {
             let (span, signature) = (call.name[0].span, procedure.signature());
             return fail_with_hint(ErrorKind::InvalidNumberOfArguments, message, span, &signature);
         }
-<<<<<<< HEAD
-        if procedure.name == BACKUP {
-            return self.folder_argument(BACKED_UP, &arguments[0]).map(|told| vec![told]);
-        }
-        if procedure.name == EXPORT {
-            let begins = format!("{EXPORTED}{} ", export_format(arguments.get(1))?);
-            let told = self.folder_argument(&begins, &arguments[0])?;
-            return Ok(vec![told, Expr::literal(model::Value::Null)]);
-=======
-        for (name, told, what) in [
-            (BACKUP, BACKED_UP, "the folder of a backup"),
-            (SET_HISTORY, HISTORY_SET, "how far back is kept"),
-        ] {
+        for (name, told, what) in
+            [(BACKUP, BACKED_UP, "the folder"), (SET_HISTORY, HISTORY_SET, "how far back is kept")]
+        {
             if procedure.name == name {
                 return self.argument_of_door(&arguments[0], told, what).map(|told| vec![told]);
             }
->>>>>>> cc0d24d6 (database, shell: dbms.setHistory; notices name the word that is meant; :live shows a standing query's answer)
+        }
+        if procedure.name == EXPORT {
+            let begins = format!("{EXPORTED}{} ", export_format(arguments.get(1))?);
+            let told = self.argument_of_door(&arguments[0], &begins, "the folder")?;
+            return Ok(vec![told, Expr::literal(model::Value::Null)]);
         }
         let mut exprs = Vec::with_capacity(procedure.arguments.len());
         for argument in arguments {
@@ -302,16 +292,6 @@ impl Lowerer<'_> {
         Ok(exprs)
     }
 
-<<<<<<< HEAD
-    /// A door makes the backup or the export before the statement runs, and hands in what came of it.
-    fn folder_argument(&mut self, begins: &str, folder: &ast::Expression) -> Lowered<Expr> {
-        let name = match &folder.kind {
-            ExpressionKind::Parameter(name) => format!("{begins}${name}"),
-            ExpressionKind::Literal(ast::Literal::String(text)) => format!("{begins}{text}"),
-            _ => {
-                let message = "the folder is a text or a parameter";
-                return fail(ErrorKind::InvalidArgumentType, message, folder.span);
-=======
     /// A door does what the procedure says before the statement runs, and hands in what came of it.
     fn argument_of_door(&mut self, given: &ast::Expression, told: &str, what: &str) -> Lowered<Expr> {
         let name = match &given.kind {
@@ -320,7 +300,6 @@ impl Lowerer<'_> {
             _ => {
                 let message = format!("{what} is a text or a parameter");
                 return fail(ErrorKind::InvalidArgumentType, message, given.span);
->>>>>>> cc0d24d6 (database, shell: dbms.setHistory; notices name the word that is meant; :live shows a standing query's answer)
             }
         };
         if let ExpressionKind::Parameter(name) = &given.kind {
