@@ -240,6 +240,31 @@ fn values_have_a_depth_and_a_size() {
     assert_eq!(both(&mut session, "g.inject(1).repeat(__.project('a')).times(100).count()"), "1l");
 }
 
+/// What a reduction gives had gone no rounds, so that `times` never came.
+#[test]
+fn a_reduction_within_a_loop_goes_its_rounds() {
+    let mut session = memory();
+    ask(&mut session, "g.addV('v').as('a').addE('e').to('a')", &Default::default()).unwrap();
+    for (text, answer) in [
+        ("g.inject(1, 2).repeat(count()).times(2)", "1l"),
+        ("g.inject(1, 2).repeat(sum()).times(3)", "3"),
+        ("g.inject(1).repeat(fold()).times(3)", "[[[1]]]"),
+        ("g.inject(1).repeat(local(fold())).times(3)", "[[[1]]]"),
+        (
+            "g.inject(1, 2).repeat(local(union(identity(), identity()).fold())).times(2).count(local).sum()",
+            "4l",
+        ),
+        ("g.inject(1).repeat(identity().fold().unfold()).times(3)", "1"),
+        ("g.inject(1, 2).repeat(optional(count())).times(3).dedup()", "1l"),
+        ("g.inject(5).repeat(is(lt(0)).count()).times(2)", "0l"),
+        ("g.inject(7).emit().repeat(local(count())).until(loops().is(3)).count()", "4l"),
+        ("g.inject(1, 2).repeat(repeat(fold()).times(2)).times(2).count(local)", "1l"),
+        ("g.V().repeat(out().fold().unfold()).times(4).count()", "1l"),
+    ] {
+        assert_eq!(both(&mut session, text), answer, "{text}");
+    }
+}
+
 /// Long chains and deep nesting in a text are run or refused, and the process goes on.
 #[test]
 fn long_and_deep_texts_are_run_or_refused() {

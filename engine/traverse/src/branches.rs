@@ -205,13 +205,18 @@ impl Machine {
         out: &mut Vec<Traverser>,
     ) -> Outcome<()> {
         let batch = take(&mut rounds.now, if gathers { usize::MAX } else { self.batch });
+        // What a reduction in the body gives has gone as many rounds as what it was made of; or nothing would ever end `times`.
+        let gone = batch.first().map(|traverser| traverser.loops.clone()).unwrap_or_default();
         let done = if repeat.body.gathers {
             self.run_all(&repeat.body, batch)?
         } else {
             batch.into_iter().for_each(|traverser| rounds.body.push(traverser));
             rounds.body.drain(self)?
         };
-        for traverser in done {
+        for mut traverser in done {
+            if traverser.loops.len() < gone.len() {
+                traverser.loops.clone_from(&gone);
+            }
             self.leave(repeat, traverser, &mut rounds.next, out)?;
         }
         if rounds.next.len() > TRAVERSERS_MAX {
@@ -270,7 +275,7 @@ impl Machine {
             Some(_) => {
                 return Err(TraverseError::Limit(format!("repeat goes more than {ROUNDS_MAX} rounds")));
             }
-            // what a reduction in the body yields has gone no rounds
+            // nothing was on its way when a reduction of nothing gave something
             None => traverser.loops.push((repeat.name.clone(), 1)),
         }
         if let Some((until, false)) = &repeat.until
