@@ -13,9 +13,9 @@ use tanglewood_plan::algebra::*;
 use tanglewood_plan::explain::text::Printer;
 use tanglewood_plan::expr::*;
 use tanglewood_plan::pattern::*;
-use tanglewood_plan::physical::Algorithm;
+use tanglewood_plan::physical::{Algorithm, OperatorDriver};
 use tanglewood_plan::scope::*;
-use tanglewood_plan::{AggregateFunction, Function, Plan, StatementKind, estimates, explain};
+use tanglewood_plan::{AggregateFunction, Function, Plan, StatementKind, Wanted, estimates, explain};
 
 const FIGURES: &str = "all 10000; Person 5000; City 100; edges 60000; KNOWS> 40000; KNOWS< 40000; KNOWS- 80000; LIVES> 5000; \
     LIVES< 5000; Person KNOWS> 40000; Person KNOWS< 40000; Person KNOWS- 80000; City KNOWS> 0; Person LIVES> 4000; City LIVES< 5000; \
@@ -589,6 +589,51 @@ fn every_node_is_walked_estimated_and_shown() {
         assert_eq!(described.identifiers, shown);
     }
     check("nodes", told)
+}
+
+/// A node does something for each row, or what it runs for each row does; reading never does.
+#[test]
+fn what_writes_for_each_row_must_see_all_rows() {
+    for reading in [lines(), expands(), runs(), patterns(), counts(), applies()].concat() {
+        assert!(!reading.has_effects() && !reading.writes(), "{reading:?}");
+    }
+    let applied = |inner: &Plan| match applies().swap_remove(0) {
+        Plan::Apply(mut node) => {
+            node.inner = inner.clone();
+            Plan::Apply(node)
+        }
+        other => other,
+    };
+    let few = Wanted::Most(1);
+    for writing in writes().into_iter().filter(Plan::writes_here) {
+        assert!(writing.has_effects(), "{writing:?}");
+        assert_eq!(writing.wanted_of_input(few), Wanted::All, "{writing:?}");
+        let within = applied(&writing);
+        assert!(within.has_effects() && !within.writes_here(), "{within:?}");
+        assert_eq!(within.wanted_of_input(few), Wanted::All, "{within:?}");
+    }
+    let reading = applied(&expands()[0]);
+    assert!(!reading.has_effects() && reading.wanted_of_input(few) != Wanted::All);
+}
+
+/// What is asked of those who run is answered on the spot, also where no executor is free; other procedures are not.
+#[test]
+fn listings_of_what_runs_need_no_executor() {
+    let driver = |name: &str| {
+        let yields = vec![("name".into(), var("v"))];
+        let call = CallProcedure { input: Plan::Unit, name: name.into(), arguments: Vec::new(), yields };
+        let mut table = Table(NAMES.iter().map(|name| Name::from(*name)).collect());
+        table.var("a");
+        let mut statement = table.query(Plan::CallProcedure(Box::new(call)), &[]);
+        statement.lower();
+        statement.physical.driver()
+    };
+    for name in ["queries", "standing queries", "tenants", "transactions", "users", "current user"] {
+        assert_eq!(driver(&format!("show {name}")), OperatorDriver::Pipeline, "{name}");
+    }
+    for name in ["graph.bfs", "db.labels", "show", "show query"] {
+        assert_eq!(driver(name), OperatorDriver::Exchange, "{name}");
+    }
 }
 
 fn check(name: &str, told: String) {

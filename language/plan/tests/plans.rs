@@ -397,6 +397,13 @@ fn subqueries() {
     matched("lift_exists_or", table(), people().so_that(either), &[a]);
     let plan = project(people().over(Plan::Unit), vec![(a, read(a)), (n, count())]);
     check("lift_count", table().query(plan, &[a, n]));
+    // The second column is computed from the first; and a column beside others that are there already.
+    let more = Expr::binary(BinaryOperator::Add, count(), read(x));
+    let plan = extend(people().over(Plan::Unit), vec![(x, count()), (n, more)]);
+    check("lift_from_added_columns", table().query(columns(plan, &[a, x, n]), &[a, x, n]));
+    let plan = extend(people().over(Plan::Unit), vec![(x, Expr::property(a, "name"))]);
+    let plan = extend(plan, vec![(n, count())]);
+    check("lift_over_added_columns", table().query(columns(plan, &[a, x, n]), &[a, x, n]));
     let cities = || PatternText::default().vertex(b, "City").over(argument(&[]));
     let exists = subquery(SubqueryKind::Exists, &[], cities());
     matched("once_exists", table(), people().so_that(exists), &[a]);
