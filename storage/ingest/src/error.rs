@@ -50,6 +50,8 @@ pub enum ImportError {
     },
     /// A line is malformed, and the import was strict.
     Rejected(Rejected),
+    /// A place of a file is malformed that is read whole or not at all.
+    Malformed(Rejected),
     /// The database has it already, and the import was not told what to do then.
     Existing {
         /// A vertex or an edge.
@@ -87,7 +89,7 @@ impl ImportError {
             ImportError::Header { .. } => "Neo.ClientError.Import.MalformedHeader",
             ImportError::Columns { .. } => "Neo.ClientError.Import.WrongColumn",
             ImportError::Mapping { .. } => "Neo.ClientError.Import.WrongMapping",
-            ImportError::Rejected(_) => "Neo.ClientError.Import.MalformedLine",
+            ImportError::Rejected(_) | ImportError::Malformed(_) => "Neo.ClientError.Import.MalformedLine",
             ImportError::Existing { .. } => "Neo.ClientError.Import.Exists",
             ImportError::Constraint { .. } => "Neo.ClientError.Schema.ConstraintValidationFailed",
             ImportError::Export { .. } => "Neo.ClientError.Export.Refused",
@@ -107,7 +109,8 @@ impl ImportError {
                 "layouts are: ldbc (LDBC SNB CSV folders, '|' separated, such as person_0_0.csv), ",
                 "headers (CSV whose first line has columns such as id:ID, :LABEL, :START_ID, :END_ID, :TYPE), ",
                 "edges (two ids a line, separated by tabs, blanks or commas), ",
-                "csv (the first line names the columns); --nodes and --edges say what the rows of a file are"
+                "csv (the first line names the columns); graphs as GraphML, RDF or JSON are known by how they begin; ",
+                "--nodes and --edges say what the rows of a file are"
             )
             .into(),
             ImportError::Nothing { layout: Layout::Ldbc, .. } => {
@@ -136,6 +139,7 @@ impl ImportError {
             }
             ImportError::Header { .. } => "columns are written name:TYPE, such as age:int or :START_ID(Person)".into(),
             ImportError::Rejected(_) => "correct the line, or import without strict to leave such lines out".into(),
+            ImportError::Malformed(_) => "correct the file there: files of this form are read whole or not at all".into(),
             ImportError::Existing { .. } => {
                 "--existing skip leaves what is there as it is and adds the rest; --existing merge sets the properties of nodes, too".into()
             }
@@ -162,7 +166,8 @@ impl fmt::Display for ImportError {
                 write!(f, "{}: {what}; nothing was imported", path.display())
             }
             ImportError::Mapping { what } => write!(f, "{what}; nothing was imported"),
-            ImportError::Rejected(Rejected { file, line, what }) => {
+            ImportError::Rejected(Rejected { file, line, what })
+            | ImportError::Malformed(Rejected { file, line, what }) => {
                 write!(f, "{}:{line}: {what}; nothing was imported", file.display())
             }
             ImportError::Existing { what } => {

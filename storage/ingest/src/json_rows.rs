@@ -62,7 +62,7 @@ impl Rows<'_> {
         told(self.file, error)
     }
     fn wrong(&self, line: u64, what: &str) -> ImportError {
-        ImportError::Rejected(Rejected { file: self.file.shown.clone(), line, what: what.into() })
+        ImportError::Malformed(Rejected { file: self.file.shown.clone(), line, what: what.into() })
     }
     /// Everything in the file.
     fn all(&mut self, found: TakeRow<'_>) -> Result<(), ImportError> {
@@ -127,7 +127,7 @@ pub(crate) fn told(file: &InputFile, error: JsonError) -> ImportError {
         JsonError::Unreadable(error) => file.unreadable(&error),
         JsonError::Wrong { line, column, what } => {
             let what = format!("column {column}: {what}");
-            ImportError::Rejected(Rejected { file: file.shown.clone(), line, what })
+            ImportError::Malformed(Rejected { file: file.shown.clone(), line, what })
         }
     }
 }
@@ -267,7 +267,7 @@ impl JsonColumn {
 /// Makes rows of a file of JSON, in a folder of its own.
 pub(crate) fn rows(file: &InputFile, folder: &Path, ids: &IdNames) -> Result<InputFile, ImportError> {
     let wrong =
-        |line: u64, what: String| ImportError::Rejected(Rejected { file: file.shown.clone(), line, what });
+        |line: u64, what: String| ImportError::Malformed(Rejected { file: file.shown.clone(), line, what });
     let (mut numbers, mut columns): (HashMap<String, usize>, Vec<(String, JsonColumn)>) = Default::default();
     each(file, &mut |line, row| {
         let mut look = |name: String, json: Json| -> Result<(), String> {

@@ -66,7 +66,7 @@ fn each_said(
     for number in 1.. {
         bytes.clear();
         let wrong =
-            |what: String| ImportError::Rejected(Rejected { file: file.shown.clone(), line: number, what });
+            |what: String| ImportError::Malformed(Rejected { file: file.shown.clone(), line: number, what });
         let limited = reader.by_ref().take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut bytes);
         let count = limited.map_err(|error| file.unreadable(&error))?;
         if count == LINE_BYTES_MAX && !bytes.ends_with(b"\n") {

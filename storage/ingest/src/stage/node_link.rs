@@ -179,7 +179,7 @@ pub(crate) fn tables(
 
 fn each(file: &InputFile, names: &DefaultNames, found: TakeLine<'_>) -> Result<(), ImportError> {
     let wrong = |line: u64, what: String| {
-        GraphReadError::Import(ImportError::Rejected(Rejected { file: file.shown.clone(), line, what }))
+        GraphReadError::Import(ImportError::Malformed(Rejected { file: file.shown.clone(), line, what }))
     };
     walk(file, &mut |reader, part| {
         let mut goes_on = true;

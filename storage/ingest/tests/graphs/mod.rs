@@ -178,6 +178,17 @@ fn wrong_triples_name_their_line_and_column_and_change_nothing() {
             "{error}\nwanted: {wanted}"
         );
     }
+    // A text that never ends costs its length: it was looked at from its beginning with every line.
+    let endless = format!("<http://e/a> <http://e/b> \"\"\"{}", "a line\n".repeat(400_000));
+    let error = refused(&[("people.nt", &endless)], Layout::Auto, false).to_string();
+    assert!(error.contains("people.nt:1: column 27:"), "{error}");
+    // A long text that ends is read.
+    let long = format!(
+        "<http://e/a> <http://e/b> \"\"\"{}\"\"\" .\n<http://e/a> <http://e/c> <http://e/d> .",
+        "a line\n".repeat(40_000)
+    );
+    let (_, report) = import(&[("long.ttl", &long)]);
+    assert_eq!((report.vertices, report.edges), (2, 1));
     let xml = "<?xml version=\"1.0\"?>\n<rdf:RDF xmlns:rdf=\"x\"></rdf:RDF>";
     let error = refused(&[("people.rdf", xml)], Layout::Auto, false).to_string();
     assert!(error.contains("it is RDF/XML"), "{error}");

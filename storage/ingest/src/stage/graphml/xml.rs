@@ -122,7 +122,7 @@ impl<'f> XmlReader<'f> {
     pub fn wrong(&self, what: impl Display) -> ImportError {
         let Counted { line, column, .. } = *self.reader.get_ref();
         let what = format!("column {column}: {what}");
-        ImportError::Rejected(Rejected { file: self.file.shown.clone(), line, what })
+        ImportError::Malformed(Rejected { file: self.file.shown.clone(), line, what })
     }
     fn malformed(&self, error: impl Display) -> ImportError {
         self.wrong(format!("the XML is wrong: {error}"))

@@ -31,6 +31,10 @@ const URI: &str = "uri";
 const RDF_TYPE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
 /// Bytes that one triple with everything before it may have.
 const TRIPLE_BYTES_MAX: usize = RECORD_BYTES_MAX;
+/// Bytes without a triple up to which each line is looked at as it comes.
+const EAGER_BYTES: usize = 64 << 10;
+/// Beyond them, the parser is given a part of what came since the last triple at once: this one.
+const LATE_SHARE: usize = 4;
 /// Bytes of names, literals and triples that may be held.
 const HELD_BYTES_MAX: usize = 8 << 30;
 /// Bytes that are held for a node or a relationship beside its texts, about.
@@ -110,14 +114,17 @@ struct FileReading<'g> {
 
 impl FileReading<'_> {
     fn wrong(&self, line: u64, what: String) -> ImportError {
-        ImportError::Rejected(Rejected { file: self.file.shown.clone(), line, what })
+        ImportError::Malformed(Rejected { file: self.file.shown.clone(), line, what })
     }
     /// Reads the file line by line, so that the line of a triple is known; the checksum of its bytes.
+    ///
+    /// The parser looks at a term from its beginning whenever it is given more. Where a triple is long, it is given more and more at once, so that
+    /// a text which never ends costs its length and not the square of it.
     fn run(mut self) -> Result<u32, ImportError> {
         let source = source::open(self.file, Arc::default())?;
         let mut reader = BufReader::with_capacity(files::BUFFER_BYTES, source);
         let mut parser = TurtleParser::new().low_level();
-        let mut checksum = Crc::new();
+        let (mut checksum, mut unread) = (Crc::new(), Vec::new());
         loop {
             let held = reader.fill_buf().map_err(|error| self.file.unreadable(&error))?;
             if held.is_empty() {
@@ -127,17 +134,23 @@ impl FileReading<'_> {
             let piece = &held[..end];
             checksum.update(piece);
             let mark = if checksum.amount() as usize == end { b"\xef\xbb\xbf".as_slice() } else { b"" };
-            parser.extend_from_slice(piece.strip_prefix(mark).unwrap_or(piece));
+            unread.extend_from_slice(piece.strip_prefix(mark).unwrap_or(piece));
             let is_line = piece.ends_with(b"\n");
             reader.consume(end);
             self.bytes += end;
-            self.take_all(&mut parser)?;
+            if self.bytes <= EAGER_BYTES || unread.len() >= self.bytes / LATE_SHARE {
+                parser.extend_from_slice(&unread);
+                unread.clear();
+                self.take_all(&mut parser)?;
+            }
             if self.bytes > TRIPLE_BYTES_MAX {
-                let what = format!("more than {TRIPLE_BYTES_MAX} bytes without a triple; is it RDF?");
+                let what =
+                    format!("more than {TRIPLE_BYTES_MAX} bytes without a triple; does a text never end?");
                 return Err(self.wrong(self.line, what));
             }
             self.line += u64::from(is_line);
         }
+        parser.extend_from_slice(&unread);
         parser.end();
         self.take_all(&mut parser)?;
         Ok(checksum.sum())
@@ -248,7 +261,7 @@ impl RdfGraph {
             let id = NodeId { text: self.uri(number as NameNo), is_text: true };
             let own = self.iris(resource.labels.iter().copied()).map(|iri| labels[iri].clone());
             let wrong = |what: String| {
-                ImportError::Rejected(Rejected { file: file.shown.clone(), line: resource.line, what })
+                ImportError::Malformed(Rejected { file: file.shown.clone(), line: resource.line, what })
             };
             let own = std::iter::once(LABEL.to_string()).chain(own).collect();
             let held = self.properties(resource, &properties).map_err(wrong)?;
