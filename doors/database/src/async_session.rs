@@ -143,7 +143,7 @@ impl<T> Drop for AsyncCall<T> {
 /// A session whose calls are futures. It is cheap to clone: clones share the session, and calls run one after the other.
 ///
 /// ```
-/// use tanglewood_database::{Database, Error, MEMORY, Options, params};
+/// use tanglewood_database::{Database, Error, params};
 ///
 /// async fn ask(database: &Database) -> Result<i64, Error> {
 ///     let session = database.async_session()?;
