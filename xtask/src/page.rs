@@ -23,8 +23,9 @@ pub fn build(root: &Path) -> bool {
         let status = Command::new("npm").args(arguments).current_dir(&folder).status();
         status.is_ok_and(|status| status.success())
     };
-    if !npm(&["ci", "--no-audit", "--no-fund"]) || !npm(&["run", "build"]) {
-        println!("   the page was not built; node 20 and npm are needed");
+    let steps: [&[&str]; 3] = [&["ci", "--no-audit", "--no-fund"], &["test"], &["run", "build"]];
+    if !steps.iter().all(|step| npm(step)) {
+        println!("   the page was not built; its tests must pass, and node 20 and npm are needed");
         return false;
     }
     let mark = folder.join(BUILT).join(MARK);

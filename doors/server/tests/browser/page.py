@@ -53,8 +53,11 @@ class Visit:
 
     def listen(self, message):
         # A refused statement is an answer with a status, which the browser's console tells.
-        if message.type in ("error", "warning") and "the server responded with a status of 4" not in message.text:
-            self.faults.append(f"console: {message.text}")
+        is_status = "the server responded with a status of 4" in message.text
+        # Where text replaces text in the editor, the browser itself makes a styled element, which the policy refuses; no script of the page does.
+        is_typing = "Applying inline style" in message.text and message.location["lineNumber"] == 0
+        if message.type in ("error", "warning") and not is_status and not is_typing:
+            self.faults.append(f"console: {message.text[:400]} at {message.location}")
 
     def watch(self, request):
         if not request.url.startswith((self.url, "blob:" + self.url, "data:")):
@@ -158,6 +161,7 @@ def attack(visit):
 
 def ten_thousand(visit):
     """Ten thousand nodes are drawn, and the page answers meanwhile."""
+    visit.page.set_viewport_size({"width": 900, "height": 600})
     began = time.monotonic()
     visit.run("MATCH (a:Person)-[r:KNOWS]->(b:Person) RETURN a, r, b")
     visit.tab("Graph")
@@ -174,6 +178,7 @@ def ten_thousand(visit):
     print(f"10,000 nodes after {drawn_s:.1f} s, {frames['frames'] / 2:.0f} frames a second while they move, longest {frames['longest']:.0f} ms")
     assert frames["frames"] > 0, frames
     visit.picture("ten-thousand")
+    visit.page.set_viewport_size({"width": 1280, "height": 800})
 
 
 def neighbours(visit):
@@ -263,7 +268,7 @@ def load(visit):
     visit.view("Import")
     text = 'id,name,weight\n1,Rex,3.5\n2,"Bello, ""the"" dog",4\n'
     visit.page.set_input_files("input[type=file]", {"name": "Dog.csv", "mimeType": "text/csv", "buffer": text.encode()})
-    visit.page.get_by_role("button", name="Import", exact=True).last.click()
+    visit.page.get_by_label("Import of Dog.csv").get_by_role("button", name="Import").click()
     expect(visit.page.get_by_text("2 rows, 2 nodes created, done")).to_be_visible()
     assert ask("MATCH (d:Dog) RETURN d.id, d.name, d.weight ORDER BY d.id") == [[1, "Rex", 3.5], [2, 'Bello, "the" dog', 4.0]]
     visit.picture("import")
@@ -278,6 +283,7 @@ def schema(visit):
 
 def past(visit):
     """What was asked is there after a reload, but for what has a password."""
+    visit.view("Query")
     visit.run("CREATE USER eve SET PASSWORD 'never kept 1' NONSENSE", "failed")
     visit.page.reload()
     visit.page.get_by_role("button", name="History").click()

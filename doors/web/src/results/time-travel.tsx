@@ -11,7 +11,8 @@ const ASK_AFTER_MS = 150
 
 interface Moment {
   place: number
-  timeMs: number
+  /** Not known before the first commit. */
+  timeMs: number | undefined
 }
 
 /** Can this be asked of the past? Statements that read alone. */
@@ -24,12 +25,14 @@ export function canTravel(question: Question): boolean {
 
 /** The oldest and the newest moment that can be asked for; none where no past is kept. */
 async function span(): Promise<[Moment, Moment] | undefined> {
-  const rows = await rowsOf("SHOW SETTINGS YIELD name, value WHERE name STARTS WITH 'tanglewood.history.' RETURN name, value")
+  const rows = await rowsOf("SHOW SETTINGS YIELD name, value WHERE name STARTS WITH 'tanglewood.history' RETURN name, value")
   const moment = (name: string): Moment | undefined => {
     const text = show(rows.find((row) => row.name === `tanglewood.history.${name}`)?.value ?? '')
-    const found = /place (\d+) \((.+)\)/.exec(text)
-    return found ? { place: Number(found[1]), timeMs: Date.parse(found[2] ?? '') } : undefined
+    const found = /place (\d+)(?: \((.+)\))?/.exec(text)
+    const timeMs = Date.parse(found?.[2] ?? '')
+    return found ? { place: Number(found[1]), timeMs: Number.isNaN(timeMs) ? undefined : timeMs } : undefined
   }
+  if (rows.some((row) => row.name === 'tanglewood.history' && row.value === 'none')) return undefined
   const [oldest, newest] = [moment('oldest'), moment('newest')]
   return oldest && newest ? [oldest, newest] : undefined
 }
@@ -63,7 +66,8 @@ export function TimeTravel({ question, onAsk }: Properties) {
     )
   }
   const [oldest, newest] = ends
-  const [low, high] = isByTime ? [oldest.timeMs, newest.timeMs] : [oldest.place, newest.place]
+  const hasTimes = oldest.timeMs !== undefined && newest.timeMs !== undefined
+  const [low, high] = isByTime ? [oldest.timeMs ?? 0, newest.timeMs ?? 0] : [oldest.place, newest.place]
   const value = at ?? high
   const move = (next: number) => {
     const within = Math.max(low, Math.min(high, next))
@@ -86,7 +90,9 @@ export function TimeTravel({ question, onAsk }: Properties) {
         }}
       >
         <option value="commit">Commit</option>
-        <option value="time">Time</option>
+        <option value="time" disabled={!hasTimes}>
+          Time
+        </option>
       </select>
       <button type="button" aria-label="Earlier" disabled={value <= low} onClick={() => move(value - step)}>
         ◀
