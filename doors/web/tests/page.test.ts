@@ -79,6 +79,16 @@ describe('values', () => {
     const node = typed('Node', { _element_id: '4:a:1', _labels: ['A'], _properties: { name: typed('String', '<b>') } })
     expect(show(read(node))).toBe('(:A {name: "<b>"})')
   })
+  test('a long value is written as far as it is shown', () => {
+    const long = readPlain({ list: Array.from({ length: 2_000_000 }, (_, at) => at), text: 'x'.repeat(1_000_000) })
+    const beganMs = performance.now()
+    for (let round = 0; round < 1_000; round++) expect(show(long, 300)).toHaveLength(300)
+    expect(performance.now() - beganMs).toBeLessThan(5_000)
+    for (const max of [0, 1, 2, 7, 8, 40]) {
+      const value = readPlain({ a: [1, 'two', { b: null }], c: 'd' })
+      expect(show(value, max)).toBe(show(value).slice(0, max))
+    }
+  })
   test('plain JSON comes back as it was', () => {
     for (const seed of SEEDS) {
       const next = random(seed)

@@ -90,7 +90,7 @@ function Query({ row, isKilled, onKill }: { row: Row; isKilled: boolean; onKill(
           {isKilled ? 'Ending …' : 'Kill'}
         </button>
       </header>
-      <pre className="query-text">{show(row.query ?? '').slice(0, 2_000)}</pre>
+      <pre className="query-text">{show(row.query ?? '', 2_000)}</pre>
       <Progress value={row.progress ?? null} />
     </article>
   )
@@ -192,7 +192,7 @@ function limitsOf(row: Row): string {
   if (row.memory !== null) parts.push(`memory ${show(row.memory ?? '')}`)
   if (row.concurrent !== null) parts.push(`${show(row.concurrent ?? '')} at once`)
   if (row.timeMillis !== null) parts.push(`${seconds(row.timeMillis)} each`)
-  if (Array.isArray(row.rules)) parts.push(...row.rules.map(show))
+  if (Array.isArray(row.rules)) parts.push(...row.rules.map((value) => show(value)))
   if (row.failure !== null && row.failure !== undefined) parts.push(show(row.failure))
   return parts.join(', ')
 }

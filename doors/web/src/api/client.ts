@@ -110,6 +110,17 @@ export async function logOff(): Promise<void> {
   await request('/tokens', { method: 'DELETE', headers })
 }
 
+// A page that is left gives its token back, as far as the browser still lets it: a user may have a hundred.
+if (typeof window !== 'undefined') {
+  window.addEventListener('pagehide', () => {
+    if (token === undefined) return
+    void fetch('/tokens', { method: 'DELETE', headers: authorization(), credentials: 'omit', keepalive: true }).catch(() => undefined)
+    token = undefined
+    user = undefined
+    onLogOff()
+  })
+}
+
 function authorization(): Record<string, string> {
   return token === undefined ? {} : { authorization: `Bearer ${token}` }
 }

@@ -158,41 +158,50 @@ export function visitEntities(value: Value, visit: (entity: Node | Relationship 
   else if (value instanceof MapValue) Object.values(value.entries).forEach((item) => visitEntities(item, visit))
 }
 
-/** How a value is written in a cell: short, one line, texts without quotes. */
-export function show(value: Value): string {
-  return typeof value === 'string' ? value : showNested(value)
+/** How a value is written in a cell: short, one line, texts without quotes. Not much more than `max` characters are made. */
+export function show(value: Value, max = Infinity): string {
+  return (typeof value === 'string' ? value : showNested(value, max)).slice(0, max)
 }
 
-function showNested(value: Value): string {
+/** Joins what is made of items until there are enough characters. */
+function joined<T>(items: Iterable<T>, between: string, max: number, make: (item: T, left: number) => string): string {
+  let text = ''
+  for (const item of items) {
+    if (text.length > max) return text
+    text += (text === '' ? '' : between) + make(item, max - text.length)
+  }
+  return text
+}
+
+function showNested(value: Value, max: number): string {
   if (value === null) return 'null'
-  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'string') return JSON.stringify(value.length > max ? value.slice(0, max) : value)
   if (typeof value !== 'object') return String(value)
   if (value instanceof Float || value instanceof Scalar) return value.text
-  if (Array.isArray(value)) return `[${value.map(showNested).join(', ')}]`
-  if (value instanceof MapValue) return showEntries(value.entries)
-  if (value instanceof Node) return `(${value.labels.map((label) => `:${label}`).join('')}${spaced(value.properties)})`
-  if (value instanceof Relationship) return `[:${value.type}${spaced(value.properties)}]`
-  return showPath(value)
+  if (Array.isArray(value)) return `[${joined(value, ', ', max, showNested)}]`
+  if (value instanceof MapValue) return showEntries(value.entries, max)
+  if (value instanceof Node) return `(${value.labels.map((label) => `:${label}`).join('')}${spaced(value.properties, max)})`
+  if (value instanceof Relationship) return `[:${value.type}${spaced(value.properties, max)}]`
+  return showPath(value, max)
 }
 
-function spaced(properties: Record<string, Value>): string {
-  return Object.keys(properties).length === 0 ? '' : ` ${showEntries(properties)}`
+function spaced(properties: Record<string, Value>, max: number): string {
+  return Object.keys(properties).length === 0 ? '' : ` ${showEntries(properties, max)}`
 }
 
-function showEntries(entries: Record<string, Value>): string {
-  return `{${Object.keys(entries)
-    .map((key) => `${key}: ${showNested(entries[key] as Value)}`)
-    .join(', ')}}`
+function showEntries(entries: Record<string, Value>, max: number): string {
+  const entry = (key: string, left: number) => `${key}: ${showNested(entries[key] as Value, left)}`
+  return `{${joined(Object.keys(entries), ', ', max, entry)}}`
 }
 
-function showPath(path: Path): string {
-  let text = path.nodes[0] ? showNested(path.nodes[0]) : ''
-  path.relationships.forEach((relationship, at) => {
+function showPath(path: Path, max: number): string {
+  let text = path.nodes[0] ? showNested(path.nodes[0], max) : ''
+  for (const [at, relationship] of path.relationships.entries()) {
     const node = path.nodes[at + 1]
-    if (!node) return
+    if (!node || text.length > max) break
     const isForward = relationship.target === node.id
-    text += `${isForward ? '' : '<'}-${showNested(relationship)}-${isForward ? '>' : ''}${showNested(node)}`
-  })
+    text += `${isForward ? '' : '<'}-${showNested(relationship, max)}-${isForward ? '>' : ''}${showNested(node, max)}`
+  }
   return text
 }
 

@@ -118,7 +118,7 @@ function Item({ row, isChosen, onWatch, onRetry, onDrop }: ItemProperties) {
       <button type="button" className="take" aria-pressed={isChosen} onClick={onWatch}>
         <strong>{name}</strong> <span className={`state ${state.replace(' ', '-')}`}>{state}</span>
         <br />
-        <code>{show(row.query ?? '').slice(0, 300)}</code>
+        <code>{show(row.query ?? '', 300)}</code>
         <br />
         <span className="soft">
           {(numberOf(row.rows) ?? 0).toLocaleString('en')} rows, {show(row.subscribers ?? 0)} subscribers, {(numberOf(row.bytes) ?? 0).toLocaleString('en')} bytes

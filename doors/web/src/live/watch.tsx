@@ -142,7 +142,7 @@ function Following({ name, args, isDark }: { name: string; args: Record<string, 
                 <div key={at} role="row" className={`table-row${isFresh ? ' fresh' : ''}`} style={{ ...style, ...columns }}>
                   {kept.row.map((value, column) => (
                     <div key={column} role="gridcell" className={`cell ${classOf(value)}`}>
-                      {show(value).slice(0, 300)}
+                      {show(value, 300)}
                     </div>
                   ))}
                   <div role="gridcell" className="cell number">
@@ -157,7 +157,7 @@ function Following({ name, args, isDark }: { name: string; args: Record<string, 
           {log.map((one) => (
             <li key={one.key} className={one.difference > 0 ? 'came' : 'went'}>
               <span className="sign">{one.difference > 0 ? `+${one.difference}` : one.difference}</span>
-              <span>{one.row.map(show).join(', ').slice(0, 200)}</span>
+              <span>{one.row.map((value) => show(value, 100)).join(', ').slice(0, 200)}</span>
               <span className="soft">
                 {new Date(one.timeMs).toLocaleTimeString()} · {one.commit}
               </span>

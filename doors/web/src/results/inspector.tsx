@@ -51,8 +51,8 @@ export function Whole({ value }: { value: Value }): ReactNode {
       <ol className="items">
         {value.nodes.flatMap((node, at) => {
           const next = value.relationships[at]
-          const item = <li key={`n${at}`}>{show(node)}</li>
-          return next ? [item, <li key={`r${at}`}>{show(next)}</li>] : [item]
+          const item = <li key={`n${at}`}>{show(node, TEXT_CHARACTERS_MAX)}</li>
+          return next ? [item, <li key={`r${at}`}>{show(next, TEXT_CHARACTERS_MAX)}</li>] : [item]
         })}
       </ol>
     )
@@ -70,7 +70,7 @@ export function Whole({ value }: { value: Value }): ReactNode {
       </ol>
     )
   }
-  return <span className={`whole ${classOf(value)}`}>{show(value).slice(0, TEXT_CHARACTERS_MAX)}</span>
+  return <span className={`whole ${classOf(value)}`}>{show(value, TEXT_CHARACTERS_MAX)}</span>
 }
 
 function Labels({ labels }: { labels: string[] }) {

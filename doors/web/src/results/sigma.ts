@@ -65,6 +65,7 @@ export function draw(box: HTMLElement, graph: MultiDirectedGraph, highlight: { c
   }
   return new Sigma(graph, box, {
     allowInvalidContainer: true,
+    stagePadding: 48,
     defaultEdgeType: 'arrow',
     defaultDrawNodeHover: hover,
     labelColor: { attribute: 'ink' },

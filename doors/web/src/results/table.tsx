@@ -7,6 +7,8 @@ import { Rows } from './rows'
 const ROW_HEIGHT = 30
 /** Characters of a value that a cell draws. */
 const CELL_CHARACTERS_MAX = 300
+/** Characters by which lists, maps and entities are sorted. */
+const SORTED_CHARACTERS_MAX = 200
 /** Rows looked at to find how wide a column should be. */
 const WIDTH_ROWS = 50
 
@@ -108,7 +110,7 @@ export function Table({ answer, onInspect }: Properties) {
                   onInspect(value)
                 }}
               >
-                {show(value).slice(0, CELL_CHARACTERS_MAX)}
+                {show(value, CELL_CHARACTERS_MAX)}
               </div>
             )
           })}
@@ -132,7 +134,7 @@ function columnWidths(fields: string[], rows: Value[][]): string {
   return fields
     .map((field, column) => {
       let characters = field.length + 2
-      for (const row of rows) characters = Math.max(characters, Math.min(48, show(row[column] ?? null).length))
+      for (const row of rows) characters = Math.max(characters, show(row[column] ?? null, 48).length)
       return `minmax(${Math.max(80, characters * 8 + 24)}px, ${Math.max(1, characters)}fr)`
     })
     .join(' ')
@@ -152,7 +154,7 @@ function sortKey(value: Value): Key {
   if (typeof value === 'bigint' || typeof value === 'number') return { kind: 1, number: value }
   if (value instanceof Float) return { kind: 1, number: value.value }
   if (typeof value === 'string') return { kind: 2, text: value }
-  if (value instanceof MapValue || typeof value === 'object') return { kind: 3, text: show(value) }
+  if (value instanceof MapValue || typeof value === 'object') return { kind: 3, text: show(value, SORTED_CHARACTERS_MAX) }
   return { kind: 0, text: String(value) }
 }
 

@@ -26,8 +26,8 @@ async function shape(): Promise<Shape> {
   const keys = new Map<string, string[]>()
   for (const row of await rowsOf('CALL db.schema.nodeTypeProperties() YIELD nodeLabels, propertyName, propertyTypes RETURN *')) {
     if (row.propertyName === null || !Array.isArray(row.nodeLabels)) continue
-    const types = Array.isArray(row.propertyTypes) ? row.propertyTypes.map(show).join(' | ') : ''
-    for (const label of row.nodeLabels.map(show)) {
+    const types = Array.isArray(row.propertyTypes) ? row.propertyTypes.map((value) => show(value)).join(' | ') : ''
+    for (const label of row.nodeLabels.map((value) => show(value))) {
       const known = keys.get(label) ?? []
       const text = `${show(row.propertyName ?? '')}: ${types}`
       if (!known.includes(text)) keys.set(label, [...known, text])
@@ -144,6 +144,6 @@ export function SchemaView({ isShown, isDark, onAsk }: Properties) {
 }
 
 function describe(row: Record<string, Value>): string {
-  const list = (value: Value | undefined) => (Array.isArray(value) ? value.map(show).join(', ') : '')
+  const list = (value: Value | undefined) => (Array.isArray(value) ? value.map((value) => show(value)).join(', ') : '')
   return `:${list(row.labelsOrTypes)} (${list(row.properties)})`
 }
