@@ -370,3 +370,6 @@ impl Closing {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
