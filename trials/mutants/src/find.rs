@@ -79,12 +79,15 @@ fn path_of(attributes: &[Attribute]) -> Option<String> {
     })
 }
 
-/// `#[test]`, or anything that is there only for tests.
+/// `#[test]`, or anything that is there only for tests, or on other systems: nothing of it is built here.
 fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let path = attribute.path();
         let only = match &attribute.meta {
-            syn::Meta::List(list) => list.tokens.to_string() == "test",
+            syn::Meta::List(list) => {
+                let condition = list.tokens.to_string().replace(' ', "");
+                condition == "test" || condition == format!("not(target_os=\"{}\")", std::env::consts::OS)
+            }
             _ => false,
         };
         path.is_ident("test") || (path.is_ident("cfg") && only)

@@ -444,3 +444,19 @@ fn blob_files_end_at_their_limit() {
         assert_eq!(checkpoints.read(second).unwrap(), vec![2; length as usize]);
     }
 }
+
+/// Blobs as long as the buffer go past it, and what follows lies behind them.
+#[test]
+fn blobs_about_as_long_as_the_buffer_are_read() {
+    let (disk, root, checkpoints) = new_checkpoints();
+    let (mut chance, mut writer) = (Chance::seeded(7), checkpoints.begin(1).unwrap());
+    let lengths = [3, writer::BUFFER_BYTES - 1, 5, writer::BUFFER_BYTES, 7, writer::BUFFER_BYTES + 1, 9];
+    let kept = lengths.map(|length| {
+        let bytes = chance.bytes(length);
+        (writer.put(&bytes).unwrap(), bytes)
+    });
+    writer.finish(b"m", &CheckpointMark::default()).unwrap();
+    drop(checkpoints);
+    let again = open(&disk.crash(1), &root).unwrap();
+    kept.iter().for_each(|(blob, bytes)| assert!(again.read(*blob).unwrap() == *bytes));
+}

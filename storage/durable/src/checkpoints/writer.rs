@@ -8,7 +8,7 @@ use crate::header::HEADER_BYTES;
 use crate::{BlobRef, CheckpointMark, DurableResult};
 
 /// Bytes collected before they are written.
-const BUFFER_BYTES: usize = 1 << 20;
+pub(super) const BUFFER_BYTES: usize = 1 << 20;
 
 /// A checkpoint being written. Dropping it without [`CheckpointWriter::finish`] abandons it and removes its files.
 pub struct CheckpointWriter<'a> {

@@ -72,4 +72,9 @@ fn headers_and_byte_order_marks_are_left_out() {
     let found = read(b"\xef\xbb\xbfid,name\r\n1,a\r\n", QUOTING, 1, 3, 1 << 20);
     assert_eq!(found, vec![(2, Ok(b"1,a".to_vec()))]);
     assert_eq!(read(b"only a header", QUOTING, 1, 3, 1 << 20), vec![]);
+    for block in 1..8 {
+        let found = read(b"\xef\xbb\xbfa,b\n\xef\xbb\xbfc,d\n", QUOTING, 0, block, 1 << 20);
+        let expected = vec![(1, Ok(b"a,b".to_vec())), (2, Ok(b"\xef\xbb\xbfc,d".to_vec()))];
+        assert_eq!(found, expected, "in blocks of {block}");
+    }
 }

@@ -305,6 +305,8 @@ impl World {
         assert!(self.acknowledged.is_subset(&distinct), "an acknowledged entry is lost");
         assert!(self.refused.is_disjoint(&distinct), "a refused entry was carried out");
         self.nodes.iter().for_each(Node::check_log_bytes);
+        let snapshots = self.nodes.iter().filter_map(|node| Some(node.replica.as_ref()?.status().snapshot));
+        assert!(self.longest.len() < 200 || snapshots.max() > Some(0), "no log was cut off");
     }
 }
 
@@ -441,6 +443,11 @@ fn what_cannot_be_proposed_is_refused() {
     };
     assert!(matches!(proposed(vec![0; ENTRY_BYTES_MAX + 1]), Some(Err(Undone::Refused(_)))));
     assert!(matches!(proposed(7_u64.to_le_bytes().to_vec()), Some(Ok(_))));
+    // Who is no member is removed already.
+    let remove = MemberChange::Remove { address: "nobody".into() };
+    let removed = replica.step([Input::Change { token: 9, change: remove }]).expect("the disk works");
+    let done = Output::Proposed { token: 9, outcome: Ok(Vec::new()) };
+    assert!(removed.contains(&done), "{removed:?}");
     let members = Members::of(["a", "b", "c"]);
     let disk: Arc<dyn Disk> = Arc::new(SimDisk::new());
     let open = |address: &str, dir: &str| {

@@ -137,4 +137,12 @@ fn who_waits_for_a_frame_is_woken() {
         assert_eq!(net.receive(Duration::from_millis(1)), None);
         assert_eq!(net.counts().received, 0);
     }
+    let soon = |net: &dyn Net| net.receive(SOON).is_some();
+    (0..3).for_each(|_| simulated[0].send("b", vec![1]));
+    assert!(soon(&simulated[1]) && soon(&simulated[1]) && soon(&simulated[1]));
+    assert_eq!((simulated[0].counts().sent, simulated[1].counts().received), (3, 3));
+    // An inbox takes as many as it may hold, and no more.
+    (0..=INBOX_FRAMES_MAX).for_each(|_| simulated[1].send("a", Vec::new()));
+    let counts = simulated[1].counts();
+    assert_eq!((counts.sent, counts.dropped), (INBOX_FRAMES_MAX as u64, 1));
 }
