@@ -208,6 +208,17 @@ struct Nothing;
 
 impl crate::Meddler for Nothing {}
 
+/// The checkpoint may never end: what it settled is there.
+#[test]
+fn what_is_settled_is_read_while_the_checkpoint_goes_on() {
+    let (disk, root) = sim();
+    let store = open(&disk, &root).unwrap();
+    let mut sink = store.begin_checkpoint(0).unwrap();
+    let blob = sink.put(b"early").unwrap();
+    sink.settle().unwrap();
+    assert_eq!(store.read_blob(blob).unwrap(), b"early");
+}
+
 /// Whatever a store can be asked, as text.
 fn told(store: &dyn BackingStore) -> String {
     let anchors = store.anchors();

@@ -20,6 +20,10 @@ fn check_basics(disk: &dyn Disk, root: &Path) {
     let path = folder.join("x");
     assert!(matches!(disk.open(&path, OpenHow::Read), Err(DiskError::NotFound { .. })));
     assert!(matches!(disk.open(&path, OpenHow::Write), Err(DiskError::NotFound { .. })));
+    for how in [OpenHow::CreateNew, OpenHow::Replace] {
+        let nowhere = disk.open(&root.join("nowhere/x"), how);
+        assert!(matches!(nowhere, Err(DiskError::NotFound { .. })), "a file needs its folder");
+    }
     let file = disk.open(&path, OpenHow::CreateNew).unwrap();
     assert!(disk.open(&path, OpenHow::CreateNew).is_err());
     assert_eq!(file.append(b"hello").unwrap(), 0);
