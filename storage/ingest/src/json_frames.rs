@@ -115,7 +115,10 @@ pub(crate) fn each(
                 Json::Object(row) => found(line, row),
                 _ => Err(reader.wrong("a row is an object of its columns; this is none").into()),
             }),
-            _ => Ok(drop(reader.value()?)),
+            _ => {
+                reader.value()?;
+                Ok(())
+            }
         })?,
     }
     match reader.next_byte()? {
@@ -260,6 +263,6 @@ fn split(reader: &mut JsonReader, found: &mut dyn FnMut(u64, JsonRow) -> FrameRe
             })
         }
         // Labels of the rows are no column.
-        _ => Ok(list(reader, &mut |_, _, _| Ok(()))?),
+        _ => list(reader, &mut |_, _, _| Ok(())),
     })
 }
