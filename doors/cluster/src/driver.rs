@@ -80,14 +80,15 @@ impl Driver {
         let inputs = Arc::new(Inputs::new(net));
         run(Node::Shard(number), machine, inputs, addresses, Some(truth), Arc::default())
     }
-    /// A replica of the oracle, the one that the network's end has the address of. It keeps what it decided in a folder.
+    /// A replica of the oracle, which the addresses name so. It keeps what it decided in a folder.
     pub fn oracle(
+        address: &str,
         net: Box<dyn Net>,
         addresses: Addresses,
         disk: Arc<dyn Disk>,
         folder: &Path,
     ) -> std::io::Result<Driver> {
-        let replica = OracleReplica::open(net.address(), &addresses.oracles, disk, folder);
+        let replica = OracleReplica::open(address, &addresses.oracles, disk, folder);
         let machine = Machine::Oracle(Box::new(replica.map_err(std::io::Error::other)?));
         run(Node::Oracle, machine, Arc::new(Inputs::new(net)), addresses, None, Arc::default())
     }
@@ -117,7 +118,8 @@ impl Driver {
         truth: Box<dyn Truth + Send>,
     ) -> std::io::Result<Driver> {
         let (gates, shards) = (addresses.gates.len() as u16, addresses.shards.len() as u16);
-        let machine = Machine::Keeper(Box::new(Keeper::new(gates, shards, timing)));
+        let keeper = Keeper::new(gates, shards, timing).asking_above(incarnation());
+        let machine = Machine::Keeper(Box::new(keeper));
         let inputs = Arc::new(Inputs::new(net));
         run(Node::Keeper, machine, inputs, addresses, Some(truth), Arc::default())
     }

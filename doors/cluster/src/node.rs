@@ -97,7 +97,7 @@ impl RunningNode {
             NodeRole::Shard(number) => {
                 Driver::shard(number, net, all, TIMING, truth, Box::new(ShardGraph::new(number)))
             }
-            NodeRole::Oracle(_) => Driver::oracle(net, all, Arc::new(RealDisk), folder),
+            NodeRole::Oracle(_) => Driver::oracle(address, net, all, Arc::new(RealDisk), folder),
             NodeRole::Scribe => Driver::scribe(net, all, TIMING, truth, |_, _| {}),
             NodeRole::Keeper => Driver::keeper(net, all, TIMING, truth),
         };

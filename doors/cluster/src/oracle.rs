@@ -29,6 +29,9 @@ const PENDING_MAX: usize = 4_096;
 /// Bytes of the log that are read again at a start, at most, before a snapshot takes their place.
 const SNAPSHOT_BYTES: u64 = 4 << 20;
 
+/// Entries that are kept behind a snapshot for replicas that are a little late; one may hold thousands of pairs.
+const ENTRIES_KEPT: u64 = 64;
+
 /// The oracle as the log drives it.
 struct Decisions(Oracle);
 
@@ -63,6 +66,8 @@ pub(crate) struct OracleReplica {
     /// What may be forgotten, of which the log does not know yet.
     forget: Option<Message>,
     next_forget_us: u64,
+    /// What is on its way into the log to be forgotten.
+    forgetting: Option<Message>,
 }
 
 /// A message for somebody.
@@ -85,8 +90,11 @@ impl OracleReplica {
         folder: &Path,
     ) -> Result<OracleReplica, ReplicateError> {
         let members = Members::of(all.iter().map(String::as_str));
-        let options =
-            ReplicaOptions { snapshot_bytes: SNAPSHOT_BYTES, ..ReplicaOptions::new(address, members) };
+        let options = ReplicaOptions {
+            snapshot_bytes: SNAPSHOT_BYTES,
+            entries_kept: ENTRIES_KEPT,
+            ..ReplicaOptions::new(address, members)
+        };
         let machine = Decisions(Oracle::new(Rules::default()));
         let replica = Replica::open(disk, folder, options, machine, Chance::from_system())?;
         Ok(OracleReplica {
@@ -97,6 +105,7 @@ impl OracleReplica {
             next_tick_us: 0,
             forget: None,
             next_forget_us: 0,
+            forgetting: None,
         })
     }
 
@@ -125,6 +134,7 @@ impl OracleReplica {
             && let Some(message) = self.forget.take()
         {
             self.next_forget_us = now_us + FORGET_EVERY_US;
+            self.forgetting = Some(message.clone());
             proposed.push(self.propose(None, &wire::encode(Node::Scribe, &message)));
         }
         let mut frames = Vec::new();
@@ -139,16 +149,17 @@ impl OracleReplica {
 
     /// Only the one that leads takes requests.
     fn request(&mut self, from: Node, message: Message) -> Option<replicate::Input> {
+        if matches!(message.body, Body::Forget(_)) {
+            // Also where another leads: this one may lead when it is due.
+            self.forget = Some(message);
+            return None;
+        }
         if !self.replica.leads() {
             return None;
         }
         let question = match &message.body {
             Body::Ask { question, .. } => Some(*question),
             Body::Order(_) => None,
-            Body::Forget(_) => {
-                self.forget = Some(message);
-                return None;
-            }
             _ => return None,
         };
         let name = (from, message.epoch, question);
@@ -185,7 +196,13 @@ impl OracleReplica {
                 again.push(replicate::Input::Snapshot(self.replica.machine().snapshot()));
             }
             replicate::Output::Proposed { token, outcome } => {
-                let Some(Some(name)) = self.waiting.remove(&token) else { return };
+                let Some(Some(name)) = self.waiting.remove(&token) else {
+                    let asked = self.forgetting.take();
+                    if outcome.is_err() && self.forget.is_none() {
+                        self.forget = asked;
+                    }
+                    return;
+                };
                 self.names.remove(&name);
                 // Whoever has no answer asks again.
                 if let Some((_, message)) = outcome.ok().and_then(|answer| wire::decode(&answer)) {

@@ -74,7 +74,13 @@ fn one_process() {
         oracle if oracle.starts_with("oracle") => {
             let folder = Path::new(&std::env::var("CLUSTER_FOLDER").unwrap()).join(oracle);
             let number: usize = oracle["oracle".len()..].parse().unwrap();
-            Driver::oracle(open(&all.oracles[number]), all.clone(), Arc::new(RealDisk), &folder)
+            Driver::oracle(
+                &all.oracles[number],
+                open(&all.oracles[number]),
+                all.clone(),
+                Arc::new(RealDisk),
+                &folder,
+            )
         }
         "scribe" => Driver::scribe(open(&all.scribe), all.clone(), TIMING, truth(), |_, _| {}),
         "keeper" => Driver::keeper(open(&all.keeper), all.clone(), TIMING, truth()),

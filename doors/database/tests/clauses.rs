@@ -384,6 +384,12 @@ fn how_far_back_is_kept_is_changed_by_a_call() {
         let error = session.query(text, params! { "how" => how }).map(|_| ()).unwrap_err();
         assert!(error.message.contains(part), "{text}: {error}");
     }
+    // What fails for want of a parameter has changed nothing.
+    for text in ["CALL dbms.setHistory('none') YIELD history RETURN $x", "CALL dbms.setHistory($x)"] {
+        let error = session.query(text, Params::new()).map(|_| ()).unwrap_err();
+        assert!(error.code.ends_with("ParameterMissing"), "{text}: {error}");
+        assert_eq!(database.history().to_string(), "forever");
+    }
     let limits = Default::default();
     let refused = session.query_reading("CALL dbms.setHistory('1d')", Params::new(), &limits).map(|_| ());
     assert!(refused.unwrap_err().code.contains("AccessMode"));

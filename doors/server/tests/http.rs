@@ -588,6 +588,9 @@ fn gremlin_is_asked_as_a_statement() {
     assert_eq!(count(&database, "MATCH (d:Dog) RETURN count(*)"), 1);
     assert!(silent.json()["bookmarks"][0].as_str().unwrap().starts_with("tanglewood:"));
     assert_eq!(ask("g.V(", json!({})).status, 400);
+    let open = ask("g.tx().begin(); g.addV('Cat')", json!({}));
+    assert_eq!(open.code(), "Neo.ClientError.Request.Invalid", "{}", open.text());
+    assert_eq!(count(&database, "MATCH (c:Cat) RETURN count(*)"), 0);
     let refused = ask("g.V()", json!({ "accessMode": "READ" }));
     assert_eq!((refused.status, refused.code()), (400, "Neo.ClientError.Request.Invalid".into()));
     assert_eq!(ask("g.V()", json!({ "language": "sparql" })).status, 400);

@@ -5,7 +5,7 @@
 
 use crate::algebra::*;
 use crate::expr::{Expr, Var};
-use crate::rewrite::substitute::has_subquery;
+use crate::functions::Function;
 use crate::scope::InstanceOrder;
 use crate::vars::Vars;
 
@@ -107,7 +107,7 @@ impl Plan {
         let mut lists = 0;
         let does_more = self.any(&mut |plan| {
             let mut asks_more = false;
-            plan.expressions(&mut |expr| asks_more |= has_subquery(expr));
+            plan.expressions(&mut |expr| asks_more |= expr.any(&mut may_take_long));
             asks_more
                 || match plan {
                     Plan::CallProcedure(call) => {
@@ -367,4 +367,10 @@ impl Plan {
     pub fn expressions_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
         each_expression!(self, visit, iter_mut, &mut)
     }
+}
+
+/// Does this part of an expression do more work than its text is long?
+fn may_take_long(part: &Expr) -> bool {
+    let loops = matches!(part, Expr::Comprehension { .. } | Expr::Quantified { .. } | Expr::Reduce { .. });
+    loops || matches!(part, Expr::Subquery(_) | Expr::Call(Function::Range, _))
 }

@@ -18,7 +18,9 @@ pub(crate) use graph::{SCHEMA_FILE, statements};
 
 use crate::ImportError;
 use graph::{Graph, refusal};
-use std::path::Path;
+use parking_lot::Mutex;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use store::Snapshot;
 use world::files;
 
@@ -37,6 +39,28 @@ pub fn export(snapshot: &Snapshot, options: &ExportOptions) -> Result<ExportRepo
     })
 }
 
+/// Folders that exports of this process write into now.
+static FOLDERS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// A folder that no other export of this process writes into.
+struct OwnFolder(PathBuf);
+
+impl OwnFolder {
+    fn enter(to: &Path) -> Result<OwnFolder, ImportError> {
+        let whole = std::path::absolute(to).unwrap_or_else(|_| to.to_path_buf());
+        match FOLDERS.lock().insert(whole.clone()) {
+            true => Ok(OwnFolder(whole)),
+            false => Err(refusal(format!("{} is being written by another export", to.display()))),
+        }
+    }
+}
+
+impl Drop for OwnFolder {
+    fn drop(&mut self) {
+        FOLDERS.lock().remove(&self.0);
+    }
+}
+
 /// Writes files into a folder that is missing or empty; where that fails, none is left.
 ///
 /// # Errors
@@ -45,6 +69,7 @@ pub fn in_new_folder<T, E: From<ImportError>>(
     to: &Path,
     write: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, E> {
+    let _own = OwnFolder::enter(to)?;
     let was_there = files::exists(to);
     if was_there && !files::list_folder(to).map_err(ImportError::from)?.is_empty() {
         return Err(refusal(format!("{} holds something already", to.display())).into());
@@ -60,4 +85,24 @@ pub fn in_new_folder<T, E: From<ImportError>>(
         }
     }
     written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_exports_do_not_write_into_one_folder() {
+        let place = files::TemporaryFolder::new("own-folder").unwrap();
+        let to = place.path().join("x");
+        let written = in_new_folder(&to, || {
+            let other = in_new_folder(&to, || Ok::<(), ImportError>(()));
+            assert!(other.is_err_and(|error| error.to_string().contains("by another export")));
+            Ok::<(), ImportError>(files::write_bytes(&to.join("a"), b"1")?)
+        });
+        assert!(written.is_ok() && files::exists(&to.join("a")));
+        let failed = || Err::<(), ImportError>(refusal("no".to_string()));
+        assert!(in_new_folder(&place.path().join("y"), failed).is_err());
+        assert!(in_new_folder(&place.path().join("y"), || Ok::<(), ImportError>(())).is_ok());
+    }
 }

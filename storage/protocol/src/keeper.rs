@@ -95,6 +95,12 @@ impl Keeper {
             epochs: 0,
         }
     }
+    /// The same, whose questions have numbers above this one: those of a life before are then no answers to it.
+    #[must_use]
+    pub fn asking_above(mut self, number: u64) -> Keeper {
+        self.next_question = number;
+        self
+    }
     /// Epochs that it has opened.
     pub fn epochs(&self) -> u64 {
         self.epochs
@@ -230,7 +236,9 @@ impl Keeper {
             }
             Body::Told { question, answer: Ok(before) } => {
                 let Phase::Merging(closing) = &mut self.phase else { return };
-                if let Some(asked) = closing.asking.take_if(|asked| asked.number == question) {
+                let is_asked =
+                    |asked: &mut Question| asked.number == question && asked.epoch == message.epoch;
+                if let Some(asked) = closing.asking.take_if(is_asked) {
                     asked
                         .pairs
                         .iter()

@@ -141,7 +141,8 @@ impl Small {
             small.shards.push(None);
             small.start_shard_of(number, end(), truth(), content(number));
         });
-        let oracle = Driver::oracle(end(), addresses.clone(), Arc::new(SimDisk::new()), Path::new("/oracle"));
+        let (disk, folder) = (Arc::new(SimDisk::new()), Path::new("/oracle"));
+        let oracle = Driver::oracle(&addresses.oracles[0], end(), addresses.clone(), disk, folder);
         small.others.push(oracle.unwrap());
         let publish = move |place, _| published.lock().push(place);
         small.others.push(Driver::scribe(end(), addresses.clone(), TIMING, truth(), publish).unwrap());

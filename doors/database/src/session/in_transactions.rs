@@ -190,6 +190,8 @@ fn with_committed(mut error: Error, committed: u64, rows: u64) -> Error {
         }
     };
     error.message = format!("{} ({what})", error.message);
+    // Whoever runs it again would do twice what stays.
+    error.retryable &= committed == 0;
     error
 }
 

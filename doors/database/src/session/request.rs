@@ -43,8 +43,10 @@ impl Planned {
     }
 }
 
+/// Those that the database hands in by itself begin with a space, and come later.
 pub(super) fn check_parameters(planned: &Prepared, params: &Params) -> Result<(), Error> {
-    let Some(missing) = planned.statement.parameters.iter().find(|name| !params.contains_key(*name)) else {
+    let is_missing = |name: &&Arc<str>| !name.starts_with(' ') && !params.contains_key(*name);
+    let Some(missing) = planned.statement.parameters.iter().find(is_missing) else {
         return Ok(());
     };
     let message = format!("the query needs the parameter ${missing}, which was not given");

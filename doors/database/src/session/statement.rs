@@ -79,12 +79,17 @@ impl Session {
             back_up: &back_up,
             export: &export,
         };
+        // The plan is the same whatever the parameters are.
+        let explains =
+            planned.plan.statement.mode == StatementMode::Explain && planned.plan.statement.as_of.is_none();
+        if !explains {
+            // Before anything is done that stays done.
+            check_parameters(&planned.plan, &params)?;
+        }
         catalogue::list(&planned.plan.statement, &mut params, &self.database, &asker)?;
-        if planned.plan.statement.mode == StatementMode::Explain && planned.plan.statement.as_of.is_none() {
-            // The plan is the same whatever the parameters are.
+        if explains {
             return Ok(self.explained(&planned, &snapshot));
         }
-        check_parameters(&planned.plan, &params)?;
         let (snapshot, planned) = match &planned.plan.statement.as_of {
             Some(version) => {
                 let past = self.shown(as_of::snapshot(&self.database, version, &params, &snapshot)?);

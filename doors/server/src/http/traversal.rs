@@ -49,6 +49,12 @@ pub(super) fn run(
         writer.flush_lines()?;
     }
     drop(rows);
+    if session.in_transaction() {
+        session.rollback()?;
+        let message = "the text began a transaction and did not end it: nothing of it is kept";
+        let error = Error::new("Neo.ClientError.Request.Invalid", message);
+        return Err(error.hint("end it with `g.tx().commit()`").into());
+    }
     writer.begin_tail();
     let place = session.database().snapshot().place();
     writer.close(session, ending, place)
