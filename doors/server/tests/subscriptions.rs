@@ -11,8 +11,17 @@ use tanglewood_server::{ServeOptions, Server};
 use world::files::TemporaryFolder;
 
 fn serve(folder: &TemporaryFolder) -> (Database, Server) {
-    let database =
-        Database::open(folder.path(), Options { executors: Some(2), ..Options::default() }).unwrap();
+    let options = Options { executors: Some(2), ..Options::default() };
+    // The last connection of a server that has ended may hold its database a moment longer.
+    let until_ns = world::clock::after_ns(std::time::Duration::from_secs(10));
+    let database = loop {
+        match Database::open(folder.path(), options.clone()) {
+            Err(error) if error.code.ends_with("AlreadyOpen") && world::clock::monotonic_ns() < until_ns => {
+                world::threads::sleep(std::time::Duration::from_millis(5));
+            }
+            opened => break opened.unwrap(),
+        }
+    };
     let server = Server::start(database.clone(), &ServeOptions::at("127.0.0.1:0")).unwrap();
     (database, server)
 }
