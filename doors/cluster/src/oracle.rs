@@ -28,7 +28,6 @@ const FORGET_EVERY_US: u64 = 1_000_000;
 const PENDING_MAX: usize = 4_096;
 /// Bytes of the log that are read again at a start, at most, before a snapshot takes their place.
 const SNAPSHOT_BYTES: u64 = 4 << 20;
-
 /// Entries that are kept behind a snapshot for replicas that are a little late; one may hold thousands of pairs.
 const ENTRIES_KEPT: u64 = 64;
 
@@ -59,15 +58,21 @@ type RequestName = (Node, u64, Option<u64>);
 pub(crate) struct OracleReplica {
     replica: Replica<Decisions>,
     /// Proposals that have no outcome yet, by token.
-    waiting: BTreeMap<u64, Option<RequestName>>,
+    waiting: BTreeMap<u64, OnItsWay>,
     names: BTreeSet<RequestName>,
     next_token: u64,
     next_tick_us: u64,
     /// What may be forgotten, of which the log does not know yet.
     forget: Option<Message>,
     next_forget_us: u64,
-    /// What is on its way into the log to be forgotten.
-    forgetting: Option<Message>,
+}
+
+/// What is on its way into the log.
+enum OnItsWay {
+    /// Somebody waits for the answer.
+    Request(RequestName),
+    /// Something to be forgotten.
+    Forget(Message),
 }
 
 /// A message for somebody.
@@ -105,7 +110,6 @@ impl OracleReplica {
             next_tick_us: 0,
             forget: None,
             next_forget_us: 0,
-            forgetting: None,
         })
     }
 
@@ -134,17 +138,17 @@ impl OracleReplica {
             && let Some(message) = self.forget.take()
         {
             self.next_forget_us = now_us + FORGET_EVERY_US;
-            self.forgetting = Some(message.clone());
-            proposed.push(self.propose(None, &wire::encode(Node::Scribe, &message)));
+            let entry = wire::encode(Node::Scribe, &message);
+            proposed.push(self.propose(OnItsWay::Forget(message), entry));
         }
-        let mut frames = Vec::new();
+        let mut posted = Vec::new();
         while !proposed.is_empty() {
             let outputs = self.replica.step(std::mem::take(&mut proposed))?;
             for output in outputs {
-                self.carry_out(output, &mut frames, &mut proposed);
+                self.carry_out(output, &mut posted, &mut proposed);
             }
         }
-        Ok(frames)
+        Ok(posted)
     }
 
     /// Only the one that leads takes requests.
@@ -166,26 +170,26 @@ impl OracleReplica {
         if self.names.len() >= PENDING_MAX || !self.names.insert(name) {
             return None;
         }
-        Some(self.propose(Some(name), &wire::encode(from, &message)))
+        Some(self.propose(OnItsWay::Request(name), wire::encode(from, &message)))
     }
 
-    fn propose(&mut self, name: Option<RequestName>, entry: &[u8]) -> replicate::Input {
+    fn propose(&mut self, what: OnItsWay, entry: Vec<u8>) -> replicate::Input {
         self.next_token += 1;
-        self.waiting.insert(self.next_token, name);
-        replicate::Input::Propose { token: self.next_token, entry: entry.to_vec() }
+        self.waiting.insert(self.next_token, what);
+        replicate::Input::Propose { token: self.next_token, entry }
     }
 
     fn carry_out(
         &mut self,
         output: replicate::Output,
-        frames: &mut Vec<Posted>,
+        posted: &mut Vec<Posted>,
         again: &mut Vec<replicate::Input>,
     ) {
         match output {
             replicate::Output::Send { to, bytes, snapshot } => {
                 if let Some(address) = self.replica.address(to) {
                     let body = Body::Replica(bytes.into());
-                    frames.push(Posted::Beside(address.to_string(), Message { epoch: 0, body }));
+                    posted.push(Posted::Beside(address.to_string(), Message { epoch: 0, body }));
                 }
                 if snapshot {
                     // The network tells nobody what became of a frame. If it is lost, the log finds the other one where it was, and sends it again.
@@ -196,17 +200,19 @@ impl OracleReplica {
                 again.push(replicate::Input::Snapshot(self.replica.machine().snapshot()));
             }
             replicate::Output::Proposed { token, outcome } => {
-                let Some(Some(name)) = self.waiting.remove(&token) else {
-                    let asked = self.forgetting.take();
-                    if outcome.is_err() && self.forget.is_none() {
-                        self.forget = asked;
+                match self.waiting.remove(&token) {
+                    Some(OnItsWay::Request(name)) => {
+                        self.names.remove(&name);
+                        // Whoever has no answer asks again.
+                        if let Some((_, message)) = outcome.ok().and_then(|answer| wire::decode(&answer)) {
+                            posted.push(Posted::To(name.0, message));
+                        }
                     }
-                    return;
-                };
-                self.names.remove(&name);
-                // Whoever has no answer asks again.
-                if let Some((_, message)) = outcome.ok().and_then(|answer| wire::decode(&answer)) {
-                    frames.push(Posted::To(name.0, message));
+                    // A later one, if it came meanwhile, says more.
+                    Some(OnItsWay::Forget(message)) if outcome.is_err() => {
+                        self.forget.get_or_insert(message);
+                    }
+                    Some(OnItsWay::Forget(_)) | None => {}
                 }
             }
             replicate::Output::Read { .. } => {}

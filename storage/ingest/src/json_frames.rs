@@ -155,13 +155,23 @@ fn list(
     reader: &mut JsonReader,
     found: &mut dyn FnMut(&mut JsonReader, u64, Json) -> FrameResult,
 ) -> FrameResult {
+    each_element(reader, "a list is expected", found)
+}
+
+/// The same for who reads other forms; says what is expected where there is no list.
+pub(crate) fn each_element<E: From<JsonError>>(
+    reader: &mut JsonReader,
+    expected: &str,
+    found: &mut dyn FnMut(&mut JsonReader, u64, Json) -> Result<(), E>,
+) -> Result<(), E> {
     if !reader.passes(b'[')? {
-        return Err(reader.wrong("a list is expected").into());
+        return Err(reader.wrong(expected).into());
     }
     if reader.passes(b']')? {
         return Ok(());
     }
     loop {
+        // Up to the value, so that its own line is named.
         reader.next_byte()?;
         let line = reader.line();
         let value = reader.value()?;

@@ -9,6 +9,7 @@
 
 use super::{DefaultNames, Ids, Line, NodeId, TakeLine};
 use crate::json::{Json, JsonError, JsonReader};
+use crate::json_frames::each_element;
 use crate::json_rows::{JsonRow, flatten, told, value_of};
 use crate::source::{self, InputFile};
 use crate::{ImportError, Rejected};
@@ -143,27 +144,9 @@ fn items(
 /// Calls `found` with every element of a list and its line.
 fn elements(
     reader: &mut JsonReader,
-    found: &mut dyn FnMut(&JsonReader, u64, Json) -> Result<(), GraphReadError>,
+    found: &mut dyn FnMut(&mut JsonReader, u64, Json) -> Result<(), GraphReadError>,
 ) -> Result<(), GraphReadError> {
-    if !reader.passes(b'[')? {
-        return Err(reader.wrong("a list of objects is expected").into());
-    }
-    if reader.passes(b']')? {
-        return Ok(());
-    }
-    loop {
-        // Up to the value, so that its own line is named.
-        reader.next_byte()?;
-        let line = reader.line();
-        let value = reader.value()?;
-        found(reader, line, value)?;
-        if reader.passes(b']')? {
-            return Ok(());
-        }
-        if !reader.passes(b',')? {
-            return Err(reader.wrong("`,` or `]` is expected").into());
-        }
-    }
+    each_element(reader, "a list of objects is expected", found)
 }
 
 /// Makes tables of such a file, in a folder.
