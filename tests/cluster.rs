@@ -7,7 +7,7 @@ mod faults;
 mod support;
 
 use serde_json::Value;
-use std::io::{Read, Write};
+use std::io::{BufRead, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -71,6 +71,51 @@ fn kill(status: &Value, role: &str, number: u64) {
     assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
 }
 
+/// A subscription by the command, while it runs.
+struct Subscribed {
+    command: std::process::Child,
+    lines: std::sync::mpsc::Receiver<String>,
+}
+
+impl Subscribed {
+    fn to(gate: &str, text: &str) -> Subscribed {
+        let mut command = Command::new(TANGLEWOOD);
+        command.args(["query", gate, text, "--format", "csv"]).stdout(std::process::Stdio::piped());
+        let mut command = command.spawn().unwrap();
+        let (sender, lines) = std::sync::mpsc::channel();
+        let out = std::io::BufReader::new(command.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            out.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)).ok();
+        });
+        Subscribed { command, lines }
+    }
+    /// Waits for these rows, in some order: how often each came, and its value; the place of the last. Marks are passed over.
+    fn await_rows(&mut self, rows: &[(i64, i64)]) -> u64 {
+        let (mut missing, mut place) = (rows.to_vec(), 0);
+        while !missing.is_empty() {
+            let line = self.lines.recv_timeout(Duration::from_secs(60));
+            let line = line.unwrap_or_else(|_| panic!("{missing:?} do not come"));
+            let cells: Vec<&str> = line.split(',').collect();
+            let row = cells
+                .get(2)
+                .and_then(|count| count.parse().ok())
+                .zip(cells.last().and_then(|n| n.parse().ok()));
+            let Some(row) = row.filter(|(count, _)| *count != 0) else { continue };
+            let at = missing.iter().position(|wanted| *wanted == row);
+            missing.remove(at.unwrap_or_else(|| panic!("{line} was not expected, {missing:?} were")));
+            place = cells[0].parse().unwrap();
+        }
+        place
+    }
+}
+
+impl Drop for Subscribed {
+    fn drop(&mut self) {
+        let _ = self.command.kill();
+        let _ = self.command.wait();
+    }
+}
+
 /// Ends the cluster, whatever became of the test.
 struct Ends<'a>(&'a str);
 
@@ -107,13 +152,27 @@ fn a_cluster_serves_through_both_gates_and_through_losses() {
     kill(&before, "shard", 1);
     kill(&before, "gate", 0);
     assert_eq!(ask(other, count).trim(), "c,s\n59,1829");
-    let output = tanglewood(&["query", other, "CREATE STANDING QUERY s AS MATCH (p:P) RETURN p.n"]);
-    assert!(String::from_utf8_lossy(&output.stderr).contains("Cluster.NotSupported"), "{output:?}");
+    let made = "CREATE STANDING QUERY last IF NOT EXISTS AS MATCH (p:P) WHERE p.n >= 59 RETURN p.n AS n";
+    ask(other, made);
+    let mut subscribed = Subscribed::to(other, "SUBSCRIBE last SNAPSHOT");
+    ask(other, "CALL dbms.setHistory('7d')");
+    let before = subscribed.await_rows(&[(1, 59), (1, 60)]);
     ask(other, "CREATE CONSTRAINT IF NOT EXISTS FOR (p:P) REQUIRE p.n IS UNIQUE");
     let output = tanglewood(&["query", other, "CREATE (:P {n: 7})"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("ConstraintValidationFailed"), "{output:?}");
     ask(one, "MATCH (p:P {n: 60}) DETACH DELETE p");
     assert_eq!(ask(other, count).trim(), "c,s\n58,1769");
+    subscribed.await_rows(&[(-1, 60)]);
+    drop(subscribed);
+    // The other gate has a replica of its own from the first question on.
+    Subscribed::to(one, "SUBSCRIBE last SNAPSHOT").await_rows(&[(1, 59)]);
+    assert_eq!(ask(other, &format!("AS OF {before} {count}")).trim(), "c,s\n59,1829");
+    let output = tanglewood(&["backup", one, "monday"]);
+    assert!(output.status.success(), "{output:?}");
+    let (backup, restored) = (Path::new(&folder).join("backups/monday"), scratch.path().join("restored"));
+    let [backup, restored] = [backup, restored].map(|path| path.display().to_string());
+    assert!(tanglewood(&["restore", &backup, &restored]).status.success());
+    assert_eq!(ask(&restored, count).trim(), "c,s\n58,1769");
     let down = tanglewood(&["cluster", "down", &folder]);
     assert!(down.status.success(), "{down:?}");
     assert_eq!(status(&folder)["state"], "down");

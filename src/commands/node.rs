@@ -4,14 +4,15 @@ use super::Exit;
 use super::cluster::layout::Layout;
 use clap::Args;
 use cluster::node::NodeRole;
-use database::{Database, Error, Options};
+use cluster::{GateReplica, Sequence};
+use database::{Database, Error, Options, ReplicaHost};
 use server::gremlin::{DEFAULT_SOURCE, Manner, Sources};
 use server::users::Gate;
 use server::{
     EndSignal, GremlinServeOptions, GremlinServer, HttpServeOptions, HttpServer, ServeOptions, Server,
 };
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -51,9 +52,15 @@ pub struct Node {
     /// The addresses of all processes, and the secret that they share (JSON)
     #[arg(long, value_name = "FILE")]
     layout: PathBuf,
-    /// Folder of an oracle, in which it keeps what it decided
+    /// Folder of an oracle, in which it keeps what it decided; or of a gate, in which it keeps its replica of the graph
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Folder below which a gate makes backups and exports
+    #[arg(long, value_name = "DIR")]
+    backup_folder: Option<PathBuf>,
+    /// Folder that a gate reads files from, in LOAD CSV and its kin
+    #[arg(long, value_name = "DIR")]
+    import_folder: Option<PathBuf>,
     /// Address of a gate for drivers of Neo4j
     #[arg(long, value_name = "ADDR")]
     bolt: Option<String>,
@@ -98,8 +105,14 @@ impl Node {
         let node = cluster::node::RunningNode::start(role, &layout.addresses, secret, truth, &folder)
             .map_err(|error| Error::new("Tanglewood.ClientError.Cluster.Address", error.to_string()))?;
         let memory = Options::default().memory_bytes;
-        let database =
-            node.gate(memory).map(|gate| Database::of_gate(gate, Options::default())).transpose()?;
+        let replica = self.data.as_ref().map(|folder| self.replica(folder));
+        let of_gate = |gate| {
+            let replica = replica.clone().map(|replica| replica as Arc<dyn ReplicaHost>);
+            let (backup_folder, import_folder) = (self.backup_folder.clone(), self.import_folder.clone());
+            Database::of_gate(gate, replica, Options { backup_folder, import_folder, ..Options::default() })
+        };
+        let database = node.gate(memory).map(of_gate).transpose()?;
+        let _beginning = replica.filter(|replica| database.is_some() && replica.is_there()).map(begin);
         let peers = layout.doors.iter().map(|doors| doors.bolt.clone()).collect();
         let doors = database.as_ref().map(|database| self.doors(database, peers)).transpose()?.flatten();
         let orphaned = Arc::new(AtomicBool::new(false));
@@ -129,6 +142,15 @@ impl Node {
         std::process::exit(0)
     }
 
+    /// The replica of a gate below its folder; nothing is opened yet.
+    fn replica(&self, folder: &Path) -> Arc<GateReplica> {
+        let truth = self.truth.clone();
+        let connect = move || match PostgresTruth::connect(&truth) {
+            Ok(truth) => Ok(Box::new(truth) as Box<dyn Sequence + Send>),
+            Err(error) => Err(format!("the database that the cluster trusts does not answer: {error}")),
+        };
+        Arc::new(GateReplica::new(folder.join("replica"), Options::default(), Box::new(connect)))
+    }
     /// The doors of a gate, whose peers are reached at these addresses.
     fn doors(&self, database: &Database, peers: Vec<String>) -> Result<Option<Doors>, Exit> {
         let Some(bolt) = &self.bolt else { return Ok(None) };
@@ -179,6 +201,15 @@ pub(super) fn trusted(
             Err(_) => world::threads::sleep(LOOK_EVERY),
         }
     }
+}
+
+/// Lets a replica go on that was there before; the gate serves meanwhile.
+fn begin(replica: Arc<GateReplica>) -> std::io::Result<world::threads::Thread<()>> {
+    world::threads::try_spawn("node-replica", move || {
+        if let Err(error) = replica.begin() {
+            eprintln!("{error}");
+        }
+    })
 }
 
 /// Whoever started this process has ended when its standard input has.

@@ -13,21 +13,28 @@
 //! The oracle is a group of replicas (`oracle`), one or three, that keep what they decide in a log on disk.
 //! Limits today: a shard's content takes its own part of a record only, so chunks do not move.
 //!
-//! Reading order: [`Addresses`], [`Driver`], `inputs`, `oracle`, [`GateHandle`], [`Content`]; [`graph`] is the content that users meet.
+//! Beside a gate, a [`GateReplica`] keeps the whole graph and takes over the one sequence of commits from truth, for what needs either.
+//!
+//! Reading order: [`Addresses`], [`Driver`], `inputs`, `oracle`, [`GateHandle`], [`Content`]; [`graph`] is the content that users meet; [`Follower`], [`GateReplica`].
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod addresses;
 mod content;
 mod driver;
+mod follower;
 pub mod graph;
 mod handle;
 mod inputs;
 mod machine;
 pub mod node;
 mod oracle;
+mod replica;
 
 pub use addresses::Addresses;
 pub use content::Content;
 pub use driver::Driver;
+pub use follower::{Follower, GraphCopy};
 pub use handle::{Failure, GateHandle};
+pub use protocol::Sequence;
+pub use replica::{Connect, GateReplica};

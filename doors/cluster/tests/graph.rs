@@ -36,7 +36,7 @@ fn cluster() -> Cluster {
     let gate = |number: u16| {
         let handle = small.handle(usize::from(number));
         let gate = graph::gate(&handle, (number, GATES), SHARDS, None);
-        Database::of_gate(gate, options()).unwrap()
+        Database::of_gate(gate, None, options()).unwrap()
     };
     Cluster { gates: (0..GATES).map(gate).collect(), small, truth }
 }
@@ -78,7 +78,7 @@ fn both_gates_see_what_either_wrote() {
 }
 
 #[test]
-fn what_is_not_possible_yet_is_refused() {
+fn what_is_not_possible_without_a_replica_is_refused() {
     let cluster = cluster();
     for text in ["CREATE STANDING QUERY s AS MATCH (p:P) RETURN p.n", "AS OF 1 MATCH (p:P) RETURN count(p)"] {
         let outcome = cluster.gates[0].session().query(text, params! {});

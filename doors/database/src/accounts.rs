@@ -92,6 +92,10 @@ impl Speaker {
             _ => accounts.payer(self),
         }
     }
+    /// Who pays by the accounts of another database.
+    pub fn payer_anew(&self, accounts: &Accounts) -> Payer {
+        accounts.payer(self)
+    }
     /// Remembers who pays.
     pub fn settle(&mut self, accounts: &Accounts) {
         let changes = accounts.changes.load(Ordering::Acquire);

@@ -260,6 +260,7 @@ fn milliseconds(count: u64) -> Value {
 }
 
 fn standing(database: &Database) -> Vec<Vec<Value>> {
+    database.await_standing_at_gate();
     let snapshot = database.snapshot();
     let row = |query: crate::Standing| {
         let failure = query.failure.as_ref().map(ToString::to_string);

@@ -10,6 +10,7 @@ use crate::error::in_text;
 use crate::housekeeping::Housekeeping;
 use crate::notes::Notes;
 use crate::query_log::{QueryFigures, QueryLog};
+use crate::replica::ReplicaHost;
 use crate::roles::{Lens, Lenses};
 use crate::running::{Running, RunningQuery, shortened};
 use crate::standing::definition;
@@ -32,6 +33,11 @@ use world::panics::caught;
 
 /// The name under which a database lives in memory and dies with the process.
 pub const MEMORY: &str = ":memory:";
+
+/// What ids of queries begin with.
+const OWN_QUERY: &str = "query-";
+/// What ids of queries begin with that run in the replica of a gate.
+const REPLICA_QUERY: &str = "replica-query-";
 
 /// An open database. Cheap to clone; the last clone closes it.
 #[derive(Clone)]
@@ -59,6 +65,8 @@ struct Inner {
     drain: Drain,
     door_settings: DoorSettings,
     own_ids: Arc<OwnIds>,
+    /// Of a gate.
+    replica: Option<Arc<dyn ReplicaHost>>,
     /// Sessions begun so far.
     sessions: AtomicUsize,
 }
@@ -97,24 +105,30 @@ impl Database {
         let retention = Some(definition::retention());
         let open = OpenOptions { create, gatekeepers, store, retention, ..OpenOptions::default() };
         let (engine, recovery) = transact::open(folder.as_deref().map(|path| (disk.clone(), path)), &open)?;
-        Database::over((engine, recovery), disk, folder, options)
+        Database::over((engine, recovery), (disk, folder), None, options)
     }
-    /// The database as a gate of a cluster serves it: the graph lies with the shards.
+    /// The database as a gate of a cluster serves it: the graph lies with the shards. What needs the sequence of commits is asked of its replica; without one it
+    /// is refused.
     ///
     /// # Errors
     /// The system gives no threads.
-    pub fn of_gate(gate: transact::GateParts, options: Options) -> Result<Database, Error> {
+    pub fn of_gate(
+        gate: transact::GateParts,
+        replica: Option<Arc<dyn ReplicaHost>>,
+        options: Options,
+    ) -> Result<Database, Error> {
         model::walk::ended_by(execute::watch::is_over);
         pace::counted_by(|units, bytes| {
             execute::watch::spend_and_keep(units, bytes).map_err(|_| pace::Stopped)
         });
         let engine = transact::open_gate(gate, &OpenOptions::default());
-        Database::over((engine, RecoveryReport::default()), Arc::new(RealDisk), None, options)
+        let place = (Arc::new(RealDisk) as Arc<dyn Disk>, None);
+        Database::over((engine, RecoveryReport::default()), place, replica, options)
     }
     fn over(
         (engine, recovery): (Engine, RecoveryReport),
-        disk: Arc<dyn Disk>,
-        folder: Option<PathBuf>,
+        (disk, folder): (Arc<dyn Disk>, Option<PathBuf>),
+        replica: Option<Arc<dyn ReplicaHost>>,
         options: Options,
     ) -> Result<Database, Error> {
         if let Some(history) = options.history {
@@ -160,6 +174,7 @@ impl Database {
             drain: Drain::default(),
             door_settings: DoorSettings::default(),
             own_ids: Arc::default(),
+            replica,
             sessions: AtomicUsize::new(0),
         };
         let database = Database { inner: Arc::new(inner) };
@@ -194,19 +209,30 @@ impl Database {
     /// # Errors
     /// The moment is not kept any more, or has not come yet.
     pub fn snapshot_at(&self, moment: Moment) -> Result<Snapshot, Error> {
+        if self.engine().is_gate() {
+            return self.replica(None, &|| None, "the graph of an earlier moment")?.snapshot_at(moment);
+        }
         Ok(self.engine().snapshot_at(moment)?)
     }
     /// How far back the past is kept.
     pub fn history(&self) -> History {
-        self.engine().history()
+        self.sequence().engine().history()
     }
     /// Changes how far back the past is kept, for good; what is given up is gone at once.
     pub fn set_history(&self, history: History) -> Result<(), Error> {
+        if self.engine().is_gate() {
+            return self.replica(None, &|| None, "the graph of an earlier moment")?.set_history(history);
+        }
         Ok(self.engine().set_history(history)?)
     }
     /// The oldest and the newest commit that can be asked for with AS OF.
     pub fn kept(&self) -> (Point, Point) {
-        (self.engine().oldest(), self.engine().newest())
+        let sequence = self.sequence();
+        (sequence.engine().oldest(), sequence.engine().newest())
+    }
+    /// The database that has the sequence of commits: itself, or the replica of a gate where it runs.
+    fn sequence(&self) -> Database {
+        self.own_replica().and_then(|replica| replica.running()).unwrap_or_else(|| self.clone())
     }
     /// The folder, unless it lives in memory.
     pub fn path(&self) -> Option<&Path> {
@@ -245,6 +271,9 @@ impl Database {
         folder: &Path,
         watch: impl FnOnce(&Arc<dyn Disk>) -> Arc<dyn Disk>,
     ) -> Result<BackupReport, Error> {
+        if self.engine().is_gate() {
+            return self.replica(None, &|| None, "backups")?.backup_watched(folder, watch);
+        }
         let Some(path) = self.path() else {
             let code = "Tanglewood.ClientError.Backup.Memory";
             return Err(Error::new(code, "a database in memory has no files").hint("open a folder"));
@@ -256,7 +285,7 @@ impl Database {
         let shown = |query: execute::QueryInfo| {
             let (tenant, user) = self.inner.accounts.names(query.tenant, query.user);
             RunningQuery {
-                id: format!("query-{}", query.id.0),
+                id: format!("{OWN_QUERY}{}", query.id.0),
                 tenant,
                 user,
                 running: query.running,
@@ -267,11 +296,21 @@ impl Database {
                 bytes: query.bytes,
             }
         };
-        self.inner.runtime.queries().into_iter().map(shown).collect()
+        let mut all: Vec<RunningQuery> = self.inner.runtime.queries().into_iter().map(shown).collect();
+        let replica = self.own_replica().and_then(|replica| replica.running());
+        for query in replica.iter().flat_map(Database::running) {
+            all.push(RunningQuery { id: query.id.replacen(OWN_QUERY, REPLICA_QUERY, 1), ..query });
+        }
+        all
     }
     /// Ends a running query; false where there is none of that id.
     pub fn kill(&self, id: &str, reason: &str) -> Result<bool, Error> {
-        let number = id.strip_prefix("query-").unwrap_or(id).parse().map_err(|_| {
+        if let Some(number) = id.strip_prefix(REPLICA_QUERY)
+            && let Some(replica) = self.own_replica().and_then(|replica| replica.running())
+        {
+            return replica.kill(number, reason);
+        }
+        let number = id.strip_prefix(OWN_QUERY).unwrap_or(id).parse().map_err(|_| {
             Error::new("Neo.ClientError.Statement.ArgumentError", format!("`{id}` is not the id of a query"))
                 .hint("SHOW QUERIES lists them; ids look like query-17")
         })?;
@@ -319,6 +358,7 @@ impl Database {
         let mut found = self.users().set_aside();
         found.extend(self.inner.accounts.set_aside());
         found.extend(self.inner.standing.set_aside());
+        found.extend(self.set_aside_at_gate());
         found
     }
     /// Hands every note for the operator's log to `listener`, those of the past first: entries that are set aside, for instance.
@@ -333,6 +373,9 @@ impl Database {
         entries::change(self.engine(), make)?;
         self.after_commit();
         Ok(())
+    }
+    pub(crate) fn own_replica(&self) -> Option<&Arc<dyn ReplicaHost>> {
+        self.inner.replica.as_ref()
     }
     pub(crate) fn own_ids(&self) -> &Arc<OwnIds> {
         &self.inner.own_ids

@@ -22,7 +22,7 @@ use execute::watch::Stopped;
 use maker::{Feeding, Maker, SHARE};
 use plan::standing::{Resume as ResumeFrom, StandingCommand};
 use std::sync::Arc;
-use store::EntryKind;
+use store::{Entries, EntryKind};
 use world::panics::caught;
 
 impl Database {
@@ -179,6 +179,9 @@ impl Database {
     }
     /// All standing queries, in order of their names, also those that do not run yet or are set aside.
     pub fn standing(&self) -> Vec<Standing> {
+        if self.engine().is_gate() {
+            return self.standing_at_gate();
+        }
         let standing = self.standing_queries();
         let (mut all, running) = (standing.installations.list(), standing.keeper.list());
         all.retain(|query| running.iter().all(|other| other.name != query.name));
@@ -208,6 +211,43 @@ impl Database {
     pub fn resume(&self, name: &str, arguments: &Params, mark: &Mark) -> Result<Subscription, Error> {
         let begin = Begin { from: Some(Resume::Mark(*mark)), ..Begin::default() };
         self.begin_subscription(name, arguments, begin, &Creator::itself())
+    }
+    /// Learns which standing queries there are: those that are new are installed in the background, those that are gone end.
+    pub(crate) fn hear_standing(&self, entries: &Entries) {
+        let standing = self.standing_queries();
+        if !standing.is_news(entries) {
+            return;
+        }
+        let told = Definition::read_all(entries);
+        for known in self.standing() {
+            let now = told.iter().find(|(name, _)| **name == *known.name);
+            // One that was dropped and made again is another.
+            let is_same = now.is_some_and(|(_, read)| {
+                read.as_ref().map_or(known.text.is_empty(), |definition| *definition.text == *known.text)
+            });
+            if !is_same {
+                standing.installations.drop_query(&known.name);
+                let _ = standing.keeper.drop_query(&known.name);
+            }
+        }
+        for (name, read) in told {
+            if !standing.is_kept(&name) && !standing.installations.has(&name) {
+                let payer = read.as_ref().map_or(0, |definition| self.accounts().tenant(&definition.tenant));
+                standing.installations.retry(&name, read, payer);
+            }
+        }
+        self.install_waiting();
+    }
+    /// Waits until a query runs, or for a bounded time.
+    ///
+    /// # Errors
+    /// As [`Installations::await_ready`](installation::Installations::await_ready).
+    pub(crate) fn await_standing(&self, name: &str, asks: &Creator<'_>) -> Result<(), Error> {
+        self.standing_queries().installations.await_ready(name, asks)
+    }
+    /// Why a query was set aside, if it was.
+    pub(crate) fn refusal(&self, name: &str) -> Option<Error> {
+        self.standing_queries().installations.refusal(name)
     }
     fn begin_subscription(
         &self,

@@ -20,7 +20,7 @@ use group::Failed;
 use order::Stamp;
 use postgres::error::SqlState;
 use postgres::{Client, IsolationLevel, NoTls, Row, Transaction};
-use protocol::{Bytes, CommitId, Proposed, Record, Route, Truth, Unknown, Verdict};
+use protocol::{Bytes, CommitId, PlacedCommit, Proposed, Record, Route, Sequence, Truth, Unknown, Verdict};
 use std::sync::Arc;
 
 /// Times that a transaction is tried again because of others, before its outcome is called unknown.
@@ -59,6 +59,26 @@ impl PostgresTruth {
             transaction.execute("UPDATE tw_next SET chunk = greatest(chunk, $1)", &[&next])?;
             Ok(())
         })
+    }
+
+    /// Commits with places above `after`, of one shard or of all, in order.
+    fn placed(&mut self, shard: Option<u16>, after: u64, limit: usize) -> Result<Vec<PlacedCommit>, Unknown> {
+        let shard = shard.map(i32::from);
+        self.serializable(|transaction| {
+            let read =
+                "SELECT l.epoch, l.seat, l.vector, p.place, coalesce(p.at_us, 0), l.record FROM tw_place p
+                JOIN tw_log l ON l.epoch = p.epoch AND l.seat = p.seat AND l.counter = p.counter
+                WHERE p.place > $1 AND ($2::INT IS NULL OR $2 = ANY(l.shards)) ORDER BY p.place LIMIT $3";
+            let rows = transaction.query(read, &[&(after as i64), &shard, &(limit as i64)])?;
+            let placed = |row: &Row| {
+                let parts = decode(row.get::<_, &[u8]>(5))?;
+                let record = Arc::new(Record { stamp: stamp(row, 0)?, parts });
+                let (place, at_us) = (row.get::<_, i64>(3) as u64, row.get::<_, i64>(4) as u64);
+                Some(PlacedCommit { place, at_us, record })
+            };
+            Ok(rows.iter().map(placed).collect::<Option<Vec<_>>>())
+        })?
+        .ok_or(Unknown)
     }
 
     /// Runs one transaction until the database does not give it up because of others.
@@ -202,9 +222,7 @@ impl Truth for PostgresTruth {
     }
 
     fn place(&mut self, epoch: u64, first: u64, commits: &[CommitId]) -> Result<bool, Unknown> {
-        let epochs: Vec<i64> = commits.iter().map(|id| id.epoch as i64).collect();
-        let seats: Vec<i32> = commits.iter().map(|id| id.seat as i32).collect();
-        let counters: Vec<i64> = commits.iter().map(|id| id.counter as i64).collect();
+        let (epochs, seats, counters) = columns(commits);
         self.serializable(|transaction| {
             if epoch_of(transaction)? == epoch && last_place(transaction)? + 1 == first {
                 let new = "SELECT count(*) FROM unnest($1::BIGINT[], $2::INT[], $3::BIGINT[]) AS u(e, s, c)
@@ -212,7 +230,8 @@ impl Truth for PostgresTruth {
                     WHERE NOT EXISTS (SELECT 1 FROM tw_place p WHERE p.epoch = e AND p.seat = s AND p.counter = c)";
                 let count: i64 = transaction.query_one(new, &[&epochs, &seats, &counters])?.get(0);
                 if count == commits.len() as i64 {
-                    let insert = "INSERT INTO tw_place SELECT $4 + n - 1, e, s, c
+                    let insert = "INSERT INTO tw_place (place, epoch, seat, counter, at_us)
+                        SELECT $4 + n - 1, e, s, c, (extract(epoch FROM clock_timestamp()) * 1000000)::BIGINT
                         FROM unnest($1::BIGINT[], $2::INT[], $3::BIGINT[]) WITH ORDINALITY AS u(e, s, c, n)";
                     transaction.execute(insert, &[&epochs, &seats, &counters, &(first as i64)])?;
                 }
@@ -235,19 +254,8 @@ impl Truth for PostgresTruth {
         after: u64,
         limit: usize,
     ) -> Result<Vec<(u64, Arc<Record>)>, Unknown> {
-        let shard = shard.map(i32::from);
-        self.serializable(|transaction| {
-            let read = "SELECT l.epoch, l.seat, l.vector, p.place, l.record FROM tw_place p
-                JOIN tw_log l ON l.epoch = p.epoch AND l.seat = p.seat AND l.counter = p.counter
-                WHERE p.place > $1 AND ($2::INT IS NULL OR $2 = ANY(l.shards)) ORDER BY p.place LIMIT $3";
-            let rows = transaction.query(read, &[&(after as i64), &shard, &(limit as i64)])?;
-            let record = |row: &Row| {
-                let parts = decode(row.get::<_, &[u8]>(4))?;
-                Some((row.get::<_, i64>(3) as u64, Arc::new(Record { stamp: stamp(row, 0)?, parts })))
-            };
-            Ok(rows.iter().map(record).collect::<Option<Vec<_>>>())
-        })?
-        .ok_or(Unknown)
+        let placed = self.placed(shard, after, limit)?.into_iter();
+        Ok(placed.map(|placed| (placed.place, placed.record)).collect())
     }
 
     fn lease(&mut self, shard: u16, count: u32) -> Result<u32, Unknown> {
@@ -287,6 +295,46 @@ impl Truth for PostgresTruth {
             Ok(())
         })
     }
+}
+
+impl Sequence for PostgresTruth {
+    fn after(&mut self, after: u64, limit: usize) -> Result<Vec<PlacedCommit>, Unknown> {
+        self.placed(None, after, limit)
+    }
+    fn newest(&mut self) -> Result<Vec<CommitId>, Unknown> {
+        // Arrays begin at 1. A gate whose groups all failed has no clock.
+        let read = "SELECT epoch, seat, clock[seat + 1] FROM tw_gate WHERE clock[seat + 1] > 0";
+        self.serializable(|transaction| {
+            let id = |row: Row| CommitId {
+                epoch: row.get::<_, i64>(0) as u64,
+                seat: row.get::<_, i32>(1) as usize,
+                counter: row.get::<_, i64>(2) as u64,
+            };
+            Ok(transaction.query(read, &[])?.into_iter().map(id).collect())
+        })
+    }
+    fn place_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {
+        let (epochs, seats, counters) = columns(commits);
+        self.serializable(|transaction| {
+            let read = "SELECT count(*), coalesce(max(p.place), 0)::BIGINT FROM unnest($1::BIGINT[], $2::INT[], $3::BIGINT[]) AS u(e, s, c)
+                JOIN tw_place p ON p.epoch = e AND p.seat = s AND p.counter = c";
+            let row = transaction.query_one(read, &[&epochs, &seats, &counters])?;
+            let are_all = row.get::<_, i64>(0) == commits.len() as i64;
+            Ok(are_all.then(|| row.get::<_, i64>(1) as u64))
+        })
+    }
+    fn routes(&mut self) -> Result<Vec<Route>, Unknown> {
+        self.placement()
+    }
+}
+
+/// Epochs, seats and counters of commits, as columns.
+fn columns(commits: &[CommitId]) -> (Vec<i64>, Vec<i32>, Vec<i64>) {
+    (
+        commits.iter().map(|id| id.epoch as i64).collect(),
+        commits.iter().map(|id| id.seat as i32).collect(),
+        commits.iter().map(|id| id.counter as i64).collect(),
+    )
 }
 
 /// A stamp of epoch, seat and vector, from this column on.

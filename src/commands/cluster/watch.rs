@@ -107,6 +107,9 @@ impl Watched {
         if let NodeRole::Gate(number) = role {
             let doors = &self.layout.doors[usize::from(number)];
             command.args(["--bolt", &doors.bolt, "--gremlin", &doors.gremlin, "--http", &doors.http]);
+            command.arg("--data").arg(self.folder.join(format!("gate-{number}")));
+            command.arg("--backup-folder").arg(self.folder.join("backups"));
+            command.arg("--import-folder").arg(self.folder.join("import"));
         }
         if let NodeRole::Oracle(number) = role {
             command.arg("--data").arg(self.folder.join(format!("oracle-{number}")));

@@ -47,4 +47,4 @@ pub use rows::{EVERYTHING, Routed, Rows, Touched};
 pub use rules::Rules;
 pub use scribe::{Scribe, ScribeCounts};
 pub use shard::{Shard, ShardCounts};
-pub use truth::{Call, Reply, Route, Truth, Unknown, perform};
+pub use truth::{Call, PlacedCommit, Reply, Route, Sequence, Truth, Unknown, perform};

@@ -3,7 +3,7 @@
 use crate::record::{CommitId, Proposed, Record, Verdict};
 use crate::rows::{Routed, Rows};
 use crate::rules::Rules;
-use crate::truth::{Route, Truth, Unknown};
+use crate::truth::{PlacedCommit, Route, Sequence, Truth, Unknown};
 use order::Stamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -150,6 +150,26 @@ impl Truth for MemoryTruth {
             self.rows.keys.retain(|_, row| !row.is_below(frontier));
         }
         Ok(())
+    }
+}
+
+impl Sequence for MemoryTruth {
+    fn after(&mut self, after: u64, limit: usize) -> Result<Vec<PlacedCommit>, Unknown> {
+        let placed = self.log(None, after, limit)?.into_iter();
+        // It has no clock.
+        Ok(placed.map(|(place, record)| PlacedCommit { place, at_us: 0, record }).collect())
+    }
+    fn newest(&mut self) -> Result<Vec<CommitId>, Unknown> {
+        let mut newest: BTreeMap<(u64, usize), CommitId> = BTreeMap::new();
+        newest.extend(self.log.keys().map(|id| ((id.epoch, id.seat), *id)));
+        Ok(newest.into_values().collect())
+    }
+    fn place_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {
+        let places = commits.iter().map(|id| self.log.get(id).and_then(|(_, place)| *place));
+        Ok(places.collect::<Option<Vec<u64>>>().map(|places| places.into_iter().max().unwrap_or(0)))
+    }
+    fn routes(&mut self) -> Result<Vec<Route>, Unknown> {
+        self.placement()
     }
 }
 

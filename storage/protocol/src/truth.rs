@@ -55,6 +55,29 @@ pub trait Truth {
     fn forget(&mut self, epoch: u64, frontier: &[u64]) -> Result<(), Unknown>;
 }
 
+/// A commit in the cluster's sequence.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlacedCommit {
+    /// Its place, from 1 on.
+    pub place: u64,
+    /// When it got its place, by the clock of truth, in microseconds since 1970; 0 where that was not written down.
+    pub at_us: u64,
+    /// What was committed.
+    pub record: Arc<Record>,
+}
+
+/// The cluster's sequence of commits, as those read it who follow it and take no part in it.
+pub trait Sequence {
+    /// Commits with places above `after`, in order, at most `limit`.
+    fn after(&mut self, after: u64, limit: usize) -> Result<Vec<PlacedCommit>, Unknown>;
+    /// The last commits so far: one of each gate and epoch, but for epochs whose commits have all got places. Those before them got theirs earlier.
+    fn newest(&mut self) -> Result<Vec<CommitId>, Unknown>;
+    /// The last place of these commits; nothing while one of them has none.
+    fn place_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown>;
+    /// Where all chunks are.
+    fn routes(&mut self) -> Result<Vec<Route>, Unknown>;
+}
+
 /// A call of [`Truth`], to be made by a driver.
 #[derive(Clone, Debug)]
 pub enum Call {

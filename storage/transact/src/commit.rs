@@ -35,7 +35,7 @@ impl Shared {
         (gatekeeper, turn): (usize, Option<u64>),
     ) -> (Result<u64, TransactError>, Option<(Reads, bool)>) {
         let stamp = self.stamp(gatekeeper);
-        let mut input = Input { changes, reads, base, stamp, turn };
+        let mut input = Input { changes, reads, base, stamp, turn, time_micros: None };
         let mut held = None;
         loop {
             let accepted = self.lock_committer().map_err(Refusal::from).and_then(|mut committer| {
@@ -110,7 +110,7 @@ impl Shared {
         {
             let (reads, base) = (Reads::default(), Basis::of(&committer.tip));
             let (changes, turn) = (Vec::new(), Some(EXEMPT));
-            let mut names = Input { changes, reads, base, stamp: self.stamp(0), turn };
+            let mut names = Input { changes, reads, base, stamp: self.stamp(0), turn, time_micros: None };
             let (waiting, leads) = self.put_behind(committer, &mut names, NAMES_BYTES_ENOUGH)?;
             self.await_landing(&waiting, leads)?;
             ahead = true;
@@ -165,7 +165,7 @@ impl Shared {
         input: &mut Input,
         names_bytes_max: usize,
     ) -> Result<Accepted, Refusal> {
-        let Input { changes, reads, stamp, turn, .. } = input;
+        let Input { changes, reads, stamp, turn, time_micros, .. } = input;
         let tip = &committer.tip;
         let next = tip.apply(place, &[changes.as_slice()]).map_err(|error| explain(error, tip))?;
         constraints::check(changes, &next)?;
@@ -179,7 +179,8 @@ impl Shared {
             // Only now: to the store every name that was handed out is known, and one defined to it counts as durable.
             changes.splice(0..0, names.into_iter().map(Change::DefineName));
         }
-        let time_micros = self.clock.wall_us().max(committer.last_time_micros);
+        let made = time_micros.unwrap_or_else(|| self.clock.wall_us());
+        let time_micros = made.max(committer.last_time_micros);
         let record = Arc::new(CommitRecord { place, time_micros, changes });
         let payload = record::encode(&record)?;
         // From here on it happens. A walk that was ended before may have found anything.

@@ -72,6 +72,13 @@ pub enum TransactError {
         /// What is not.
         what: &'static str,
     },
+    /// A commit of another's sequence is not the one that comes next here.
+    OutOfSequence {
+        /// The place that comes next.
+        next: u64,
+        /// The place of the commit.
+        place: u64,
+    },
     /// The graph of that moment is not kept, or not any more.
     NotKept {
         /// The moment asked for.
@@ -164,6 +171,7 @@ impl TransactError {
             TransactError::Unavailable { .. } => "Neo.TransientError.General.DatabaseUnavailable",
             TransactError::Unanswered => "Tanglewood.DatabaseError.Transaction.OutcomeUnknown",
             TransactError::NotInCluster { .. } => "Tanglewood.ClientError.Cluster.NotSupported",
+            TransactError::OutOfSequence { .. } => "Tanglewood.DatabaseError.Cluster.OutOfSequence",
             TransactError::NotKept { .. } => "Tanglewood.ClientError.History.NotKept",
             TransactError::NotReached { .. } => "Tanglewood.ClientError.History.NotReached",
             TransactError::NoHistoryInMemory => "Tanglewood.ClientError.History.InMemory",
@@ -201,6 +209,10 @@ impl TransactError {
             TransactError::NotInCluster { .. } => {
                 Some("the guide's page about clusters says what works".into())
             }
+            TransactError::OutOfSequence { .. } => Some(
+                "its folder is of another cluster, or was written to: move it away, and it is made anew"
+                    .into(),
+            ),
             TransactError::NotKept { oldest: None, .. } => {
                 Some("keep history from now on: `tanglewood history DB 7d`, or --history 7d".into())
             }
@@ -245,6 +257,9 @@ impl fmt::Display for TransactError {
                 write!(f, "whether it happened is not known, since the cluster did not answer in time")
             }
             TransactError::NotInCluster { what } => write!(f, "not possible in a cluster yet: {what}"),
+            TransactError::OutOfSequence { next, place } => {
+                write!(f, "commit {next} comes next in this replica, not commit {place}")
+            }
             TransactError::NotKept { asked, oldest: Some(oldest) } => {
                 write!(f, "the graph at {asked} is not kept; the oldest that is kept is that at {oldest}")
             }

@@ -203,6 +203,14 @@ impl Shared {
         }
     }
 
+    /// Leads, for one who goes on to put commits into flight: beside it where the log has a thread.
+    pub fn lead_beside(&self) {
+        match self.log_thread() {
+            Some(thread) => thread.lead_on(),
+            None => self.lead(),
+        }
+    }
+
     /// The log's thread, if there is one. Only who leads asks.
     fn log_thread(&self) -> Option<&LogThread> {
         if !self.backing.is_durable() {

@@ -3,7 +3,8 @@
 
 use parking_lot::Mutex;
 use protocol::{
-    Bytes, CommitId, MemoryTruth, Proposed, Record, Route, Rules, Timing, Truth, Unknown, Verdict,
+    Bytes, CommitId, MemoryTruth, PlacedCommit, Proposed, Record, Route, Rules, Sequence, Timing, Truth,
+    Unknown, Verdict,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -46,6 +47,21 @@ impl Content for Numbers {
 /// One truth for all.
 #[derive(Clone)]
 pub struct Shared(pub Arc<Mutex<MemoryTruth>>);
+
+impl Sequence for Shared {
+    fn after(&mut self, after: u64, limit: usize) -> Result<Vec<PlacedCommit>, Unknown> {
+        self.0.lock().after(after, limit)
+    }
+    fn newest(&mut self) -> Result<Vec<CommitId>, Unknown> {
+        self.0.lock().newest()
+    }
+    fn place_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {
+        self.0.lock().place_of(commits)
+    }
+    fn routes(&mut self) -> Result<Vec<Route>, Unknown> {
+        self.0.lock().routes()
+    }
+}
 
 impl Truth for Shared {
     fn state(&mut self) -> Result<(u64, u64), Unknown> {

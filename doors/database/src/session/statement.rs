@@ -39,12 +39,6 @@ impl Session {
         let planned = self.plan(text, &snapshot, limits, started_ns)?;
         self.planned = Some(planned.clone());
         failpoint::visit("statement is planned");
-        if self.database.engine().is_gate()
-            && matches!(planned.plan.statement.kind, StatementKind::Standing(_))
-        {
-            let what = "standing queries";
-            return Err(transact::TransactError::NotInCluster { what }.into());
-        }
         let sets_history = sets_history(&planned.plan.statement);
         if sets_history && self.in_transaction() {
             let code = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
@@ -67,7 +61,10 @@ impl Session {
         let transaction =
             || self.transaction.as_ref().map_or_else(|| self.listed(), |open| open.listed.clone());
         let deadline_ns = self.deadline(limits, started_ns);
-        let back_up = |folder: &Path| self.back_up(text, folder, (limits, deadline_ns));
+        let back_up = |folder: &Path| {
+            self.await_replica(limits, started_ns, "backups")?;
+            self.back_up(text, folder, (limits, deadline_ns))
+        };
         let export =
             |folder: &Path, format: ExportFormat| self.export(text, (folder, format), (limits, deadline_ns));
         let (own, transaction) = (self.credential.as_ref(), &transaction);
@@ -92,6 +89,7 @@ impl Session {
         }
         let (snapshot, planned) = match &planned.plan.statement.as_of {
             Some(version) => {
+                self.await_replica(limits, started_ns, "the graph of an earlier moment")?;
                 let past = self.shown(as_of::snapshot(&self.database, version, &params, &snapshot)?);
                 let planned = self.plan(text, &past, limits, started_ns)?;
                 (past, planned)
@@ -172,14 +170,22 @@ impl Session {
         snapshot: Snapshot,
         time: Option<Duration>,
     ) -> Result<QueryResult, Error> {
-        let payer = self.speaker.payer(self.database.accounts());
-        let interrupted = || {
-            self.meanwhile.iter().for_each(|meanwhile| meanwhile());
-            self.interrupter.reason()
-        };
-        let creator = Creator { payer, time, interrupted: &interrupted, wait: &|stream| self.wait(stream) };
+        let interrupted = || self.interrupted();
         let said = self.database.will_do(command);
-        let told = self.database.carry_out(command, params, &creator)?;
+        let told = if self.database.engine().is_gate() {
+            let replica = self.database.replica(time, &interrupted, "standing queries")?;
+            let payer = self.speaker.payer_anew(replica.accounts());
+            let own = replica.accounts().names(payer.tenant, 0).0;
+            // It is no query of this database, so it has no number here to be ended by.
+            let wait = |stream: &mut ResultStream| wait_interrupted(stream, &interrupted);
+            let creator = Creator { payer, time, interrupted: &interrupted, wait: &wait };
+            crate::at_gate::carry_out(&self.database, command, params, (&own, &creator))?
+        } else {
+            let payer = self.speaker.payer(self.database.accounts());
+            let wait = |stream: &mut ResultStream| self.wait(stream);
+            let creator = Creator { payer, time, interrupted: &interrupted, wait: &wait };
+            self.database.carry_out(command, params, &creator)?
+        };
         let summary = Summary { said, ..planned.summary(&snapshot) };
         Ok(match told {
             Some(told) => QueryResult::of_subscription(
@@ -188,6 +194,19 @@ impl Session {
             ),
             None => QueryResult::of_batches(Vec::new(), Vec::new(), snapshot, summary),
         })
+    }
+    /// Looks after whoever asks: why they must not wait any longer, if that is so.
+    fn interrupted(&self) -> Option<&'static str> {
+        self.meanwhile.iter().for_each(|meanwhile| meanwhile());
+        self.interrupter.reason()
+    }
+    /// At a gate of a cluster, waits until its replica has what was acknowledged.
+    fn await_replica(&self, limits: &Limits, started_ns: u64, what: &'static str) -> Result<(), Error> {
+        if self.database.engine().is_gate() {
+            let time = remaining(self.deadline(limits, started_ns))?;
+            self.database.replica(time, &|| self.interrupted(), what)?;
+        }
+        Ok(())
     }
     fn run_query(&self, request: &Request<'_>, snapshot: Snapshot) -> Result<QueryResult, Error> {
         if let Some(batches) = &request.plan.statement.in_transactions {
@@ -348,6 +367,24 @@ impl Session {
         let mut ticket = self.interrupter.starts(query);
         ticket.listed = listed;
         Some(ticket)
+    }
+}
+
+/// Waits for the end of a job, or until whoever asks was interrupted.
+fn wait_interrupted(
+    job: &mut ResultStream,
+    interrupted: &dyn Fn() -> Option<&'static str>,
+) -> Result<(), Error> {
+    loop {
+        match job.next_timeout(LOOK_EVERY) {
+            Some(None) => return Ok(()),
+            Some(Some(next)) => drop(next?),
+            None => {
+                if let Some(reason) = interrupted() {
+                    return Err(Error::new("Neo.TransientError.Transaction.Terminated", reason));
+                }
+            }
+        }
     }
 }
 

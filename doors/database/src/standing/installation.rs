@@ -143,6 +143,17 @@ impl Installations {
             }
         }
     }
+    /// Does one of this name wait, or is it installed, created or set aside?
+    pub fn has(&self, name: &str) -> bool {
+        self.names.lock().pending.contains_key(name)
+    }
+    /// Why a query was set aside, if it was.
+    pub fn refusal(&self, name: &str) -> Option<Error> {
+        match &self.names.lock().pending.get(name)?.stage {
+            Stage::SetAside(error) => Some(error.clone()),
+            _ => None,
+        }
+    }
     /// Waits until nobody creates a query of this name any more; true if there is one then.
     pub fn await_created(&self, name: &str) -> bool {
         let mut names = self.names.lock();

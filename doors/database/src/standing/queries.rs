@@ -6,10 +6,11 @@ use crate::accounts::Accounts;
 use crate::entries::SetAside;
 use ::standing::Keeper;
 use execute::RootHandle;
+use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use store::Entries;
+use store::{Entries, EntryKind, EntryTable};
 use world::disk::Disk;
 
 /// What one database needs to keep its standing queries.
@@ -18,6 +19,8 @@ pub(crate) struct StandingQueries {
     pub(super) wake: OnceLock<RootHandle>,
     /// Those that do not run yet.
     pub(super) installations: Arc<Installations>,
+    /// Entries that were heard of last, at a replica.
+    heard: Mutex<Option<Arc<EntryTable>>>,
 }
 
 impl StandingQueries {
@@ -31,7 +34,8 @@ impl StandingQueries {
         let attempts = Attempts::read(place);
         let installations = Installations::of(entries, |tenant| accounts.tenant(tenant), attempts);
         let installations = Arc::new(installations);
-        StandingQueries { keeper, wake: OnceLock::new(), installations }
+        let heard = Mutex::new(entries.table(EntryKind::STANDING).cloned());
+        StandingQueries { keeper, wake: OnceLock::new(), installations, heard }
     }
     /// Ends all subscriptions and installations.
     pub fn close(&self) {
@@ -45,6 +49,17 @@ impl StandingQueries {
     /// Those that are set aside.
     pub fn set_aside(&self) -> Vec<SetAside> {
         self.installations.set_aside()
+    }
+    /// Are these others than those that were heard of last? They are from now on.
+    pub(super) fn is_news(&self, entries: &Entries) -> bool {
+        let told = entries.table(EntryKind::STANDING).cloned();
+        let mut heard = self.heard.lock();
+        let is_same = match (&*heard, &told) {
+            (Some(own), Some(told)) => Arc::ptr_eq(own, told) || own == told,
+            (own, told) => own.is_none() && told.is_none(),
+        };
+        *heard = told;
+        !is_same
     }
     pub(super) fn is_kept(&self, name: &str) -> bool {
         self.keeper.has(name)

@@ -1,0 +1,231 @@
+//! A follower: reads the cluster's sequence of commits from truth, and hands each whole commit to whoever keeps a copy of the graph.
+//!
+//! ```text
+//!   truth: places, records by shards ── page after page ──> one list of changes a commit ──> copy
+//! ```
+//!
+//! Idea: a record has a list of changes for each shard, all in the order in which the transaction made them; a change that two shards carry out, or all, stands
+//! in the list of each. Merged again, they are the transaction.
+//! Invariant: the copy has all commits up to a place, and none behind it.
+
+use model::ChunkNo;
+use parking_lot::{Condvar, Mutex};
+use protocol::limits::LOG_PAGE;
+use protocol::{PlacedCommit, Sequence, Unknown};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+use store::Change;
+use transact::Followed;
+use world::clock;
+use world::threads::{self, Thread};
+
+/// A follower that found nothing new looks again after this long.
+const IDLE: Duration = Duration::from_millis(10);
+/// One whose truth did not answer asks again after this long.
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// A copy of the graph that takes over commits.
+pub trait GraphCopy: Send {
+    /// The place of the last commit that it has.
+    fn place(&self) -> u64;
+    /// Takes over commits behind the last, in order; they stay, whatever happens from then on.
+    ///
+    /// # Errors
+    /// Why it can take none any more, for people.
+    fn take(&mut self, commits: Vec<Followed>) -> Result<(), String>;
+}
+
+/// How far it is.
+#[derive(Default)]
+struct Reached {
+    place: u64,
+    /// Why it stands still for good, if it does.
+    failure: Option<String>,
+    is_closed: bool,
+}
+
+#[derive(Default)]
+struct FollowProgress {
+    state: Mutex<Reached>,
+    moved: Condvar,
+}
+
+/// A thread that follows until this is dropped.
+pub struct Follower {
+    progress: Arc<FollowProgress>,
+    _thread: Thread<()>,
+}
+
+impl Follower {
+    /// Begins behind the last commit of the copy.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn start(
+        truth: Box<dyn Sequence + Send>,
+        copy: impl GraphCopy + 'static,
+    ) -> std::io::Result<Follower> {
+        let progress = Arc::new(FollowProgress::default());
+        progress.state.lock().place = copy.place();
+        let following = Following { truth, owners: BTreeMap::new(), progress: progress.clone() };
+        let thread = threads::try_spawn("cluster-follow", move || following.run(copy))?;
+        Ok(Follower { progress, _thread: thread })
+    }
+    /// The place of the last commit that the copy has; or why it stands still for good.
+    ///
+    /// # Errors
+    /// Why it stands still for good.
+    pub fn place(&self) -> Result<u64, String> {
+        let state = self.progress.state.lock();
+        state.failure.clone().map_or(Ok(state.place), Err)
+    }
+    /// Waits until the copy has the commit at a place, or for so long; true if it has.
+    ///
+    /// # Errors
+    /// Why it stands still for good.
+    pub fn await_place(&self, place: u64, longest: Duration) -> Result<bool, String> {
+        let until_ns = clock::after_ns(longest);
+        let mut state = self.progress.state.lock();
+        loop {
+            let left = until_ns.saturating_sub(clock::monotonic_ns());
+            match &state.failure {
+                Some(failure) => return Err(failure.clone()),
+                None if state.place >= place => return Ok(true),
+                None if left == 0 => return Ok(false),
+                None => drop(self.progress.moved.wait_for(&mut state, Duration::from_nanos(left))),
+            }
+        }
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.progress.state.lock().is_closed = true;
+        self.progress.moved.notify_all();
+    }
+}
+
+struct Following {
+    truth: Box<dyn Sequence + Send>,
+    /// The shard of each chunk, as truth told last. Chunks do not move.
+    owners: BTreeMap<u32, u16>,
+    progress: Arc<FollowProgress>,
+}
+
+impl Following {
+    fn run(mut self, mut copy: impl GraphCopy) {
+        while !self.progress.state.lock().is_closed {
+            let pause = match self.step(&mut copy) {
+                Ok(Ok(true)) => continue,
+                Ok(Ok(false)) => IDLE,
+                Ok(Err(Unknown)) => AGAIN,
+                Err(failure) => {
+                    self.progress.state.lock().failure = Some(failure);
+                    self.progress.moved.notify_all();
+                    return;
+                }
+            };
+            let mut state = self.progress.state.lock();
+            if !state.is_closed {
+                self.progress.moved.wait_for(&mut state, pause);
+            }
+        }
+    }
+
+    /// Takes over a page of commits; false where there were none. The outer error is for good.
+    fn step(&mut self, copy: &mut impl GraphCopy) -> Result<Result<bool, Unknown>, String> {
+        let page = match self.truth.after(copy.place(), LOG_PAGE) {
+            Ok(page) if page.is_empty() => return Ok(Ok(false)),
+            Ok(page) => page,
+            Err(unknown) => return Ok(Err(unknown)),
+        };
+        let mut commits = Vec::with_capacity(page.len());
+        for placed in &page {
+            match self.whole(placed)? {
+                Ok(changes) => {
+                    let (place, time_micros) = (placed.place, placed.at_us);
+                    commits.push(Followed { place, time_micros, changes });
+                }
+                Err(unknown) => return Ok(Err(unknown)),
+            }
+        }
+        copy.take(commits)?;
+        self.progress.state.lock().place = copy.place();
+        self.progress.moved.notify_all();
+        Ok(Ok(true))
+    }
+
+    /// The changes of a commit, from the lists of its shards.
+    fn whole(&mut self, placed: &PlacedCommit) -> Result<Result<Vec<Change>, Unknown>, String> {
+        let failed = |why: String| format!("commit {} cannot be read: {why}", placed.place);
+        let mut parts = Vec::new();
+        for (shard, bytes) in &placed.record.parts {
+            let changes = Change::decode_all(bytes).map_err(|error| failed(error.to_string()))?;
+            parts.push((*shard, VecDeque::from(changes)));
+        }
+        let mut chunks = parts.iter().flat_map(|(_, part)| part).flat_map(Change::chunks).flatten();
+        if chunks.any(|chunk| !self.owners.contains_key(&chunk)) {
+            match self.truth.routes() {
+                Ok(routes) => self.owners = routes.iter().map(|route| (route.chunk, route.owner)).collect(),
+                Err(unknown) => return Ok(Err(unknown)),
+            }
+        }
+        let owner = |chunk: ChunkNo| self.owners.get(&chunk).copied();
+        merged(parts, owner).map(Ok).ok_or_else(|| failed("its parts do not fit each other".into()))
+    }
+}
+
+/// One list of the lists of all shards, each change once, in an order that agrees with each of them. Nothing where there is none.
+fn merged(
+    mut parts: Vec<(u16, VecDeque<Change>)>,
+    owner: impl Fn(ChunkNo) -> Option<u16>,
+) -> Option<Vec<Change>> {
+    // Whose lists a change stands in, as positions; those of the catalogue in all.
+    let shards: Vec<u16> = parts.iter().map(|(shard, _)| *shard).collect();
+    let stands_in = |change: &Change| -> Option<Vec<usize>> {
+        let mut owners = Vec::new();
+        for chunk in change.chunks().into_iter().flatten() {
+            let owner = owner(chunk)?;
+            owners.push(shards.iter().position(|shard| *shard == owner)?);
+        }
+        if change.chunks() == [None, None] {
+            owners.extend(0..shards.len());
+        }
+        owners.sort_unstable();
+        owners.dedup();
+        Some(owners)
+    };
+    let mut all = Vec::new();
+    loop {
+        let mut has_moved = false;
+        for at in 0..parts.len() {
+            while let Some(first) = parts[at].1.front() {
+                let lists = stands_in(first)?;
+                if !lists.contains(&at) {
+                    return None;
+                }
+                // Lists that share changes have them in one order, so firsts that stand in the same lists are one.
+                let is_next = lists.iter().all(|list| {
+                    *list == at || parts[*list].1.front().and_then(&stands_in).as_ref() == Some(&lists)
+                });
+                if !is_next {
+                    break;
+                }
+                let mut change = None;
+                lists.iter().for_each(|list| change = parts[*list].1.pop_front());
+                all.extend(change);
+                has_moved = true;
+            }
+        }
+        if parts.iter().all(|(_, part)| part.is_empty()) {
+            return Some(all);
+        }
+        if !has_moved {
+            return None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! Lists of shards become the transaction again.
+
+use super::*;
+use model::schema::IndexId;
+use model::{EdgeId, EdgeRef, EdgeTypeId, KeyId, Value, VertexId};
+
+use world::chance::Chance;
+
+const SHARDS: u16 = 3;
+
+fn owner(chunk: ChunkNo) -> Option<u16> {
+    (chunk < 100).then_some((chunk % u32::from(SHARDS)) as u16)
+}
+
+/// Changes as a transaction may make them, told apart by the numbers in them: of one vertex, of an edge within a chunk or between two, of the catalogue.
+fn changes(chance: &mut Chance, count: u32) -> Vec<Change> {
+    let change = |number: u32| {
+        let [source, target] = [(); 2].map(|()| VertexId::new(chance.below(7) as u32, 0));
+        let key = KeyId(number);
+        match chance.below(10) {
+            0 => Change::DropIndex(IndexId(number)),
+            1..=4 => {
+                let edge = EdgeRef { id: EdgeId::new(source.chunk(), EdgeTypeId(0), number), source, target };
+                // No number equals itself.
+                Change::CreateEdge { edge, properties: vec![(key, Value::Float(f64::NAN))] }
+            }
+            _ => Change::SetProperty { id: source, key, value: Value::Null },
+        }
+    };
+    (0..count).map(change).collect()
+}
+
+/// The lists of the shards, as a gate makes them.
+fn lists(changes: &[Change]) -> Vec<(u16, VecDeque<Change>)> {
+    let stands_in = |change: &Change, shard: u16| {
+        let chunks = change.chunks();
+        chunks == [None, None] || chunks.into_iter().flatten().any(|chunk| owner(chunk) == Some(shard))
+    };
+    let list = |shard| (shard, changes.iter().filter(|change| stands_in(change, shard)).cloned().collect());
+    (0..SHARDS).map(list).filter(|(_, list): &(u16, VecDeque<Change>)| !list.is_empty()).collect()
+}
+
+fn told<'c>(changes: impl IntoIterator<Item = &'c Change>) -> Vec<String> {
+    changes.into_iter().map(|change| format!("{change:?}")).collect()
+}
+
+#[test]
+fn lists_of_shards_become_the_transaction_again() {
+    let mut chance = Chance::seeded(7);
+    for count in 0..200 {
+        let made = changes(&mut chance, count);
+        let lists = lists(&made);
+        let all = merged(lists.clone(), owner).unwrap_or_else(|| panic!("{made:?}"));
+        let (mut before, mut after) = (told(&made), told(&all));
+        before.sort();
+        after.sort();
+        assert_eq!(before, after, "each change is there once");
+        assert_eq!(self::lists(&all).len(), lists.len());
+        for ((shard, list), (_, again)) in lists.iter().zip(self::lists(&all)) {
+            assert_eq!(told(list), told(&again), "shard {shard} has its changes in their order");
+        }
+    }
+}
+
+#[test]
+fn lists_that_do_not_fit_are_refused() {
+    let mut chance = Chance::seeded(8);
+    let mut refused = 0;
+    for _ in 0..100 {
+        let mut lists = lists(&changes(&mut chance, 20));
+        let at = chance.index(lists.len());
+        let gone = chance.index(lists[at].1.len());
+        let change = lists[at].1.remove(gone).unwrap();
+        let chunks = change.chunks();
+        let stands_in_one = chunks[1].is_none() && chunks[0].is_some()
+            || chunks[0].and_then(owner) == chunks[1].and_then(owner);
+        // A change of one list alone is missed by nobody.
+        let is_whole = merged(lists, owner).is_some();
+        assert!(!is_whole || stands_in_one || chunks == [None, None], "{change:?}");
+        refused += u32::from(!is_whole);
+    }
+    assert!(refused > 10, "{refused}");
+    let far = Change::SetProperty { id: VertexId::new(100, 0), key: KeyId(0), value: Value::Null };
+    assert!(merged(vec![(0, [far].into())], owner).is_none(), "nobody has this chunk");
+}

@@ -1,0 +1,202 @@
+//! What needs the sequence of commits, at two gates over three shards: standing queries and subscriptions, the graph of an earlier moment, backups. Each gate has a
+//! replica of its own.
+
+mod common;
+
+use common::{Shared, Small};
+use database::{Database, History, Options, Params, QueryResult, ReplicaHost, Value, params};
+use parking_lot::Mutex;
+use protocol::{MemoryTruth, Rules, Sequence};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tanglewood_cluster::GateReplica;
+use tanglewood_cluster::graph::{self, ShardGraph};
+use world::chance::Chance;
+use world::files::TemporaryFolder;
+use world::net::{Net, TcpNet};
+
+const GATES: u16 = 2;
+const SHARDS: u16 = 3;
+
+struct Cluster {
+    gates: Vec<Database>,
+    replicas: Vec<Arc<GateReplica>>,
+    truth: Shared,
+    _small: Small,
+    folder: TemporaryFolder,
+}
+
+fn options() -> Options {
+    Options { executors: Some(1), ..Options::default() }
+}
+
+fn cluster() -> Cluster {
+    let folder = TemporaryFolder::new("replica").unwrap();
+    let truth = Shared(Arc::new(Mutex::new(MemoryTruth::new(Rules::default(), &[]))));
+    let end = |_| Box::new(TcpNet::open("127.0.0.1:0", b"").unwrap()) as Box<dyn Net>;
+    let content = |shard| Box::new(ShardGraph::new(shard)) as Box<dyn tanglewood_cluster::Content>;
+    let ends = (0..GATES + SHARDS + 3).map(end).collect();
+    let small = Small::start_holding(GATES, SHARDS, ends, &|| Box::new(truth.clone()), &content);
+    let (mut gates, mut replicas) = (Vec::new(), Vec::new());
+    for number in 0..GATES {
+        let truth = truth.clone();
+        let connect = move || Ok(Box::new(truth.clone()) as Box<dyn Sequence + Send>);
+        let options = Options { history: Some(History::Forever), ..options() };
+        let at = folder.path().join(format!("gate-{number}"));
+        let replica = Arc::new(GateReplica::new(at, options, Box::new(connect)));
+        let gate = graph::gate(&small.handle(usize::from(number)), (number, GATES), SHARDS, None);
+        gates.push(Database::of_gate(gate, Some(replica.clone()), self::options()).unwrap());
+        replicas.push(replica);
+    }
+    Cluster { gates, replicas, truth, _small: small, folder }
+}
+
+fn rows(database: &Database, text: &str) -> Vec<String> {
+    let rows =
+        database.session().query(text, Params::new()).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+    rows.rows()
+        .unwrap_or_else(|error| panic!("{text}: {error:?}"))
+        .iter()
+        .map(|row| format!("{row:?}"))
+        .collect()
+}
+
+fn code(database: &Database, text: &str) -> String {
+    let outcome = database.session().query(text, params! {}).and_then(|answer| answer.rows());
+    outcome.err().unwrap_or_else(|| panic!("{text} is taken")).code.to_string()
+}
+
+/// The rows of a subscription so far, each so often as it is there, until the mark of a commit has come that is not before this place.
+fn kept(told: &mut QueryResult, until: u64) -> Vec<String> {
+    let mut held: BTreeMap<String, i64> = BTreeMap::new();
+    loop {
+        let batch = told.next_batch().unwrap().unwrap();
+        for row in 0..batch.len() {
+            let values: Vec<Value> = batch.row(row);
+            let (place, count) = (values[0].as_int().unwrap_or(0) as u64, values[2].as_int().unwrap_or(0));
+            match count {
+                0 if place >= until => {
+                    held.retain(|_, count| *count != 0);
+                    let all = held.into_iter();
+                    return all.flat_map(|(row, count)| std::iter::repeat_n(row, count as usize)).collect();
+                }
+                _ => *held.entry(format!("{:?}", &values[4..])).or_default() += count,
+            }
+        }
+    }
+}
+
+#[test]
+fn standing_queries_are_kept_true_at_each_gate() {
+    let cluster = cluster();
+    let [one, other] = &cluster.gates[..] else { panic!() };
+    rows(one, "CREATE INDEX FOR (p:P) ON (p.n)");
+    rows(one, "UNWIND range(0, 49) AS n CREATE (:P {n: n})");
+    let pairs = "MATCH (a:P)-[e:R]->(b:P) WHERE a.n < b.n RETURN a.n AS a, b.n AS b, e.w AS w";
+    rows(one, &format!("CREATE STANDING QUERY pairs AS {pairs}"));
+    // Made at one gate, it is there at the other.
+    assert_eq!(
+        code(other, &format!("CREATE STANDING QUERY pairs AS {pairs}")),
+        "Tanglewood.ClientError.Standing.NameTaken"
+    );
+    rows(other, &format!("CREATE STANDING QUERY pairs IF NOT EXISTS AS {pairs}"));
+    let mut sessions = [one.session(), other.session()];
+    let mut subscriptions: Vec<_> = sessions
+        .iter_mut()
+        .map(|session| session.query("SUBSCRIBE pairs SNAPSHOT", params! {}).unwrap())
+        .collect();
+    let mut chance = Chance::seeded(3);
+    for _ in 0..40 {
+        let gate = &cluster.gates[chance.index(2)];
+        let (a, b) = (chance.below(50), chance.below(50));
+        match chance.below(4) {
+            0 => rows(gate, &format!("MATCH (a:P {{n: {a}}})-[e:R]->() DELETE e")),
+            1 => rows(gate, &format!("MATCH (a:P {{n: {a}}}) SET a.n = 50 - a.n")),
+            _ => rows(
+                gate,
+                &format!("MATCH (a:P {{n: {a}}}), (b:P {{n: {b}}}) CREATE (a)-[:R {{w: {b}}}]->(b)"),
+            ),
+        };
+    }
+    let place = cluster.replicas[0].caught_up(Duration::from_secs(20), &|| None).unwrap().place();
+    let mut want = rows(one, pairs);
+    want.sort();
+    for told in &mut subscriptions {
+        assert_eq!(kept(told, place), want);
+    }
+    assert_eq!(rows(one, "SHOW STANDING QUERIES YIELD name, state").len(), 1);
+    rows(other, "DROP STANDING QUERY pairs");
+    assert_eq!(code(one, "SUBSCRIBE pairs"), "Tanglewood.ClientError.Standing.NotFound");
+    // One that cannot be kept leaves nothing behind.
+    assert_eq!(
+        code(one, "CREATE STANDING QUERY no AS MATCH (p:P) RETURN rand() AS r"),
+        "Tanglewood.ClientError.Standing.Unsupported"
+    );
+    assert!(rows(other, "SHOW STANDING QUERIES").is_empty());
+}
+
+#[test]
+fn the_past_and_backups_are_the_clusters() {
+    let cluster = cluster();
+    let [one, other] = &cluster.gates[..] else { panic!() };
+    rows(one, "UNWIND range(1, 20) AS n CREATE (:P {n: n})-[:R]->(:Q {n: n})");
+    // The replicas begin here, with what was committed before.
+    let before = cluster.replicas[1].caught_up(Duration::from_secs(20), &|| None).unwrap().place();
+    rows(other, "MATCH (p:P) WHERE p.n > 5 DETACH DELETE p");
+    rows(one, "CREATE CONSTRAINT FOR (q:Q) REQUIRE q.n IS UNIQUE");
+    let count = "MATCH (p:P) RETURN count(p)";
+    assert_eq!(rows(one, count), ["[Int(5)]"]);
+    assert_eq!(rows(other, &format!("AS OF {before} {count}")), ["[Int(20)]"]);
+    assert_eq!(rows(one, &format!("AS OF {} {count}", before + 1)), ["[Int(5)]"]);
+    assert_eq!(
+        code(one, &format!("AS OF {} {count}", before + 100)),
+        "Tanglewood.ClientError.History.NotReached"
+    );
+    rows(one, "CALL dbms.setHistory('7d')");
+    let history = "SHOW SETTINGS YIELD name, value WHERE name = 'tanglewood.history' RETURN value";
+    assert_eq!(
+        [one, other].map(|gate| rows(gate, history)),
+        [["[String(\"7d\")]"], ["[String(\"forever\")]"]]
+    );
+    let folder = cluster.folder.path().join("backup");
+    one.backup(&folder).unwrap();
+    let restored = cluster.folder.path().join("restored");
+    database::restore(&folder, &restored).unwrap();
+    let alone = Database::open(&restored, options()).unwrap();
+    for text in [
+        count,
+        "MATCH (q:Q) RETURN count(q), sum(q.n)",
+        "MATCH (p:P)-[:R]->(q:Q) RETURN p.n, q.n ORDER BY p.n",
+        "SHOW CONSTRAINTS YIELD type",
+    ] {
+        assert_eq!(rows(&alone, text), rows(other, text), "{text}");
+    }
+    // It is a database of its own, in which one can write.
+    rows(&alone, "CREATE (:P {n: 100})");
+}
+
+#[test]
+fn a_replica_goes_on_where_it_was() {
+    let cluster = cluster();
+    let one = &cluster.gates[0];
+    rows(one, "CREATE (:P {n: 1})");
+    rows(one, "CREATE STANDING QUERY ps AS MATCH (p:P) RETURN p.n AS n");
+    let folder = cluster.folder.path().join("second");
+    let made = |cluster: &Cluster| {
+        let truth = cluster.truth.clone();
+        let connect = move || Ok(Box::new(truth.clone()) as Box<dyn Sequence + Send>);
+        GateReplica::new(folder.clone(), options(), Box::new(connect))
+    };
+    let first = made(&cluster);
+    let place = first.caught_up(Duration::from_secs(20), &|| None).unwrap().place();
+    drop(first);
+    rows(one, "MATCH (p:P) SET p.n = 2");
+    rows(one, "CREATE (:P {n: 3})");
+    let second = made(&cluster);
+    let replica = second.caught_up(Duration::from_secs(20), &|| None).unwrap();
+    assert_eq!(replica.place(), place + 2);
+    assert_eq!(rows(&replica, "MATCH (p:P) RETURN p.n ORDER BY p.n"), ["[Int(2)]", "[Int(3)]"]);
+    assert_eq!(code(&replica, "CREATE (:P)"), "Neo.ClientError.Statement.AccessMode");
+    assert_eq!(replica.standing().len(), 1);
+}

@@ -1,0 +1,55 @@
+//! Commits that were made elsewhere and have their places already: a replica of a cluster takes them over, one after the other.
+
+use crate::committer::{Basis, Input, Refusal};
+use crate::reads::Inner as Reads;
+use crate::reserve::EXEMPT;
+use crate::{Engine, TransactError};
+use store::Change;
+
+/// A commit of another's sequence.
+#[derive(Clone, Debug)]
+pub struct Followed {
+    /// Its place there, which it gets here.
+    pub place: u64,
+    /// When it was made, in microseconds since 1970; one that says less than the one before it gets that one's.
+    pub time_micros: u64,
+    /// What it changes, with the names that it defines.
+    pub changes: Vec<Change>,
+}
+
+impl Engine {
+    /// Takes over commits in order of their places, the first of which follows the last commit here. On return they are on disk and visible; they share syncs of
+    /// the log. Nothing else may commit here.
+    ///
+    /// # Errors
+    /// A place is not the next one; the changes do not fit the graph, so it is no copy of the other; the disk fails. Those before it may have happened.
+    pub fn follow(&self, commits: Vec<Followed>) -> Result<(), TransactError> {
+        let shared = &self.shared;
+        let mut last = None;
+        for Followed { place, time_micros, changes } in commits {
+            let mut committer = shared.committer.lock();
+            let next = committer.tip.place() + 1;
+            if next != place {
+                return Err(TransactError::OutOfSequence { next, place });
+            }
+            let (reads, base) = (Reads::default(), Basis::of(&committer.tip));
+            let (stamp, turn) = (shared.stamp(0), Some(EXEMPT));
+            let mut input = Input { changes, reads, base, stamp, turn, time_micros: Some(time_micros) };
+            let accepted = shared.accept(&mut committer, &mut input);
+            drop(committer);
+            match accepted {
+                Ok((waiting, leads)) => {
+                    if leads {
+                        shared.lead_beside();
+                    }
+                    last = Some(waiting);
+                }
+                Err(Refusal::Failed(error)) => return Err(error),
+                // They are exempt from turns.
+                Err(Refusal::Held) => return Err(TransactError::Conflict { what: "another has its turn" }),
+            }
+        }
+        // One that failed took those behind it with it.
+        last.map_or(Ok(()), |last| shared.await_landing(&last, false).map(drop))
+    }
+}
