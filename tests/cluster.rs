@@ -189,6 +189,19 @@ fn a_cluster_serves_through_both_gates_and_through_losses() {
     let up = tanglewood(&["cluster", "up", &folder, "--gates", "2", "--shards", "3"]);
     assert!(up.status.success(), "{up:?}");
     assert_eq!(ask(&gates(&status(&folder))[0], count).trim(), "c,s\n58,1769");
+    // A cluster of another size begins with what the first had.
+    let second = scratch.path().join("d").display().to_string();
+    let up = tanglewood(&["cluster", "up", &second, "--gates", "1", "--shards", "2", "--from", &restored]);
+    assert!(up.status.success(), "{up:?}");
+    let _ends = Ends(&second);
+    let gate = &gates(&status(&second))[0];
+    assert_eq!(ask(gate, count).trim(), "c,s\n58,1769");
+    let output = tanglewood(&["query", gate, "CREATE (:P {n: 7})"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("ConstraintValidationFailed"), "{output:?}");
+    ask(gate, "MATCH (p:P {n: 59}) CREATE (p)-[:NEXT]->(:P {n: 60})");
+    assert_eq!(ask(gate, count).trim(), "c,s\n59,1829");
+    let up = tanglewood(&["cluster", "up", &folder, "--from", &restored]);
+    assert!(String::from_utf8_lossy(&up.stderr).contains("is up already"), "{up:?}");
 }
 
 fn number(name: &str) -> Option<u64> {

@@ -1,6 +1,7 @@
 //! `tanglewood cluster`: a whole cluster on one machine.
 
 pub(super) mod layout;
+mod load;
 mod postgres;
 mod status;
 mod up;
@@ -17,7 +18,7 @@ use std::path::PathBuf;
 /// committed stays.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  tanglewood cluster up c1 --gates 2 --shards 3\n  tanglewood cluster status c1 --json\n  tanglewood cluster down c1"
+    after_help = "Examples:\n  tanglewood cluster up c1 --gates 2 --shards 3\n  tanglewood cluster up c2 --from people.db\n  tanglewood cluster status c1 --json\n  tanglewood cluster down c1"
 )]
 pub struct Cluster {
     #[command(subcommand)]
@@ -55,6 +56,9 @@ struct Up {
     /// The database that the cluster trusts; if not said, PostgreSQL is started in the folder
     #[arg(long, value_name = "URL")]
     truth: Option<String>,
+    /// Begin with the content of this database or backup of one machine; for a cluster that is made now
+    #[arg(long, value_name = "DB")]
+    from: Option<PathBuf>,
 }
 
 /// Tell which processes there are

@@ -26,6 +26,7 @@ mod follower;
 pub mod graph;
 mod handle;
 mod inputs;
+pub mod load;
 mod machine;
 pub mod node;
 mod oracle;

@@ -6,12 +6,12 @@ mod common;
 use common::{Shared, Small};
 use database::{Database, History, Options, Params, QueryResult, ReplicaHost, Value, params};
 use parking_lot::Mutex;
-use protocol::{MemoryTruth, Rules, Sequence};
+use protocol::{CommitId, MemoryTruth, PlacedCommit, Record, Route, Rules, Sequence, Unknown};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use tanglewood_cluster::GateReplica;
 use tanglewood_cluster::graph::{self, ShardGraph};
+use tanglewood_cluster::{GateReplica, load};
 use world::chance::Chance;
 use world::files::TemporaryFolder;
 use world::net::{Net, TcpNet};
@@ -199,4 +199,83 @@ fn a_replica_goes_on_where_it_was() {
     assert_eq!(rows(&replica, "MATCH (p:P) RETURN p.n ORDER BY p.n"), ["[Int(2)]", "[Int(3)]"]);
     assert_eq!(code(&replica, "CREATE (:P)"), "Neo.ClientError.Statement.AccessMode");
     assert_eq!(replica.standing().len(), 1);
+}
+
+/// A sequence that is a list.
+struct Listed {
+    commits: Vec<PlacedCommit>,
+    routes: Vec<Route>,
+}
+
+impl Sequence for Listed {
+    fn after(&mut self, after: u64, limit: usize) -> Result<Vec<PlacedCommit>, Unknown> {
+        Ok(self.commits.iter().skip(after as usize).take(limit).cloned().collect())
+    }
+    fn newest(&mut self) -> Result<Vec<CommitId>, Unknown> {
+        Ok(self.commits.last().map(|last| CommitId::of(&last.record.stamp)).into_iter().collect())
+    }
+    fn place_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {
+        Ok(Some(commits.iter().map(|id| id.counter).max().unwrap_or(0)))
+    }
+    fn routes(&mut self) -> Result<Vec<Route>, Unknown> {
+        Ok(self.routes.clone())
+    }
+}
+
+#[test]
+fn a_database_becomes_the_first_commits_of_a_cluster() {
+    let folder = TemporaryFolder::new("load").unwrap();
+    let source = Database::open(database::MEMORY, options()).unwrap();
+    for text in [
+        "CREATE INDEX FOR (p:P) ON (p.n)",
+        "CREATE CONSTRAINT FOR (q:Q) REQUIRE q.n IS UNIQUE",
+        "UNWIND range(1, 9000) AS n CREATE (:P:Odd {n: n, t: toString(n), f: 0.5 * n, l: [n, 1]})",
+        "UNWIND range(1, 500) AS n CREATE (:Q {n: n})",
+        "CREATE ({no: 'label'})",
+        "MATCH (p:P), (q:Q {n: p.n % 500 + 1}) CREATE (p)-[:R {w: p.n}]->(q)-[:S]->(p)",
+        "MATCH (q:Q {n: 7}) CREATE (q)-[:SELF]->(q)",
+        "MATCH (p:P) WHERE p.n % 10 = 3 DETACH DELETE p",
+        "CREATE TENANT t SET SHARE 50",
+        "CREATE USER u SET PASSWORD 'secret words' CHANGE NOT REQUIRED",
+    ] {
+        rows(&source, text);
+    }
+    let graph = source.snapshot();
+    let owners = load::place(&graph, SHARDS).unwrap();
+    let mut commits = Vec::new();
+    load::records::<database::Error>(&graph, &owners, SHARDS, |parts| {
+        let place = commits.len() as u64 + 1;
+        let stamp = order::Stamp::from_parts(0, 0, [place].into()).unwrap();
+        commits.push(PlacedCommit { place, at_us: place, record: Arc::new(Record { stamp, parts }) });
+        Ok(())
+    })
+    .unwrap();
+    assert!(commits.len() > 3, "there are records of several kinds");
+    for shard in 0..SHARDS {
+        assert!(owners.values().any(|owner| *owner == shard), "each shard has its share: {owners:?}");
+    }
+    let routes =
+        owners.iter().map(|(chunk, owner)| Route { chunk: *chunk, owner: *owner, version: 0 }).collect();
+    let listed = Mutex::new(Some(Listed { commits, routes }));
+    let connect = move || {
+        // The follower reads it; questions find what it says by itself.
+        let again = Listed { commits: Vec::new(), routes: Vec::new() };
+        Ok(Box::new(listed.lock().take().unwrap_or(again)) as Box<dyn Sequence + Send>)
+    };
+    let replica = GateReplica::new(folder.path().join("copy"), options(), Box::new(connect));
+    let copy = replica.caught_up(Duration::from_secs(30), &|| None).unwrap();
+    let all = "MATCH (a) OPTIONAL MATCH (a)-[e]->(b) RETURN labels(a), elementId(a), properties(a), elementId(e), type(e), properties(e), elementId(b) ORDER BY elementId(a), elementId(e)";
+    while rows(&copy, "SHOW USERS").len() < rows(&source, "SHOW USERS").len() {
+        world::threads::sleep(Duration::from_millis(5));
+    }
+    for text in [
+        all,
+        "SHOW INDEXES YIELD name, properties, type ORDER BY name",
+        "SHOW CONSTRAINTS YIELD name, type",
+        "SHOW USERS YIELD user",
+        "MATCH (p:P {n: 77})-[:R]->(q) RETURN q.n",
+    ] {
+        assert_eq!(rows(&copy, text), rows(&source, text), "{text}");
+    }
+    assert_eq!(copy.tenants().keys().collect::<Vec<_>>(), ["t"]);
 }

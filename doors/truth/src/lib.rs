@@ -12,6 +12,7 @@
 
 mod connection;
 mod group;
+mod load;
 mod replica;
 mod touched;
 

@@ -21,6 +21,8 @@ pub struct Layout {
     pub secret: String,
     /// None where the cluster starts its own.
     pub truth: Option<String>,
+    /// The database whose content it begins with.
+    pub from: Option<String>,
 }
 
 /// The file in the cluster's folder.
@@ -65,7 +67,13 @@ impl Layout {
             keeper: text(&value["keeper"])?,
         };
         let doors = value["gates"].as_array()?.iter().map(doors).collect::<Option<Vec<Doors>>>()?;
-        Some(Layout { addresses, doors, secret: text(&value["secret"])?, truth: text(&value["truth"]) })
+        Some(Layout {
+            addresses,
+            doors,
+            secret: text(&value["secret"])?,
+            truth: text(&value["truth"]),
+            from: text(&value["from"]),
+        })
     }
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         let gate = |(listen, doors): (&String, &Doors)| json!({ "listen": listen, "bolt": doors.bolt, "gremlin": doors.gremlin, "http": doors.http });
@@ -80,6 +88,7 @@ impl Layout {
             "keeper": self.addresses.keeper,
             "secret": self.secret,
             "truth": self.truth,
+            "from": self.from,
         });
         let failed = |error: world::disk::DiskError| {
             Error::new("Tanglewood.DatabaseError.General.Io", format!("{}: {error}", path.display()))

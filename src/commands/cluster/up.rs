@@ -2,13 +2,13 @@
 
 use super::super::Exit;
 use super::layout::{self, Doors, Layout};
-use super::{Up, status};
+use super::{Up, load, status};
 use cluster::Addresses;
 use cluster::node::free_addresses;
 use database::Error;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use world::chance::Chance;
@@ -56,12 +56,32 @@ pub fn up(up: &Up) -> Result<(), Exit> {
                 .hint("these numbers and --truth are chosen when a cluster is made")
                 .into());
         }
+        if up.from.is_some() && known.from.as_deref() != from(up)?.as_deref() {
+            let message = "the cluster in this folder has its content already";
+            return Err(Error::new("Tanglewood.ClientError.Cluster.Layout", message)
+                .hint("--from is for a cluster that is made now; name another folder")
+                .into());
+        }
     } else {
-        made(up)?.write(&layout::file(&folder))?;
+        let from = from(up)?;
+        if let Some(from) = &from {
+            // Whether it can be read is said before anything is made.
+            drop(load::source(Path::new(from))?);
+        }
+        Layout { from, ..made(up)? }.write(&layout::file(&folder))?;
     }
     start_watching(&folder)?;
     await_service(&folder)?;
     status::print(&folder, false)
+}
+
+/// The database that it begins with, wherever the watcher's folder is.
+fn from(up: &Up) -> Result<Option<String>, Error> {
+    let absolute = |from: &PathBuf| {
+        let failed = |error| failed(format!("{}: {error}", from.display()));
+        Ok(std::path::absolute(from).map_err(failed)?.display().to_string())
+    };
+    up.from.as_ref().map(absolute).transpose()
 }
 
 fn made(up: &Up) -> Result<Layout, Error> {
@@ -81,7 +101,7 @@ fn made(up: &Up) -> Result<Layout, Error> {
     doors.resize_with(gates, || Doors { bolt: next(), gremlin: next(), http: next() });
     let word = || format!("{:016x}", Chance::system_seed());
     let secret = [word(), word()].concat();
-    Ok(Layout { addresses, doors, secret, truth: up.truth.clone() })
+    Ok(Layout { addresses, doors, secret, truth: up.truth.clone(), from: None })
 }
 
 /// Leaves a process behind that starts the others and watches them; it writes into the folder's log.
@@ -102,13 +122,18 @@ fn start_watching(folder: &Path) -> Result<(), Error> {
 }
 
 fn await_service(folder: &Path) -> Result<(), Error> {
-    let (until_ns, mut began) = (clock::after_ns(UP_PATIENCE), false);
+    let (mut until_ns, mut began) = (clock::after_ns(UP_PATIENCE), false);
     let patience_ns = clock::after_ns(Duration::from_secs(10));
     while clock::monotonic_ns() < until_ns {
         let now = status::read(folder);
         began |= now.is_some();
         match now {
             Some(value) if value["state"] == "serving" => return Ok(()),
+            // What is loaded takes as long as it takes; it ends with the watcher.
+            Some(value) if value["state"] == "loading" => {
+                until_ns = clock::after_ns(UP_PATIENCE);
+                world::threads::sleep(LOOK_EVERY);
+            }
             None if began || clock::monotonic_ns() > patience_ns => break,
             _ => world::threads::sleep(LOOK_EVERY),
         }

@@ -5,6 +5,7 @@
 
 use super::super::{Exit, node};
 use super::layout::{self, Layout};
+use super::load;
 use super::postgres::Postgres;
 use super::status;
 use cluster::node::NodeRole;
@@ -80,7 +81,12 @@ impl Watched {
             self.postgres = Some(postgres);
         }
         // One that was killed leaves processes and locks behind, and its next life may have to be begun more than once.
-        drop(node::trusted(&self.truth, || self.postgres.as_mut().map_or(Ok(()), Postgres::keep))?);
+        let mut truth = node::trusted(&self.truth, || self.postgres.as_mut().map_or(Ok(()), Postgres::keep))?;
+        if let Some(from) = self.layout.from.clone() {
+            self.tell("loading")?;
+            load::load(Path::new(&from), self.layout.addresses.shards.len() as u16, &mut truth)?;
+        }
+        drop(truth);
         for role in NodeRole::all(&self.layout.addresses) {
             let process = self.start(role)?;
             self.processes.push(process);
