@@ -20,7 +20,7 @@ const RECORD_BYTES_ENOUGH: usize = 4 << 20;
 const CAPACITY_PERCENT: u64 = 105;
 
 /// What a shard gets of a record.
-type Parts = Vec<(u16, Bytes)>;
+type RecordParts = Vec<(u16, Bytes)>;
 
 /// The shard of each chunk of a graph.
 ///
@@ -68,9 +68,9 @@ pub fn records<E: From<StoreError>>(
     graph: &Snapshot,
     owners: &BTreeMap<ChunkNo, u16>,
     shards: u16,
-    take: impl FnMut(Parts) -> Result<(), E>,
+    take: impl FnMut(RecordParts) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut making = Making { owners, shards, changes: Vec::new(), bytes: 0, take };
+    let mut making = RecordMaking { owners, shards, changes: Vec::new(), bytes: 0, take };
     let catalog = graph.catalog();
     for name in names(graph) {
         making.add(Change::DefineName(name))?;
@@ -132,7 +132,7 @@ fn vertices(graph: &Snapshot) -> impl Iterator<Item = Result<VertexId, StoreErro
 }
 
 /// A record in the making.
-struct Making<'o, T> {
+struct RecordMaking<'o, T> {
     owners: &'o BTreeMap<ChunkNo, u16>,
     shards: u16,
     changes: Vec<Change>,
@@ -140,7 +140,7 @@ struct Making<'o, T> {
     take: T,
 }
 
-impl<E: From<StoreError>, T: FnMut(Parts) -> Result<(), E>> Making<'_, T> {
+impl<E: From<StoreError>, T: FnMut(RecordParts) -> Result<(), E>> RecordMaking<'_, T> {
     fn add(&mut self, change: Change) -> Result<(), E> {
         self.bytes += change.value_bytes();
         self.changes.push(change);
@@ -168,7 +168,7 @@ impl<E: From<StoreError>, T: FnMut(Parts) -> Result<(), E>> Making<'_, T> {
             Change::encode_all(&changes, &mut bytes, usize::MAX)?;
             Ok::<_, StoreError>((shard, Bytes::from(bytes)))
         };
-        let parts: Parts = lists.into_iter().map(encoded).collect::<Result<_, StoreError>>()?;
+        let parts: RecordParts = lists.into_iter().map(encoded).collect::<Result<_, StoreError>>()?;
         (self.take)(parts)
     }
 }
