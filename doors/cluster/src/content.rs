@@ -1,6 +1,6 @@
 //! What a shard holds: records go in by place, queries are answered as of a place.
 
-use protocol::Bytes;
+use protocol::{Bytes, ShardCounts};
 
 /// The store of one shard. All versions that a read may still ask for are there: places between the last one and the oldest open read.
 pub trait Content: Send {
@@ -11,6 +11,10 @@ pub trait Content: Send {
     /// No query asks for a place below this one any more.
     fn forget(&mut self, below: u64) {
         let _ = below;
+    }
+    /// What its machine has done so far, for those who ask.
+    fn tell(&mut self, counts: ShardCounts) {
+        let _ = counts;
     }
     /// Answers a query as of this place.
     fn query(&mut self, place: u64, query: &[u8]) -> Bytes;

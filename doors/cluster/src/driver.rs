@@ -202,6 +202,7 @@ impl Running {
                 }
             }
             if let Machine::Shard(shard, content) = &mut machine {
+                content.tell(shard.counts());
                 content.forget(shard.oldest_place());
             }
         }

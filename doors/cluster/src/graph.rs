@@ -8,8 +8,10 @@
 //!
 //! Reading order: `share` (a shard's content), [`Shards`] (the gate's side), `leases` (ids).
 
+mod figures;
 mod gate;
 mod leases;
+mod report;
 mod share;
 
 pub use gate::{Shards, gate};
@@ -21,6 +23,8 @@ const CHANGED: u8 = 0;
 const CHUNK: u8 = 1;
 /// The first byte of a query: entries of an index, see [`store::Snapshot::index_page`].
 const ENTRIES: u8 = 2;
+/// The first byte of a query: what has the shard done so far?
+const COUNTS: u8 = 3;
 /// The first byte of an answer: what was asked for follows.
 const HERE: u8 = 0;
 /// The first byte of an answer: the reason why there is none follows.

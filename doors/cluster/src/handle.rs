@@ -5,7 +5,7 @@ use crossbeam_channel::{Sender, bounded};
 use order::Stamp;
 use parking_lot::Mutex;
 use protocol::message::{Commit, End, Refusal};
-use protocol::{Bytes, Gate, GateCounts, Input, Route};
+use protocol::{Bytes, Gate, GateCounts, GateSeat, Input, Route};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,6 +82,10 @@ impl GateHandle {
     /// A chunk number that nobody else will get, and its shard; nothing while there is none.
     pub fn take_chunk(&self) -> Option<(u32, u16)> {
         self.gate.lock().take_chunk()
+    }
+    /// Its part in the epoch; none while it has none.
+    pub fn seat(&self) -> Option<GateSeat> {
+        self.gate.lock().seat()
     }
     /// What was done so far.
     pub fn counts(&self) -> GateCounts {

@@ -66,8 +66,7 @@ impl NodeRole {
 /// A process that runs until this is dropped.
 pub struct RunningNode {
     gate: Option<(GateHandle, u16)>,
-    shards: u16,
-    gates: u16,
+    addresses: Addresses,
     driver: Driver,
 }
 
@@ -102,13 +101,12 @@ impl RunningNode {
             NodeRole::Keeper => Driver::keeper(net, all, TIMING, truth),
         };
         let driver = driver.map_err(failed)?;
-        let (gates, shards) = (addresses.gates.len() as u16, addresses.shards.len() as u16);
-        Ok(RunningNode { gate, shards, gates, driver })
+        Ok(RunningNode { gate, addresses: addresses.clone(), driver })
     }
     /// What the database of a gate is opened with; none where this is no gate. Its chunks may take so many bytes of memory.
     pub fn gate(&self, memory_bytes: Option<u64>) -> Option<transact::GateParts> {
         let (handle, number) = self.gate.as_ref()?;
-        Some(graph::gate(handle, (*number, self.gates), self.shards, memory_bytes))
+        Some(graph::gate(handle, *number, &self.addresses, memory_bytes))
     }
     /// Why it does nothing any more, if so.
     pub fn failure(&self) -> Option<String> {

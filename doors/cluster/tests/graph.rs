@@ -35,7 +35,7 @@ fn cluster() -> Cluster {
     let small = Small::start_holding(GATES, SHARDS, ends, &|| Box::new(truth.clone()), &content);
     let gate = |number: u16| {
         let handle = small.handle(usize::from(number));
-        let gate = graph::gate(&handle, (number, GATES), SHARDS, None);
+        let gate = graph::gate(&handle, number, &small.addresses, None);
         Database::of_gate(gate, None, options()).unwrap()
     };
     Cluster { gates: (0..GATES).map(gate).collect(), small, truth }
@@ -75,6 +75,50 @@ fn both_gates_see_what_either_wrote() {
         }
     }
     assert!(touched.iter().all(|bytes| *bytes > 200), "{touched:?}");
+}
+
+#[test]
+fn a_gate_tells_how_its_cluster_stands() {
+    let cluster = cluster();
+    let [one, other] = &cluster.gates[..] else { panic!() };
+    rows(one, "UNWIND range(1, 100) AS n CREATE (:P {n: n})", params! {});
+    rows(other, "MATCH (p:P) WHERE p.n < 10 SET p.n = 0", params! {});
+    let roles = rows(one, "SHOW CLUSTER YIELD role RETURN role, count(*) ORDER BY role", params! {});
+    let want = [
+        "gate\"), Int(2)",
+        "keeper\"), Int(1)",
+        "oracle\"), Int(1)",
+        "scribe\"), Int(1)",
+        "shard\"), Int(3)",
+    ];
+    assert_eq!(roles, want.map(|role| format!("[String(\"{role}]")));
+    let text =
+        "SHOW CLUSTER YIELD role, state, epoch, commits WHERE role = 'gate' RETURN state, epoch > 0, commits";
+    let [own, theirs] = &rows(one, text, params! {})[..] else { panic!() };
+    assert!(own.contains("answers this") && theirs.contains("\"takes part\""), "{own} {theirs}");
+    assert_eq!(
+        rows(
+            other,
+            "SHOW CLUSTER WHERE role = 'shard' AND state STARTS WITH 'answered' AND commits > 0",
+            params! {}
+        )
+        .len(),
+        3
+    );
+    let figure = |gate: &Database, name: &str| {
+        let text = "SHOW ORDER YIELD name, value WHERE name = $name RETURN value";
+        let rows = gate.session().query(text, params! { "name" => name }).unwrap().rows().unwrap();
+        rows[0][0].as_int().unwrap()
+    };
+    assert!(figure(one, "commits") >= 1 && figure(other, "reads") >= 1 && figure(one, "executed") >= 4);
+    // On one machine there is one process.
+    let alone = Database::open(database::MEMORY, options()).unwrap();
+    rows(&alone, "CREATE (:P)", params! {});
+    assert_eq!(
+        rows(&alone, "SHOW CLUSTER YIELD role, commits", params! {}),
+        ["[String(\"database\"), Int(1)]"]
+    );
+    assert_eq!(figure(&alone, "commits"), 1);
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn cluster() -> Cluster {
         let options = Options { history: Some(History::Forever), ..options() };
         let at = folder.path().join(format!("gate-{number}"));
         let replica = Arc::new(GateReplica::new(at, options, Box::new(connect)));
-        let gate = graph::gate(&small.handle(usize::from(number)), (number, GATES), SHARDS, None);
+        let gate = graph::gate(&small.handle(usize::from(number)), number, &small.addresses, None);
         gates.push(Database::of_gate(gate, Some(replica.clone()), self::options()).unwrap());
         replicas.push(replica);
     }

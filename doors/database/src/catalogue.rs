@@ -9,9 +9,9 @@ use model::temporal::{Duration, LocalDateTime};
 use model::{Batch, Value};
 use plan::Statement;
 use plan::procedures::{
-    BACKED_UP, EXPORTED, HISTORY_SET, LISTED_CURRENT_USER, LISTED_PRIVILEGES, LISTED_QUERIES,
-    LISTED_ROLE_PRIVILEGES, LISTED_ROLES, LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS,
-    LISTED_TRANSACTIONS, LISTED_USER_PRIVILEGES, LISTED_USERS,
+    BACKED_UP, EXPORTED, HISTORY_SET, LISTED_CLUSTER, LISTED_CURRENT_USER, LISTED_ORDER, LISTED_PRIVILEGES,
+    LISTED_QUERIES, LISTED_ROLE_PRIVILEGES, LISTED_ROLES, LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS,
+    LISTED_TENANTS, LISTED_TRANSACTIONS, LISTED_USER_PRIVILEGES, LISTED_USERS,
 };
 use plan::statement::Mode as StatementMode;
 use std::collections::BTreeMap;
@@ -68,6 +68,8 @@ pub(crate) fn list(
             }
             LISTED_SETTINGS => settings::rows(database),
             LISTED_TENANTS => tenants(database),
+            LISTED_CLUSTER => cluster(database),
+            LISTED_ORDER => order(database),
             LISTED_TABLETS => tablets(database),
             name => match [BACKED_UP, EXPORTED, HISTORY_SET].map(|begins| name.strip_prefix(begins)) {
                 [Some(folder), ..] => vec![backup(folder, params, database, asker.back_up)?],
@@ -315,6 +317,28 @@ fn tenants(database: &Database) -> Vec<Vec<Value>> {
     }
     rows.extend(database.accounts().set_aside().into_iter().map(aside));
     rows
+}
+
+/// The processes of a cluster; of one machine, the database itself.
+fn cluster(database: &Database) -> Vec<Vec<Value>> {
+    let counted = |count: Option<u64>| count.map_or(Value::Null, whole);
+    let row = |process: transact::ClusterProcess| {
+        vec![
+            process.role.into(),
+            whole(u64::from(process.number)),
+            process.address.map_or(Value::Null, Value::from),
+            process.state.map_or(Value::Null, Value::from),
+            counted(process.epoch),
+            counted(process.commits),
+            counted(process.questions),
+        ]
+    };
+    database.cluster_report().processes.into_iter().map(row).collect()
+}
+
+fn order(database: &Database) -> Vec<Vec<Value>> {
+    let figures = database.cluster_report().order.into_iter();
+    figures.map(|(name, value, what)| vec![name.into(), whole(value), what.into()]).collect()
 }
 
 fn tablets(database: &Database) -> Vec<Vec<Value>> {

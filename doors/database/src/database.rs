@@ -416,6 +416,10 @@ impl Database {
     pub fn commit_counts(&self) -> transact::CommitCounts {
         self.engine().counts()
     }
+    /// The processes of its cluster, or itself where it is of one machine, and how commits and reads got their order.
+    pub fn cluster_report(&self) -> transact::ClusterReport {
+        self.engine().cluster_report()
+    }
     /// Closes the database in order, with a checkpoint. Without it everything acknowledged is safe all the same, in the log.
     pub fn close(self) -> Result<(), Error> {
         self.inner.housekeeping.finish();

@@ -70,7 +70,9 @@ pub fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
         plan::procedures::BACKUP
         | plan::procedures::EXPORT
         | plan::procedures::SET_HISTORY
+        | "show cluster"
         | "show current user"
+        | "show order"
         | "show queries"
         | "show standing queries"
         | "show tablets"

@@ -41,6 +41,10 @@ pub const LISTED_SETTINGS: &str = " show settings";
 /// Likewise.
 pub const LISTED_TENANTS: &str = " show tenants";
 /// Likewise.
+pub const LISTED_CLUSTER: &str = " show cluster";
+/// The parameter that holds what SHOW ORDER lists.
+pub const LISTED_ORDER: &str = " show order";
+/// The parameter that holds what SHOW TABLETS lists.
 pub const LISTED_TABLETS: &str = " show tablets";
 
 /// Likewise.
@@ -117,10 +121,12 @@ procedures! {
     "load csv"("file": "STRING", "headers": "BOOLEAN", "separator": "STRING") -> (row "ANY", line "INTEGER", file "STRING") "What LOAD CSV reads";
     "load json"("file": "STRING") -> (row "ANY", line "INTEGER", file "STRING") "What LOAD JSON reads";
     "show constraints"("only": "STRING") -> (id "INTEGER", name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, ownedIndex "STRING", propertyType "STRING", options "MAP", createStatement "STRING") shows 8 "What SHOW CONSTRAINTS lists";
+    "show cluster"("processes": "LIST<LIST<ANY>>") -> (role "STRING", number "INTEGER", address "STRING", state "STRING", epoch "INTEGER", commits "INTEGER", questions "INTEGER") "What SHOW CLUSTER lists: the processes of a cluster, as a gate sees them";
     "show current user"("users": "LIST<LIST<ANY>>") -> (user "STRING", roles NAMES, passwordChangeRequired "BOOLEAN", suspended "BOOLEAN", home "STRING") "What SHOW CURRENT USER lists: who logged on, if anyone";
     "show databases"("only": "STRING") -> (name "STRING", type "STRING", aliases NAMES, access "STRING", address "STRING", role "STRING", writer "BOOLEAN", requestedStatus "STRING", currentStatus "STRING", statusMessage "STRING", default "BOOLEAN", home "BOOLEAN", constituents NAMES) "What SHOW DATABASES lists: the one that is open";
     "show functions"() -> (name "STRING", category "STRING", description "STRING", signature "STRING", isBuiltIn "BOOLEAN", aggregating "BOOLEAN", isDeprecated "BOOLEAN") shows 3 "What SHOW FUNCTIONS lists";
     "show indexes"("only": "STRING") -> (id "INTEGER", name "STRING", state "STRING", populationPercent "FLOAT", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, indexProvider "STRING", owningConstraint "STRING", lastRead "ZONED DATETIME", readCount "INTEGER", trackedSince "ZONED DATETIME", options "MAP", failureMessage "STRING", createStatement "STRING", uniqueness "STRING", entries "INTEGER", distinctValues "INTEGER") shows 12 "What SHOW INDEXES lists";
+    "show order"("figures": "LIST<LIST<ANY>>") -> (name "STRING", value "INTEGER", description "STRING") "What SHOW ORDER lists: how commits and reads got their order";
     "show privileges"("privileges": "LIST<LIST<ANY>>") -> (access "STRING", action "STRING", resource "STRING", graph "STRING", segment "STRING", role "STRING", immutable "BOOLEAN", user "STRING", command "STRING") shows 7 "What SHOW PRIVILEGES lists";
     "show procedures"() -> (name "STRING", description "STRING", mode "STRING", worksOnSystem "BOOLEAN", signature "STRING") shows 4 "What SHOW PROCEDURES lists";
     "show queries"("queries": "LIST<LIST<ANY>>") -> (queryId "STRING", query "STRING", tenant "STRING", user "STRING", state "STRING", elapsedMillis "INTEGER", cpuMillis "INTEGER", rows "INTEGER", bytes "INTEGER", progress "LIST<MAP>") shows 9 "What SHOW QUERIES lists";

@@ -43,6 +43,21 @@ pub struct GateCounts {
     pub read_stamps: u64,
 }
 
+/// A gate's part in the epoch, for those who look.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GateSeat {
+    /// The epoch.
+    pub epoch: u64,
+    /// Its gates, by number.
+    pub gates: Vec<u16>,
+    /// How many shards there are.
+    pub shards: u16,
+    /// May it commit and read?
+    pub is_open: bool,
+    /// The time between announcements.
+    pub tau_us: u64,
+}
+
 /// One gate.
 #[derive(Debug)]
 pub struct Gate {
@@ -170,6 +185,14 @@ impl Gate {
     /// The time between announcements.
     pub fn tau_us(&self) -> Option<u64> {
         self.seat.as_ref().map(|seat| seat.tau.us())
+    }
+
+    /// Its part in the epoch; none while it has none.
+    pub fn seat(&self) -> Option<GateSeat> {
+        let seat = self.seat.as_ref()?;
+        let Members { epoch, gates, shards, .. } = &*seat.members;
+        let (is_open, tau_us) = (seat.open, seat.tau.us());
+        Some(GateSeat { epoch: *epoch, gates: gates.clone(), shards: *shards, is_open, tau_us })
     }
 
     /// Takes inputs, and says what is to be done. Reads that come together share one stamp.

@@ -36,7 +36,7 @@ mod shard;
 mod truth;
 pub mod wire;
 
-pub use gate::{Gate, GateCounts};
+pub use gate::{Gate, GateCounts, GateSeat};
 pub use keeper::Keeper;
 pub use limits::Timing;
 pub use memory::MemoryTruth;

@@ -14,7 +14,7 @@ use crate::history::Point;
 use crate::kept::{Files, KeptLimits};
 use crate::past::Past;
 use crate::reads::Inner as Reads;
-use crate::remote::{self, Remote};
+use crate::remote::{self, ClusterProcess, ClusterReport, Remote};
 use crate::reserve::{EXEMPT, RESERVE_AFTER_REFUSALS, Turns};
 use crate::{Mode, OpenOptions, TransactError, Transaction};
 use durable::BackingStore;
@@ -255,6 +255,35 @@ impl Engine {
             groups: self.shared.groups.load(Ordering::Relaxed),
             conflicts: self.shared.conflicts.load(Ordering::Relaxed),
         }
+    }
+    /// The processes of its cluster, or itself where it is of one machine, and how commits and reads got their order.
+    pub fn cluster_report(&self) -> ClusterReport {
+        if let Some(remote) = &self.shared.remote {
+            return remote.report();
+        }
+        let (commits, bank) = (self.counts(), self.bank_counts());
+        let itself = ClusterProcess {
+            role: "database",
+            state: Some("serves".to_string()),
+            commits: Some(commits.commits),
+            questions: Some(bank.questions),
+            ..ClusterProcess::default()
+        };
+        let order = vec![
+            ("commits", commits.commits, "commits since the database was opened"),
+            ("groups", commits.groups, "groups of them that shared a sync of the log"),
+            ("conflicts", commits.conflicts, "transactions that were refused, to be tried again"),
+            (
+                "byVectors",
+                bank.by_vectors,
+                "pairs of commits that conflicted and were in order by their vectors",
+            ),
+            ("questions", bank.questions, "pairs that were concurrent, and decided by the oracle"),
+            ("restamped", bank.restamped, "stamps that came too late and were given anew"),
+            ("announcements", bank.announcements, "messages between gatekeepers that told their clocks"),
+            ("tauMicros", bank.tau_us, "time between announcements, in microseconds"),
+        ];
+        ClusterReport { processes: vec![itself], order }
     }
     /// What the gatekeepers and the oracle did, as of the last commit.
     pub fn bank_counts(&self) -> BankCounts {

@@ -62,7 +62,7 @@ pub use order::BankCounts;
 pub use party::{Act, Forbidden, Party, Permission};
 pub use past::{PAST_SNAPSHOTS_MAX, RECENT_GROUPS_MAX};
 pub use reads::{READ_KEYS_MAX, READ_RANGES_MAX, ReadSet};
-pub use remote::{GateParts, Proposal, Remote, RemoteError};
+pub use remote::{ClusterProcess, ClusterReport, GateParts, Proposal, Remote, RemoteError};
 pub use reserve::{RESERVE_AFTER_REFUSALS, TURN_MAX, TURN_MIN};
 pub use schema::{ConstraintRequest, Groundwork, IndexRequest, Rule};
 pub use since::{Since, Stretch};

@@ -52,6 +52,34 @@ impl From<StoreError> for RemoteError {
     }
 }
 
+/// A process of a cluster, as a gate sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterProcess {
+    /// What it is: gate, shard, oracle, scribe or keeper; or the database of one machine.
+    pub role: &'static str,
+    /// Its number among those of its role.
+    pub number: u16,
+    /// Where other processes reach it.
+    pub address: Option<String>,
+    /// How it stands, in words, where that is known.
+    pub state: Option<String>,
+    /// The epoch that it takes part in.
+    pub epoch: Option<u64>,
+    /// Commits that it made, or carried out, in this life.
+    pub commits: Option<u64>,
+    /// Questions that it put to the oracle in this life.
+    pub questions: Option<u64>,
+}
+
+/// What `SHOW CLUSTER` and `SHOW ORDER` list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterReport {
+    /// The processes.
+    pub processes: Vec<ClusterProcess>,
+    /// Figures of the order: name, value, what it means.
+    pub order: Vec<(&'static str, u64, &'static str)>,
+}
+
 /// The shards of a cluster, as the engine of a gate meets them.
 pub trait Remote: Send + Sync {
     /// The graph with everything that was acknowledged before this call. It can be read as long as it, or a snapshot made from it, is there;
@@ -59,6 +87,8 @@ pub trait Remote: Send + Sync {
     fn begin(&self) -> Result<Snapshot, RemoteError>;
     /// The last snapshot that [`Remote::begin`] gave, whose chunks may be gone: for what it says of the catalogue.
     fn last(&self) -> Snapshot;
+    /// How the cluster stands. It asks the shards, for a bounded time.
+    fn report(&self) -> ClusterReport;
     /// Commits what was made over a snapshot that [`Remote::begin`] gave; returns when it is on disk and visible to all.
     fn commit(&self, base: &Snapshot, proposal: Proposal) -> Result<(), RemoteError>;
 }

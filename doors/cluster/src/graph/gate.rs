@@ -7,7 +7,7 @@
 
 use super::leases::Leases;
 use super::{CHANGED, CHUNK, ENTRIES, FAILED, HERE};
-use crate::{Failure, GateHandle};
+use crate::{Addresses, Failure, GateHandle};
 use model::ChunkNo;
 use parking_lot::Mutex;
 use protocol::limits::READ_KEYS_MAX;
@@ -20,7 +20,7 @@ use store::{
     Allocator, BlobKey, Change, ChunkSource, JoinedShares, Names, Share, ShareKey, ShareRequest, Snapshot,
     Store, StoreError, StoreOptions,
 };
-use transact::{Proposal, Remote, RemoteError};
+use transact::{ClusterReport, Proposal, Remote, RemoteError};
 use world::clock;
 
 /// An answer is waited for so long before the question is put again.
@@ -36,8 +36,11 @@ const COMMIT_BYTES_MAX: usize = 16 << 20;
 
 /// The shards, as one gate asks them.
 pub struct Shards {
-    handle: GateHandle,
-    shards: u16,
+    pub(super) handle: GateHandle,
+    /// Its own number.
+    pub(super) number: u16,
+    pub(super) shards: u16,
+    addresses: Addresses,
     leases: Arc<Leases>,
     known: Mutex<LastSnapshot>,
 }
@@ -61,20 +64,22 @@ impl Drop for OpenRead {
     }
 }
 
-/// What the database of gate `number` of so many gates is opened with; its chunks may take so many bytes of memory.
+/// What the database of gate `number` of a cluster is opened with; its chunks may take so many bytes of memory.
 pub fn gate(
     handle: &GateHandle,
-    (number, gates): (u16, u16),
-    shards: u16,
+    number: u16,
+    addresses: &Addresses,
     memory_bytes: Option<u64>,
 ) -> transact::GateParts {
+    let (gates, shards) = (addresses.gates.len() as u16, addresses.shards.len() as u16);
     let leases = Arc::new(Leases::new(handle.clone(), shards));
     let options = StoreOptions { memory_bytes, ..StoreOptions::default() };
     let empty = Snapshot::empty(Arc::new(Names::new()), options);
     let store = Store::from_snapshot(empty);
     store.attach(Arc::new(Pages { handle: handle.clone() }));
     let known = LastSnapshot { snapshot: store.current(), at: vec![(0, 0); usize::from(shards)] };
-    let remote = Shards { handle: handle.clone(), shards, leases: leases.clone(), known: Mutex::new(known) };
+    let (handle, addresses, known) = (handle.clone(), addresses.clone(), Mutex::new(known));
+    let remote = Shards { handle, number, shards, addresses, leases: leases.clone(), known };
     let place = (u32::from(number), u32::from(gates));
     transact::GateParts {
         remote: Arc::new(remote),
@@ -99,7 +104,7 @@ fn ask(handle: &GateHandle, queries: &[(u16, Bytes)]) -> Result<(OpenRead, Vec<(
 }
 
 /// The content of an answer.
-fn content(answer: &[u8]) -> Result<&[u8], String> {
+pub(super) fn content(answer: &[u8]) -> Result<&[u8], String> {
     match answer.split_first() {
         Some((&HERE, content)) => Ok(content),
         Some((&FAILED, why)) => Err(String::from_utf8_lossy(why).into_owned()),
@@ -179,6 +184,10 @@ impl Remote for Shards {
 
     fn last(&self) -> Snapshot {
         self.known.lock().snapshot.clone()
+    }
+
+    fn report(&self) -> ClusterReport {
+        self.tell(&self.addresses)
     }
 
     fn commit(&self, base: &Snapshot, proposal: Proposal) -> Result<(), RemoteError> {

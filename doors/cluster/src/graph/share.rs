@@ -3,11 +3,11 @@
 //! Invariant: a version is the share after a record, so a place is answered by the last version that is not above it. A record that cannot be
 //! executed stops the shard: it answers nothing any more, since what it would answer is not what was committed.
 
-use super::{CHANGED, CHUNK, ENTRIES, FAILED, HERE};
+use super::{CHANGED, CHUNK, COUNTS, ENTRIES, FAILED, HERE};
 use crate::Content;
 use imbl::OrdMap;
 use model::ChunkNo;
-use protocol::Bytes;
+use protocol::{Bytes, ShardCounts};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,6 +81,8 @@ pub struct ShardGraph {
     life: u64,
     versions: VecDeque<Version>,
     entries: EntryLog,
+    /// What its machine has done so far.
+    counts: ShardCounts,
     broken: Option<String>,
 }
 
@@ -89,7 +91,7 @@ impl ShardGraph {
     pub fn new(shard: u16) -> ShardGraph {
         let life = clock::wall_us() & ((1 << LIFE_BITS) - 1);
         let (versions, entries) = (VecDeque::from([empty()]), EntryLog::default());
-        ShardGraph { shard, life, versions, entries, broken: None }
+        ShardGraph { shard, life, versions, entries, counts: ShardCounts::default(), broken: None }
     }
     fn execute(&mut self, place: u64, part: &[u8]) -> Result<(), StoreError> {
         let changes = Change::decode_all(part)?;
@@ -146,6 +148,7 @@ impl ShardGraph {
                 let page = self.version(place)?.snapshot.index_page(request);
                 page.map_err(|error| error.to_string())
             }
+            Some((&COUNTS, _)) => Ok(super::figures::encode(&self.counts)),
             Some((&CHUNK, key)) => {
                 let key = key.try_into().map_err(|_| "a key of another length")?;
                 let key = ShareKey::of(BlobKey(key));
@@ -195,6 +198,9 @@ impl Content for ShardGraph {
             }
             self.versions.pop_front();
         }
+    }
+    fn tell(&mut self, counts: ShardCounts) {
+        self.counts = counts;
     }
     fn query(&mut self, place: u64, query: &[u8]) -> Bytes {
         let (first, rest) = match self.answer(place, query) {

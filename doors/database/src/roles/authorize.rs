@@ -3,9 +3,10 @@
 use super::{Lens, forbidden};
 use crate::Error;
 use plan::procedures::{
-    BACKED_UP, BACKUP, EXPORT, EXPORTED, HISTORY_SET, LIST_CONFIG, LISTED_PRIVILEGES, LISTED_QUERIES,
-    LISTED_ROLE_PRIVILEGES, LISTED_ROLES, LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS,
-    LISTED_TRANSACTIONS, LISTED_USERS, LOAD_CSV, LOAD_JSON, Procedure, SET_HISTORY,
+    BACKED_UP, BACKUP, EXPORT, EXPORTED, HISTORY_SET, LIST_CONFIG, LISTED_CLUSTER, LISTED_ORDER,
+    LISTED_PRIVILEGES, LISTED_QUERIES, LISTED_ROLE_PRIVILEGES, LISTED_ROLES, LISTED_SETTINGS,
+    LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS, LISTED_TRANSACTIONS, LISTED_USERS, LOAD_CSV, LOAD_JSON,
+    Procedure, SET_HISTORY,
 };
 use plan::roles::Action;
 use plan::standing::StandingCommand;
@@ -83,6 +84,7 @@ impl Lens {
                 self.demand((Action::TransactionManagement, "list what others run"))
             }
             LISTED_TENANTS | LISTED_TABLETS => self.demand((Action::TenantManagement, "list tenants")),
+            LISTED_CLUSTER | LISTED_ORDER => self.demand((Action::ShowSetting, "list the cluster")),
             LISTED_SETTINGS => self.demand((Action::ShowSetting, "list settings")),
             LISTED_STANDING if self.hides() => Err(forbidden(WHOLE_GRAPH)),
             LISTED_STANDING => self.demand((Action::Subscribe, "list standing queries")),

@@ -129,6 +129,10 @@ pub enum ShowTarget {
     Queries,
     /// `SHOW TRANSACTIONS`.
     Transactions,
+    /// `SHOW CLUSTER`.
+    Cluster,
+    /// `SHOW ORDER`.
+    Order,
     /// `SHOW TABLETS`.
     Tablets,
     /// `SHOW TENANTS`.

@@ -78,6 +78,8 @@ impl Lowerer<'_> {
             ShowTarget::Queries => "show queries",
             ShowTarget::Transactions => "show transactions",
             ShowTarget::StandingQueries => "show standing queries",
+            ShowTarget::Cluster => "show cluster",
+            ShowTarget::Order => "show order",
             ShowTarget::Tablets => "show tablets",
             ShowTarget::Tenants => "show tenants",
             ShowTarget::Users => "show users",

@@ -44,7 +44,7 @@ const SHOW_KINDS: [&str; 24] = [
     "CURRENT",
 ];
 
-const SHOW_TARGETS: [(&str, ShowTarget); 22] = [
+const SHOW_TARGETS: [(&str, ShowTarget); 24] = [
     ("ROLES", ShowTarget::Roles),
     ("PRIVILEGES", ShowTarget::Privileges),
     ("INDEX", ShowTarget::Indexes),
@@ -60,6 +60,8 @@ const SHOW_TARGETS: [(&str, ShowTarget); 22] = [
     ("TRANSACTIONS", ShowTarget::Transactions),
     ("STANDING", ShowTarget::StandingQueries),
     ("USERS", ShowTarget::Users),
+    ("CLUSTER", ShowTarget::Cluster),
+    ("ORDER", ShowTarget::Order),
     ("TABLETS", ShowTarget::Tablets),
     ("TENANT", ShowTarget::Tenants),
     ("TENANTS", ShowTarget::Tenants),
@@ -70,7 +72,7 @@ const SHOW_TARGETS: [(&str, ShowTarget); 22] = [
 ];
 
 const SHOWN: &str = "INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, QUERIES, TRANSACTIONS, STANDING QUERIES, TABLETS, TENANTS, \
-                     SETTINGS, DATABASES, USERS or CURRENT USER";
+                     SETTINGS, CLUSTER, ORDER, DATABASES, USERS or CURRENT USER";
 
 impl Parser<'_> {
     /// Whether a schema command begins here, and not a `CREATE` of nodes.

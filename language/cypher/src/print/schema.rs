@@ -166,6 +166,8 @@ impl Printer {
             ShowTarget::Queries => "QUERIES",
             ShowTarget::Transactions => "TRANSACTIONS",
             ShowTarget::StandingQueries => "STANDING QUERIES",
+            ShowTarget::Cluster => "CLUSTER",
+            ShowTarget::Order => "ORDER",
             ShowTarget::Tablets => "TABLETS",
             ShowTarget::Tenants => "TENANTS",
             ShowTarget::Users => "USERS",
