@@ -52,7 +52,7 @@ pub struct Node {
     /// The addresses of all processes, and the secret that they share (JSON)
     #[arg(long, value_name = "FILE")]
     layout: PathBuf,
-    /// Folder of an oracle, in which it keeps what it decided; or of a gate, in which it keeps its replica of the graph
+    /// Folder of an oracle, in which it keeps what it decided; of a shard, for its checkpoints; of a gate, for its replica of the graph
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Folder below which a gate makes backups and exports

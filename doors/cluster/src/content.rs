@@ -1,6 +1,6 @@
 //! What a shard holds: records go in by place, queries are answered as of a place.
 
-use protocol::{Bytes, ShardCounts};
+use protocol::{Bytes, ShardCounts, ShardPoint};
 
 /// The store of one shard. All versions that a read may still ask for are there: places between the last one and the oldest open read.
 pub trait Content: Send {
@@ -15,6 +15,18 @@ pub trait Content: Send {
     /// What its machine has done so far, for those who ask.
     fn tell(&mut self, counts: ShardCounts) {
         let _ = counts;
+    }
+    /// Where its content came from a checkpoint: what that has.
+    fn point(&self) -> Option<ShardPoint> {
+        None
+    }
+    /// Is so much new that a checkpoint is due, and none is being made?
+    fn wants_checkpoint(&self) -> bool {
+        false
+    }
+    /// Makes a checkpoint of what was applied so far, beside what follows.
+    fn checkpoint(&mut self, point: ShardPoint) {
+        let _ = point;
     }
     /// Answers a query as of this place.
     fn query(&mut self, place: u64, query: &[u8]) -> Bytes;

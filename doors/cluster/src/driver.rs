@@ -66,7 +66,7 @@ impl Driver {
         let driver = run(Node::Gate(number), machine, inputs, addresses, Some(truth), waiting)?;
         Ok((driver, handle))
     }
-    /// A shard with an empty content, which it fills from truth.
+    /// A shard, which fills its content from truth: all of it where it is empty, what is missing where it comes from a checkpoint.
     pub fn shard(
         number: u16,
         net: Box<dyn Net>,
@@ -75,7 +75,11 @@ impl Driver {
         truth: Box<dyn Truth + Send>,
         content: Box<dyn Content>,
     ) -> std::io::Result<Driver> {
-        let shard = Shard::new(number, incarnation(), timing, Rules::default());
+        let (life, rules) = (incarnation(), Rules::default());
+        let shard = match content.point() {
+            Some(point) => Shard::restored(number, life, timing, rules, point),
+            None => Shard::new(number, life, timing, rules),
+        };
         let machine = Machine::Shard(Box::new(shard), content);
         let inputs = Arc::new(Inputs::new(net));
         run(Node::Shard(number), machine, inputs, addresses, Some(truth), Arc::default())
@@ -204,6 +208,11 @@ impl Running {
             if let Machine::Shard(shard, content) = &mut machine {
                 content.tell(shard.counts());
                 content.forget(shard.oldest_place());
+                if content.wants_checkpoint()
+                    && let Some(point) = shard.point()
+                {
+                    content.checkpoint(point);
+                }
             }
         }
     }

@@ -8,6 +8,7 @@
 //!
 //! Reading order: `share` (a shard's content), [`Shards`] (the gate's side), `leases` (ids).
 
+mod checkpoint;
 mod figures;
 mod gate;
 mod leases;

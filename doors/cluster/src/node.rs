@@ -71,7 +71,7 @@ pub struct RunningNode {
 }
 
 impl RunningNode {
-    /// Starts a process. An oracle needs no truth; nobody else needs a folder.
+    /// Starts a process. An oracle needs no truth, and a folder; a shard makes checkpoints in its folder, if it has one.
     ///
     /// # Errors
     /// Its address is taken, the system gives no thread, or the folder of an oracle cannot be read or written.
@@ -94,7 +94,11 @@ impl RunningNode {
                 })
             }
             NodeRole::Shard(number) => {
-                Driver::shard(number, net, all, TIMING, truth, Box::new(ShardGraph::new(number)))
+                let content = match folder.as_os_str().is_empty() {
+                    true => ShardGraph::new(number),
+                    false => ShardGraph::open(number, Arc::new(RealDisk), folder),
+                };
+                Driver::shard(number, net, all, TIMING, truth, Box::new(content))
             }
             NodeRole::Oracle(_) => Driver::oracle(address, net, all, Arc::new(RealDisk), folder),
             NodeRole::Scribe => Driver::scribe(net, all, TIMING, truth, |_, _| {}),

@@ -7,8 +7,10 @@ use database::{Database, Options, Params, params};
 use parking_lot::Mutex;
 use protocol::{MemoryTruth, Rules, Truth};
 use std::sync::Arc;
+use tanglewood_cluster::Content;
 use tanglewood_cluster::graph::{self, ShardGraph};
 use world::chance::Chance;
+use world::disk::SimDisk;
 use world::net::{Net, TcpNet};
 
 const GATES: u16 = 2;
@@ -18,6 +20,19 @@ struct Cluster {
     gates: Vec<Database>,
     small: Small,
     truth: Shared,
+    disk: Arc<SimDisk>,
+}
+
+/// Records after which a shard makes a checkpoint here.
+const KEPT_AFTER: u64 = 4;
+
+fn folder(shard: u16) -> std::path::PathBuf {
+    format!("/shard-{shard}").into()
+}
+
+/// A shard's share, which makes checkpoints often.
+fn share(disk: &Arc<SimDisk>, shard: u16) -> Box<dyn Content> {
+    Box::new(ShardGraph::open(shard, disk.clone(), &folder(shard)).kept_after(KEPT_AFTER))
 }
 
 fn end(address: &str) -> Box<dyn Net> {
@@ -31,14 +46,15 @@ fn options() -> Options {
 fn cluster() -> Cluster {
     let truth = Shared(Arc::new(Mutex::new(MemoryTruth::new(Rules::default(), &[]))));
     let ends = (0..GATES + SHARDS + 3).map(|_| end("127.0.0.1:0")).collect();
-    let content = |shard| Box::new(ShardGraph::new(shard)) as Box<dyn tanglewood_cluster::Content>;
+    let disk = Arc::new(SimDisk::new());
+    let content = |shard| share(&disk, shard);
     let small = Small::start_holding(GATES, SHARDS, ends, &|| Box::new(truth.clone()), &content);
     let gate = |number: u16| {
         let handle = small.handle(usize::from(number));
         let gate = graph::gate(&handle, number, &small.addresses, None);
         Database::of_gate(gate, None, options()).unwrap()
     };
-    Cluster { gates: (0..GATES).map(gate).collect(), small, truth }
+    Cluster { gates: (0..GATES).map(gate).collect(), small, truth, disk }
 }
 
 fn rows(database: &Database, text: &str, params: Params) -> Vec<String> {
@@ -176,7 +192,7 @@ fn indexes_and_constraints_hold_over_all_shards_and_gates() {
     cluster.small.shards[2] = None;
     let address = cluster.small.addresses.shards[2].clone();
     let truth = Box::new(cluster.truth.clone());
-    cluster.small.start_shard_of(2, end(&address), truth, Box::new(ShardGraph::new(2)));
+    cluster.small.start_shard_of(2, end(&address), truth, share(&cluster.disk, 2));
     assert_eq!(
         rows(other, "MATCH (p:P {m: 3}) RETURN count(p), sum(p.n)", params! {}),
         ["[Int(42), Int(6447)]"]
@@ -301,8 +317,13 @@ fn no_update_is_lost_between_gates_and_a_shard_comes_back() {
     cluster.small.shards[1] = None;
     let address = cluster.small.addresses.shards[1].clone();
     let truth = Box::new(cluster.truth.clone());
-    cluster.small.start_shard_of(1, end(&address), truth, Box::new(ShardGraph::new(1)));
+    cluster.small.start_shard_of(1, end(&address), truth, share(&cluster.disk, 1));
     assert_eq!(rows(&gates[0], sum, params! {}), ["[Int(80)]"]);
     work(1);
     assert_eq!(rows(&gates[0], sum, params! {}), ["[Int(160)]"]);
+    // It began with a checkpoint, as all the others would.
+    for shard in 0..SHARDS {
+        let kept = ShardGraph::open(shard, cluster.disk.clone(), &folder(shard));
+        assert!(kept.point().is_some_and(|point| point.place >= KEPT_AFTER), "shard {shard}");
+    }
 }

@@ -117,8 +117,8 @@ impl Watched {
             command.arg("--backup-folder").arg(self.folder.join("backups"));
             command.arg("--import-folder").arg(self.folder.join("import"));
         }
-        if let NodeRole::Oracle(number) = role {
-            command.arg("--data").arg(self.folder.join(format!("oracle-{number}")));
+        if let NodeRole::Oracle(number) | NodeRole::Shard(number) = role {
+            command.arg("--data").arg(self.folder.join(format!("{}-{number}", role.name())));
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(failed)?;

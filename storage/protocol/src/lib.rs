@@ -46,5 +46,5 @@ pub use record::{Bytes, CommitId, Proposed, Record, Verdict};
 pub use rows::{EVERYTHING, Routed, Rows, Touched};
 pub use rules::Rules;
 pub use scribe::{Scribe, ScribeCounts};
-pub use shard::{Shard, ShardCounts};
+pub use shard::{Shard, ShardCounts, ShardPoint};
 pub use truth::{Call, PlacedCommit, Reply, Route, Sequence, Truth, Unknown, perform};

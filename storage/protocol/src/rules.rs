@@ -25,6 +25,8 @@ pub struct Rules {
     pub leases_are_exclusive: bool,
     /// The scribe asks the oracle about concurrent commits, also where they share no shard.
     pub scribe_asks: bool,
+    /// A shard that comes back from a checkpoint knows how far it had taken each chain.
+    pub points_know_taken: bool,
 }
 
 impl Default for Rules {
@@ -41,6 +43,7 @@ impl Default for Rules {
             places_before_publishing: true,
             leases_are_exclusive: true,
             scribe_asks: true,
+            points_know_taken: true,
         }
     }
 }

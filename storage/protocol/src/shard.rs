@@ -40,6 +40,19 @@ pub struct ShardCounts {
     pub wants: u64,
 }
 
+/// What of the log the content of a shard has: with it, a checkpoint of the content is a beginning for another life.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ShardPoint {
+    /// The last local place.
+    pub place: u64,
+    /// Every record up to this cluster place that touches the shard.
+    pub settled: u64,
+    /// And of this epoch,
+    pub epoch: u64,
+    /// of each seat, the records up to this counter.
+    pub taken: Vec<u64>,
+}
+
 /// One shard.
 #[derive(Debug)]
 pub struct Shard {
@@ -55,6 +68,8 @@ pub struct Shard {
     fresh: bool,
     part: Option<Part>,
     joining: Option<Joining>,
+    /// What its content had beyond that when it was kept: the epoch, and how far each chain was taken.
+    kept: Option<(u64, Vec<u64>)>,
     next_question: u64,
     counts: ShardCounts,
 }
@@ -139,9 +154,27 @@ impl Shard {
             fresh: true,
             part: None,
             joining: None,
+            kept: None,
             next_question: 0,
             counts: ShardCounts::default(),
         }
+    }
+    /// A process that has just started, whose content is a checkpoint that was made at this point.
+    pub fn restored(
+        number: u16,
+        incarnation: u64,
+        timing: Timing,
+        rules: Rules,
+        ShardPoint { place, settled, epoch, taken }: ShardPoint,
+    ) -> Shard {
+        let kept = rules.points_know_taken.then_some((epoch, taken));
+        Shard { place, settled, kept, fresh: false, ..Shard::new(number, incarnation, timing, rules) }
+    }
+    /// What its content has, for a checkpoint of it that is made before the next step; nothing between two epochs.
+    pub fn point(&self) -> Option<ShardPoint> {
+        let part = self.part.as_ref()?;
+        let (place, settled, epoch) = (self.place, self.settled, part.members.epoch);
+        Some(ShardPoint { place, settled, epoch, taken: part.taken() })
     }
     /// What was done so far.
     pub fn counts(&self) -> ShardCounts {
@@ -251,11 +284,10 @@ impl Shard {
         if present.max(next).is_some_and(|epoch| epoch >= members.epoch) {
             return;
         }
-        let left = self.part.take().map(|part| {
-            let taken = part.chains.iter().map(|chain| chain.taken.as_ref().map_or(0, Stamp::counter));
-            (part.members.epoch, taken.collect())
-        });
-        let left = left.or_else(|| self.joining.take().and_then(|joining| joining.left));
+        let left = self.part.take().map(|part| (part.members.epoch, part.taken()));
+        let left = left.or_else(|| self.joining.take().and_then(|joining| joining.left)).or(self.kept.take());
+        // Truth is older than the content: it was set back. What it has is what is true.
+        self.fresh |= members.first_place < self.settled;
         if self.fresh {
             (self.place, self.settled) = (0, 0);
             self.member.outputs.push(Output::Reset);
@@ -413,6 +445,10 @@ impl Shard {
 }
 
 impl Part {
+    /// How far each chain is taken.
+    fn taken(&self) -> Vec<u64> {
+        self.chains.iter().map(|chain| chain.taken.as_ref().map_or(0, Stamp::counter)).collect()
+    }
     fn new(members: Arc<Members>) -> Part {
         let gates = members.gates.len();
         Part {

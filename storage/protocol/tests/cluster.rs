@@ -3,7 +3,7 @@
 //! `CLUSTER_HISTORIES=N cargo test --profile quick -p tanglewood-protocol --test cluster -- --ignored --nocapture` runs N histories from the seed
 //! `CLUSTER_FIRST_SEED` on, with all rules and without rule B.
 
-use sim::cluster::{Run, Setup, simulate};
+use sim::cluster::{Faults, Run, Setup, simulate};
 use std::collections::BTreeMap;
 use tanglewood_protocol::Rules;
 
@@ -49,6 +49,29 @@ fn histories_with_faults_are_strictly_serializable() {
         assert!(totals.get(what).is_some_and(|count| *count > 0), "no {what} in {totals:?}");
     }
     assert!(totals["epochs"] > HISTORIES && totals["committed"] > 10 * HISTORIES, "{totals:?}");
+}
+
+/// A small history in which shards die, and begin again with checkpoints.
+fn with_checkpoints(seed: u64) -> Setup {
+    let drawn = Setup::drawn(seed);
+    Setup { faults: Faults { checkpoints: 0.05, kills: 6, ..Faults::all() }, ..drawn }
+}
+
+#[test]
+fn shards_that_begin_with_a_checkpoint_are_strictly_serializable() {
+    let mut restored = 0;
+    for seed in 0..counted("CLUSTER_HISTORIES", HISTORIES) {
+        let run = simulate(with_checkpoints(seed), seed);
+        if let Some(faults) = run.faults() {
+            panic!("seed {seed}: {faults}\n{}", run.history);
+        }
+        restored += run.counts.get("restored").copied().unwrap_or(0);
+    }
+    assert!(restored > HISTORIES / 5, "{restored}");
+    // A checkpoint that does not say how far each chain was taken repeats what it has.
+    let rules = Rules { points_know_taken: false, ..Rules::default() };
+    let wrong = |seed: &u64| simulate(with_checkpoints(*seed).with(rules), *seed).faults().is_some();
+    assert!((0..HISTORIES).any(|seed| wrong(&seed)), "it is found out");
 }
 
 #[test]

@@ -57,16 +57,18 @@ pub struct Faults {
     pub kills: u64,
     /// Times that links are cut in a history, at most.
     pub cuts: u64,
+    /// A shard makes a checkpoint of its content at a tick; it begins its next life with the last.
+    pub checkpoints: f64,
 }
 
 impl Faults {
     /// Messages are late and out of order; nothing else.
     pub fn none() -> Faults {
-        Faults { loss: 0.0, doubled: 0.0, late: 0.05, unknown: 0.0, kills: 0, cuts: 0 }
+        Faults { loss: 0.0, doubled: 0.0, late: 0.05, unknown: 0.0, kills: 0, cuts: 0, checkpoints: 0.0 }
     }
     /// Everything.
     pub fn all() -> Faults {
-        Faults { loss: 0.02, doubled: 0.02, late: 0.05, unknown: 0.05, kills: 2, cuts: 2 }
+        Faults { loss: 0.02, doubled: 0.02, late: 0.05, unknown: 0.05, kills: 2, cuts: 2, checkpoints: 0.0 }
     }
 }
 

@@ -3,19 +3,24 @@
 //! Invariant: a version is the share after a record, so a place is answered by the last version that is not above it. A record that cannot be
 //! executed stops the shard: it answers nothing any more, since what it would answer is not what was committed.
 
+use super::checkpoint::{self, CheckpointError, CheckpointFolder};
 use super::{CHANGED, CHUNK, COUNTS, ENTRIES, FAILED, HERE};
 use crate::Content;
 use imbl::OrdMap;
 use model::ChunkNo;
-use protocol::{Bytes, ShardCounts};
+use protocol::{Bytes, ShardCounts, ShardPoint};
 use std::collections::VecDeque;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use store::{
-    BlobKey, Change, EntryChange, Names, ShareKey, ShareNews, ShareRequest, Snapshot, StoreError,
-    StoreOptions,
+    BlobKey, Change, EntryChange, LabelFilter, Names, ShareKey, ShareNews, ShareRequest, Snapshot,
+    StoreError, StoreOptions,
 };
 use world::clock;
+use world::disk::Disk;
+use world::threads::{self, Thread};
 
 /// Versions that no open read needs are kept so long: for rows of a statement that has been committed.
 const GRACE: Duration = Duration::from_secs(5);
@@ -25,6 +30,12 @@ const GRACE_VERSIONS_MAX: usize = 1_024;
 const ENTRY_CHANGES_MAX: usize = 1 << 17;
 /// The shard whose answers tell the catalogue, which is the same on all.
 const CATALOGUE_SHARD: u16 = 0;
+/// Records after which a checkpoint is due, of a small share.
+const CHECKPOINT_RECORDS: u64 = 10_000;
+/// Bytes of records after which a checkpoint is due, of a small share.
+const CHECKPOINT_BYTES: u64 = 32 << 20;
+/// To read a record again costs as much as to write so many bytes of a checkpoint.
+const RECORD_COST_BYTES: u64 = 4 << 10;
 /// Lives have so many bits in a key.
 const LIFE_BITS: u32 = 48;
 
@@ -83,7 +94,55 @@ pub struct ShardGraph {
     entries: EntryLog,
     /// What its machine has done so far.
     counts: ShardCounts,
+    /// Where it makes checkpoints, if it does.
+    keeping: Option<Keeping>,
     broken: Option<String>,
+}
+
+/// The checkpoints of a share.
+struct Keeping {
+    place: CheckpointFolder,
+    /// Records after which one is due, of a small share.
+    after: u64,
+    /// What the content had at the beginning, where that was a checkpoint.
+    point: Option<ShardPoint>,
+    /// Records and bytes of them since the last checkpoint.
+    records: u64,
+    bytes: u64,
+    /// Bytes of the last checkpoint.
+    last_bytes: Arc<AtomicU64>,
+    stop: Arc<AtomicBool>,
+    is_busy: Arc<AtomicBool>,
+    thread: Option<Thread<()>>,
+}
+
+impl Keeping {
+    fn new(place: CheckpointFolder, after: u64) -> Keeping {
+        Keeping {
+            place,
+            after,
+            point: None,
+            records: 0,
+            bytes: 0,
+            last_bytes: Arc::default(),
+            stop: Arc::default(),
+            is_busy: Arc::default(),
+            thread: None,
+        }
+    }
+    /// A large checkpoint is made less often, so that writing them stays a small part of all work.
+    fn is_due(&self) -> bool {
+        let last_bytes = self.last_bytes.load(Ordering::Relaxed);
+        let is_much = self.records >= self.after.max(last_bytes / RECORD_COST_BYTES)
+            || self.bytes >= CHECKPOINT_BYTES.max(last_bytes / 2);
+        is_much && !self.is_busy.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
 }
 
 impl ShardGraph {
@@ -91,7 +150,38 @@ impl ShardGraph {
     pub fn new(shard: u16) -> ShardGraph {
         let life = clock::wall_us() & ((1 << LIFE_BITS) - 1);
         let (versions, entries) = (VecDeque::from([empty()]), EntryLog::default());
-        ShardGraph { shard, life, versions, entries, counts: ShardCounts::default(), broken: None }
+        let counts = ShardCounts::default();
+        ShardGraph { shard, life, versions, entries, counts, keeping: None, broken: None }
+    }
+    /// A share that makes checkpoints in a folder, and begins with the last; empty where there is none. One that cannot be read is told on standard
+    /// error, and passed over.
+    pub fn open(shard: u16, disk: Arc<dyn Disk>, folder: &Path) -> ShardGraph {
+        let place = CheckpointFolder { disk, folder: folder.to_path_buf(), shard };
+        let mut keeping = Keeping::new(place.clone(), CHECKPOINT_RECORDS);
+        let mut opened = ShardGraph::new(shard);
+        match checkpoint::read(&place) {
+            Ok(None) => {}
+            Ok(Some((snapshot, point, bytes))) => {
+                let at = point.place;
+                let chunks =
+                    snapshot.scan_chunks(&LabelFilter::Any).into_iter().map(|chunk| (chunk, at)).collect();
+                let made_ns = clock::monotonic_ns();
+                opened.versions = [Version { place: at, snapshot, chunks, catalogue_at: at, made_ns }].into();
+                opened.entries.since = at;
+                keeping.last_bytes.store(bytes, Ordering::Relaxed);
+                keeping.point = Some(point);
+            }
+            Err(error) => eprintln!(
+                "the checkpoint of shard {shard} cannot be read, so it begins with the log: {error}"
+            ),
+        }
+        opened.keeping = Some(keeping);
+        opened
+    }
+    /// Makes a checkpoint after so many records already, while the share is small.
+    pub fn kept_after(mut self, records: u64) -> ShardGraph {
+        self.keeping.iter_mut().for_each(|keeping| keeping.after = records);
+        self
     }
     fn execute(&mut self, place: u64, part: &[u8]) -> Result<(), StoreError> {
         let changes = Change::decode_all(part)?;
@@ -176,9 +266,16 @@ fn empty() -> Version {
 
 impl Content for ShardGraph {
     fn reset(&mut self) {
-        *self = ShardGraph::new(self.shard);
+        // The checkpoints go on, with what is read now.
+        let keeping = self.keeping.take();
+        let keeping = keeping.map(|old| Keeping::new(old.place.clone(), old.after));
+        *self = ShardGraph { keeping, ..ShardGraph::new(self.shard) };
     }
     fn apply(&mut self, place: u64, part: &[u8]) {
+        if let Some(keeping) = &mut self.keeping {
+            keeping.records += 1;
+            keeping.bytes += part.len() as u64;
+        }
         if part.is_empty() || self.broken.is_some() {
             return;
         }
@@ -199,6 +296,38 @@ impl Content for ShardGraph {
             self.versions.pop_front();
         }
     }
+    fn point(&self) -> Option<ShardPoint> {
+        self.keeping.as_ref()?.point.clone()
+    }
+    fn wants_checkpoint(&self) -> bool {
+        self.broken.is_none() && self.keeping.as_ref().is_some_and(Keeping::is_due)
+    }
+    fn checkpoint(&mut self, point: ShardPoint) {
+        let (Some(keeping), Some(latest)) = (&mut self.keeping, self.versions.back()) else { return };
+        debug_assert!(latest.place <= point.place, "what is written has no record behind its point");
+        // The one before has ended.
+        keeping.thread.take();
+        (keeping.records, keeping.bytes) = (0, 0);
+        keeping.is_busy.store(true, Ordering::Release);
+        let (place, snapshot, shard) = (keeping.place.clone(), latest.snapshot.clone(), self.shard);
+        let (stop, is_busy, last_bytes) =
+            (keeping.stop.clone(), keeping.is_busy.clone(), keeping.last_bytes.clone());
+        let thread = threads::try_spawn("shard-checkpoint", move || {
+            match checkpoint::write(&place, &snapshot, &point, &stop) {
+                Ok(bytes) => last_bytes.store(bytes, Ordering::Relaxed),
+                Err(CheckpointError::Stopped) => {}
+                Err(error) => eprintln!("shard {shard} cannot make a checkpoint: {error}"),
+            }
+            is_busy.store(false, Ordering::Release);
+        });
+        match thread {
+            Ok(thread) => keeping.thread = Some(thread),
+            Err(error) => {
+                keeping.is_busy.store(false, Ordering::Release);
+                eprintln!("shard {shard} cannot make a checkpoint: {error}");
+            }
+        }
+    }
     fn tell(&mut self, counts: ShardCounts) {
         self.counts = counts;
     }
@@ -210,3 +339,6 @@ impl Content for ShardGraph {
         [&[first], &rest[..]].concat().into()
     }
 }
+
+#[cfg(test)]
+mod tests;

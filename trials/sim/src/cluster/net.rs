@@ -5,10 +5,11 @@ use super::toy::{Content, Store, answer, decode, queried};
 use super::verify::Verifier;
 use super::{Faults, Run, Setup};
 use crate::history::{History, Observed};
+use order::Stamp;
 use protocol::message::Body;
 use protocol::{
     Bytes, Call, Gate, Input, Keeper, MemoryTruth, Message, Node, Oracle, Output, Reply, Scribe, Shard,
-    Timing, Unknown, perform,
+    ShardPoint, Timing, Unknown, perform,
 };
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use world::chance::Chance;
@@ -132,6 +133,8 @@ pub(super) struct Net {
     pub(super) verifier: Verifier,
     pub(super) trace: u64,
     faults: Faults,
+    /// The last checkpoint of each shard, with what it had executed.
+    checkpoints: BTreeMap<Node, (Store, ShardPoint, Vec<Stamp>)>,
     pub(super) done: bool,
 }
 
@@ -175,6 +178,7 @@ impl Net {
             verifier: Verifier::new(setup.shards),
             trace: seed,
             faults: setup.faults,
+            checkpoints: BTreeMap::new(),
             done: false,
             chance,
         };
@@ -229,6 +233,7 @@ impl Net {
                 if self.nodes[&node].life == life && self.nodes[&node].process.is_some() {
                     self.tell(node, Input::Tick);
                     self.tick_store(node);
+                    self.keep(node);
                     let later = TICK_US + self.chance.below(40);
                     self.at(self.now + later, Event::Tick(node, life));
                 }
@@ -250,6 +255,34 @@ impl Net {
         }
     }
 
+    /// A shard may make a checkpoint of its content.
+    fn keep(&mut self, node: Node) {
+        if self.faults.checkpoints == 0.0 || !self.chance.happens(self.faults.checkpoints) {
+            return;
+        }
+        let executed = self.verifier.executed_by(node);
+        let Some(Process::Shard(host)) = self.nodes.get_mut(&node).and_then(|one| one.process.as_mut())
+        else {
+            return;
+        };
+        if let Some(point) = host.shard.point()
+            && host.store.awaited().is_empty()
+        {
+            assert_eq!(point.place, executed.len() as u64);
+            self.checkpoints.insert(node, (host.store.clone(), point, executed));
+        }
+    }
+
+    /// A shard as it was when it made its last checkpoint.
+    fn restored(&mut self, node: Node, life: u64) -> Option<Process> {
+        let (store, point, executed) = self.checkpoints.get(&node)?.clone();
+        let Node::Shard(number) = node else { return None };
+        self.verifier.restore(node, executed);
+        self.verifier.count("restored");
+        let shard = Shard::restored(number, life, TIMING, self.setup.rules, point);
+        Some(Process::Shard(Box::new(Host { shard, store, parked: Vec::new(), epoch: 0 })))
+    }
+
     fn start(&mut self, node: Node) {
         let (rules, setup) = (self.setup.rules, self.setup);
         let Some(running) = self.nodes.get_mut(&node) else { return };
@@ -267,7 +300,11 @@ impl Net {
             Node::Scribe => Process::Scribe(Box::new(Scribe::new(life, TIMING, rules))),
             Node::Keeper => Process::Keeper(Box::new(Keeper::new(setup.gates, setup.shards, TIMING))),
         };
-        running.process = Some(running.kept.take().unwrap_or_else(fresh));
+        let process = running.kept.take();
+        let process = process.or_else(|| self.restored(node, life)).unwrap_or_else(fresh);
+        if let Some(running) = self.nodes.get_mut(&node) {
+            running.process = Some(process);
+        }
         let first = self.chance.below(TICK_US);
         self.at(self.now + first, Event::Tick(node, life));
     }

@@ -66,6 +66,14 @@ impl Verifier {
     pub(super) fn reset(&mut self, node: Node) {
         self.executed.insert(node, Vec::new());
     }
+    /// What a shard has executed so far.
+    pub(super) fn executed_by(&self, node: Node) -> Vec<Stamp> {
+        self.executed.get(&node).cloned().unwrap_or_default()
+    }
+    /// A shard begins again with what it had executed then.
+    pub(super) fn restore(&mut self, node: Node, executed: Vec<Stamp>) {
+        self.executed.insert(node, executed);
+    }
     pub(super) fn executed(&mut self, node: Node, place: u64, record: &Record) {
         let all = self.executed.entry(node).or_default();
         all.push(record.stamp.clone());

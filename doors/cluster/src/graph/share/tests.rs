@@ -1,0 +1,158 @@
+//! A share that begins with a checkpoint answers as the one that made it, then and after whatever follows; a damaged checkpoint is passed over.
+
+use super::*;
+use crate::load;
+use database::{Database, MEMORY, Options, Params};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use store::{Names, ShareKey};
+use world::disk::SimDisk;
+
+const SHARD: u16 = 1;
+const SHARDS: u16 = 2;
+
+/// What a shard gets of each of some commits.
+fn parts(texts: &[&str]) -> Vec<Vec<u8>> {
+    let database = Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap();
+    for text in texts {
+        database.session().query(text, Params::new()).unwrap().rows().unwrap();
+    }
+    let graph = database.snapshot();
+    let owners: BTreeMap<ChunkNo, u16> = load::place(&graph, SHARDS).unwrap();
+    let mut parts = Vec::new();
+    load::records::<StoreError>(&graph, &owners, SHARDS, |lists| {
+        parts.extend(lists.into_iter().filter(|(shard, _)| *shard == SHARD).map(|(_, part)| part.to_vec()));
+        Ok(())
+    })
+    .unwrap();
+    parts
+}
+
+fn graph() -> Vec<Vec<u8>> {
+    parts(&[
+        "CREATE INDEX FOR (p:P) ON (p.n)",
+        "CREATE INDEX FOR ()-[r:R]-() ON (r.w)",
+        "CREATE CONSTRAINT FOR (q:Q) REQUIRE q.n IS UNIQUE",
+        "CREATE TENANT t SET SHARE 50",
+        "UNWIND range(1, 6000) AS n CREATE (:P {n: n % 97, t: toString(n), f: 0.5 * n})",
+        "UNWIND range(1, 5000) AS n CREATE (:Q {n: n})",
+        "MATCH (p:P), (q:Q {n: p.n}) CREATE (p)-[:R {w: p.n}]->(q)",
+        "MATCH (p:P {n: 3}) DETACH DELETE p",
+    ])
+}
+
+/// All that a reader can ask a share for, without its life.
+fn answers(share: &ShardGraph, place: u64) -> Vec<Vec<u8>> {
+    let names = Names::new().table().counts();
+    let version = share.version(place).unwrap();
+    let mut all: Vec<Vec<u8>> = Vec::new();
+    let chunks: Vec<(ChunkNo, u64)> = version.chunks.iter().map(|(chunk, _)| (*chunk, 0)).collect();
+    let news = ShareNews { life: 0, names, chunks: &chunks, catalogue: true, entries: None };
+    all.push(version.snapshot.write_share(&news));
+    for (chunk, at) in version.chunks.iter() {
+        let key = ShareKey { shard: SHARD, life: share.life, chunk: *chunk, version: *at };
+        let query = [&[CHUNK], &key.blob().0[..]].concat();
+        all.push(share.answer(place, &query).unwrap());
+    }
+    let page = |_, request: Vec<u8>| {
+        let page = version.snapshot.index_page(&request)?;
+        all.push(page.clone());
+        Ok(page)
+    };
+    version.snapshot.with_loaded_indexes(1, page).unwrap();
+    all
+}
+
+fn point(place: u64) -> ShardPoint {
+    ShardPoint { place, settled: 7 * place, epoch: 3, taken: vec![5, place] }
+}
+
+fn opened(disk: &SimDisk) -> ShardGraph {
+    ShardGraph::open(SHARD, Arc::new(disk.clone()), &PathBuf::from("/shard-1"))
+}
+
+/// Makes a checkpoint, and waits for it.
+fn keep(share: &mut ShardGraph, place: u64) {
+    share.checkpoint(point(place));
+    drop(share.keeping.as_mut().unwrap().thread.take());
+}
+
+#[test]
+fn a_share_goes_on_from_its_checkpoint() {
+    let (disk, records) = (SimDisk::new(), graph());
+    assert!(records.len() > 3);
+    for kept in [1, records.len() / 2, records.len()] {
+        let mut share = opened(&disk);
+        share.reset();
+        let mut place = 0;
+        for record in &records[..kept] {
+            place += 1;
+            share.apply(place, record);
+        }
+        keep(&mut share, place);
+        let mut again = opened(&disk);
+        assert_eq!(again.point(), Some(point(place)));
+        assert_eq!(answers(&share, place), answers(&again, place));
+        for record in &records[kept..] {
+            place += 1;
+            share.apply(place, record);
+            again.apply(place, record);
+        }
+        assert!(share.broken.is_none() && again.broken.is_none(), "{:?}", again.broken);
+        assert_eq!(answers(&share, place), answers(&again, place));
+        // A checkpoint of what came from one, none of whose chunks was touched since.
+        keep(&mut again, place);
+        assert_eq!(answers(&share, place), answers(&opened(&disk), place));
+    }
+}
+
+#[test]
+fn a_damaged_checkpoint_is_passed_over() {
+    let disk = SimDisk::new();
+    let mut share = opened(&disk);
+    let mut place = 0;
+    for record in graph() {
+        place += 1;
+        share.apply(place, &record);
+    }
+    keep(&mut share, place);
+    let path = PathBuf::from("/shard-1/checkpoint");
+    let whole = disk.read_whole(&path).unwrap();
+    let put = |bytes: &[u8]| world::disk::write_synced(&disk, &path, bytes).unwrap();
+    let mut chance = world::chance::Chance::seeded(5);
+    for _ in 0..60 {
+        let (at, mut bytes) = (chance.index(whole.len()), whole.clone());
+        if chance.happens(0.5) {
+            bytes[at] ^= 1 << chance.below(8);
+        } else {
+            bytes.truncate(at);
+        }
+        put(&bytes);
+        let opened = opened(&disk);
+        assert_eq!(opened.point(), None, "at {at} of {}", whole.len());
+        assert_eq!(opened.versions.len(), 1);
+    }
+    put(&whole);
+    assert_eq!(opened(&disk).point(), Some(point(place)));
+    // Of another shard.
+    let other = ShardGraph::open(SHARD + 1, Arc::new(disk.clone()), &PathBuf::from("/shard-1"));
+    assert_eq!(other.point(), None);
+}
+
+#[test]
+fn a_checkpoint_is_due_after_many_records_or_bytes() {
+    let mut share = opened(&SimDisk::new());
+    let due = |share: &mut ShardGraph, records: u64, bytes: u64, last: u64| {
+        let keeping = share.keeping.as_mut().unwrap();
+        (keeping.records, keeping.bytes) = (records, bytes);
+        keeping.last_bytes.store(last, Ordering::Relaxed);
+        share.wants_checkpoint()
+    };
+    assert!(!due(&mut share, CHECKPOINT_RECORDS - 1, CHECKPOINT_BYTES - 1, 0));
+    assert!(due(&mut share, CHECKPOINT_RECORDS, 0, 0) && due(&mut share, 1, CHECKPOINT_BYTES, 0));
+    let large = 1 << 30;
+    assert!(!due(&mut share, CHECKPOINT_RECORDS, CHECKPOINT_BYTES, large));
+    assert!(due(&mut share, large / RECORD_COST_BYTES, 0, large) && due(&mut share, 0, large / 2, large));
+    share.broken = Some("it is".into());
+    assert!(!due(&mut share, large, large, 0), "what is broken is not kept");
+}
