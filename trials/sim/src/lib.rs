@@ -7,27 +7,22 @@
 //! ```text
 //!   workload ──> clients (Cypher, transact) ──> history ──> checker: edges, cycles, the shortest one in words
 //!   lives    ──> transact on a simulated disk ──> crash ──> recovery ──> audit + history
-//!   cluster  ──> gates, shards, oracle, scribe, keeper in a simulated network ──> history + assertions
 //!   scripts  ──> interleaved sessions, step by step ──> the outcome that the text demands
 //! ```
 //!
-//! Reading order: [`history`] (what was seen), [`check`] (what it proves; edges in [`infer`], cycles in [`cycle`], findings in
-//! [`anomaly`]), [`workload`] and [`client`] (how histories are made), [`lives`] (crashes), [`limits`] (sizes) with [`audit`] (does the data agree
-//! with itself) and [`chores`] (what else a database does; [`kept`]: its standing queries), [`script`] (golden scripts), [`cluster`] (many processes).
+//! Reading order: [`history`] (what was seen) and [`check`] (what it proves), both of the room `histories`; [`workload`] and [`client`] (how histories
+//! are made), [`lives`] (crashes), [`limits`] (sizes) with [`audit`] (does the data agree with itself) and [`chores`] (what else a database does;
+//! [`kept`]: its standing queries), [`script`] (golden scripts).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
-pub mod anomaly;
 pub mod audit;
-pub mod check;
 pub mod chores;
 pub mod client;
-pub mod cluster;
-pub mod cycle;
-pub mod history;
-pub mod infer;
 pub mod kept;
 pub mod limits;
 pub mod lives;
 pub mod script;
 pub mod workload;
+
+pub use histories::{check, history};

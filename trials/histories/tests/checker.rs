@@ -1,9 +1,9 @@
 //! The checker itself: each anomaly is found under its name, and nothing is found where nothing is wrong.
 
-use tanglewood_sim::anomaly::Anomaly;
-use tanglewood_sim::check::{Findings, check};
-use tanglewood_sim::history::Operation::{Add, Append, Read, ReadList, ReadSet, Write};
-use tanglewood_sim::history::{History, Observed, Operation, Outcome};
+use tanglewood_histories::anomaly::Anomaly;
+use tanglewood_histories::check::{Findings, check};
+use tanglewood_histories::history::Operation::{Add, Append, Read, ReadList, ReadSet, Write};
+use tanglewood_histories::history::{History, Observed, Operation, Outcome};
 
 const X: u32 = 1;
 const Y: u32 = 2;

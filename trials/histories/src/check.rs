@@ -17,8 +17,8 @@ pub struct Findings {
 /// Checks a history for strict serializability.
 ///
 /// ```
-/// use tanglewood_sim::check::check;
-/// use tanglewood_sim::history::{History, Observed, Operation, Outcome};
+/// use tanglewood_histories::check::check;
+/// use tanglewood_histories::history::{History, Observed, Operation, Outcome};
 ///
 /// let one = |process, invoked, operation| Observed {
 ///     process, invoked, returned: invoked + 1, outcome: Outcome::Committed, operations: vec![operation],

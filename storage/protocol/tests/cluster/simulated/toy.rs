@@ -2,8 +2,8 @@
 //!
 //! A chunk that comes here is a new segment, which waits for the content that the source had at its own place of the same record.
 
-use protocol::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
+use tanglewood_protocol::Bytes;
 
 /// Objects of a chunk: the last one is a register, the others are lists.
 pub const CHUNK_OBJECTS: u32 = 4;

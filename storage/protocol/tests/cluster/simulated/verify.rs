@@ -5,11 +5,11 @@
 //! What is created is new.
 
 use super::toy::{Change, decode, queried};
-use crate::history::{Observed, Operation};
+use histories::history::{Observed, Operation};
 use order::Stamp;
 use order::kronos::EventOrder;
-use protocol::{Bytes, CommitId, MemoryTruth, Node, Oracle, Record};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use tanglewood_protocol::{Bytes, CommitId, MemoryTruth, Node, Oracle, Record};
 
 /// Times that the end waits for the scribe.
 const WAITS_MAX: u64 = 100;

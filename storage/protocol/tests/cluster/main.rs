@@ -3,7 +3,9 @@
 //! `CLUSTER_HISTORIES=N cargo test --profile quick -p tanglewood-protocol --test cluster -- --ignored --nocapture` runs N histories from the seed
 //! `CLUSTER_FIRST_SEED` on, with all rules and without rule B.
 
-use sim::cluster::{Faults, Run, Setup, simulate};
+mod simulated;
+
+use simulated::{Faults, Run, Setup, simulate};
 use std::collections::BTreeMap;
 use tanglewood_protocol::Rules;
 

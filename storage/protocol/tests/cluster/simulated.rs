@@ -12,12 +12,12 @@
 
 mod client;
 mod net;
-pub mod toy;
+mod toy;
 mod verify;
 
-use crate::history::History;
-use protocol::Rules;
+use histories::history::History;
 use std::collections::BTreeMap;
+use tanglewood_protocol::Rules;
 
 pub use net::simulate;
 
@@ -126,7 +126,7 @@ pub struct Run {
 impl Run {
     /// Is something wrong? In words.
     pub fn faults(&self) -> Option<String> {
-        let findings = crate::check::check(&self.history);
+        let findings = histories::check::check(&self.history);
         let mut all = self.broken.join("\n");
         if self.stuck {
             all.push_str("\nit did not come to an end");
@@ -138,6 +138,6 @@ impl Run {
     }
     /// Is something wrong that a client could see?
     pub fn is_strict(&self) -> bool {
-        crate::check::check(&self.history).is_clean()
+        histories::check::check(&self.history).is_clean()
     }
 }

@@ -2,11 +2,11 @@
 
 use super::net::Net;
 use super::toy::{CHUNK_OBJECTS, Change, Found, answers, chunk_of, encode, is_register, query};
-use crate::history::{Observed, Operation, Outcome};
-use protocol::Input;
-use protocol::message::{Commit, End, Node};
-use protocol::{Bytes, CommitId};
+use histories::history::{Observed, Operation, Outcome};
 use std::collections::BTreeMap;
+use tanglewood_protocol::Input;
+use tanglewood_protocol::message::{Commit, End, Node};
+use tanglewood_protocol::{Bytes, CommitId};
 
 /// How long a client waits for one transaction.
 const PATIENCE_US: u64 = 25_000;

@@ -4,14 +4,14 @@ use super::client::Client;
 use super::toy::{Content, Store, answer, decode, queried};
 use super::verify::Verifier;
 use super::{Faults, Run, Setup};
-use crate::history::{History, Observed};
+use histories::history::{History, Observed};
 use order::Stamp;
-use protocol::message::Body;
-use protocol::{
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use tanglewood_protocol::message::Body;
+use tanglewood_protocol::{
     Bytes, Call, Gate, Input, Keeper, MemoryTruth, Message, Node, Oracle, Output, Reply, Scribe, Shard,
     ShardPoint, Timing, Unknown, perform,
 };
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use world::chance::Chance;
 
 /// Time between two ticks of a process.

@@ -1,8 +1,8 @@
 //! The checker against its slow twin, which tries every order: no false alarm ever, and for lists and sets no anomaly missed.
 
 use std::collections::BTreeMap;
-use tanglewood_sim::check::check;
-use tanglewood_sim::history::{History, Object, Observed, Operation, Outcome};
+use tanglewood_histories::check::check;
+use tanglewood_histories::history::{History, Object, Observed, Operation, Outcome};
 use world::chance::Chance;
 
 type State = BTreeMap<Object, Vec<i64>>;
