@@ -58,7 +58,8 @@ impl Check {
         let copy = if self.live { Some(self.copy(&disk)?) } else { None };
         let folder = copy.as_ref().map_or(self.database.as_path(), TemporaryFolder::path);
         let checked = database::check(&disk, folder).map_err(|error| self.refused(error))?;
-        let database::Checked { report, entries: [users, tenants, standing], set_aside } = checked;
+        let database::Checked { report, entries: [users, tenants, standing], set_aside, not_judged } =
+            checked;
         let mut out = world::files::stdout();
         writeln!(
             out,
@@ -84,6 +85,13 @@ impl Check {
         }
         for aside in set_aside.iter().take(PROBLEMS_SHOWN_MAX) {
             writeln!(out, "{aside}")?;
+        }
+        for name in not_judged.iter().take(PROBLEMS_SHOWN_MAX) {
+            let seconds = database::CHECK_INSTALL_TIME_MAX.as_secs();
+            writeln!(
+                out,
+                "standing query `{name}` is not judged: its first answer takes longer than {seconds} s"
+            )?;
         }
         if report.problems.is_empty() {
             writeln!(

@@ -11,8 +11,8 @@ use store::EntryKind;
 use transact::{BackupReport, Report};
 use world::disk::Disk;
 
-/// Time that a check waits for the first answers of standing queries; what takes longer is not judged.
-const INSTALL_TIME_MAX: Duration = Duration::from_secs(30);
+/// Time that a check waits for the first answers of standing queries; those that take longer are named, and not judged.
+pub const CHECK_INSTALL_TIME_MAX: Duration = Duration::from_secs(30);
 /// Bytes of the graph that a check keeps in memory while it makes them.
 const MEMORY_BYTES: u64 = 256 << 20;
 
@@ -25,6 +25,8 @@ pub struct Checked {
     pub entries: [usize; 3],
     /// Those of them that cannot be used. They do not keep the database from opening.
     pub set_aside: Vec<SetAside>,
+    /// Standing queries whose first answer was not made within [`CHECK_INSTALL_TIME_MAX`]: whether it can be is not known.
+    pub not_judged: Vec<String>,
 }
 
 /// Reads every byte of a database that is not open, or of a backup, opens it without leaving a trace, and says what is wrong with it.
@@ -32,7 +34,14 @@ pub struct Checked {
 /// # Errors
 /// There is nothing to check: no database, open elsewhere, newer.
 pub fn check(disk: &Arc<dyn Disk>, path: impl AsRef<Path>) -> Result<Checked, Error> {
-    let path = path.as_ref();
+    check_within(disk, path.as_ref(), CHECK_INSTALL_TIME_MAX)
+}
+
+/// The same, waiting for the first answers of standing queries so long.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_within(disk: &Arc<dyn Disk>, path: &Path, install_time: Duration) -> Result<Checked, Error> {
     let report = transact::check(disk, path)?;
     let mut checked = Checked { report, ..Checked::default() };
     if checked.report.problems.is_empty() {
@@ -40,11 +49,12 @@ pub fn check(disk: &Arc<dyn Disk>, path: impl AsRef<Path>) -> Result<Checked, Er
         let memory_bytes = Some(MEMORY_BYTES);
         let options = Options { create: false, executors: Some(1), memory_bytes, ..Options::default() };
         let database = Database::open_on(over, path, options)?;
-        database.standing_queries().await_installed(INSTALL_TIME_MAX);
+        database.standing_queries().await_installed(install_time);
         let snapshot = database.snapshot();
         let count = |kind| snapshot.catalog().entries().table(kind).map_or(0, |table| table.len());
         checked.entries = [EntryKind::USER, EntryKind::TENANT, EntryKind::STANDING].map(count);
-        checked.set_aside = database.set_aside();
+        (checked.not_judged, checked.set_aside) =
+            (database.standing_queries().waiting(), database.set_aside());
     }
     Ok(checked)
 }

@@ -58,7 +58,7 @@ pub use entries::SetAside;
 pub use error::{Error, ErrorClass};
 pub use execute::{Counters, TabletInfo, TabletMove, TabletNo};
 pub use export::ExportFormat;
-pub use files::{Checked, backup, check, open_backup};
+pub use files::{CHECK_INSTALL_TIME_MAX, Checked, backup, check, check_within, open_backup};
 pub use graphson::GraphsonImport;
 pub use ingest::{
     ExistingPolicy, ExportReport, ImportOptions, ImportReport, Layout as ImportLayout, MappedColumn,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::{Change, EntryKind};
-use tanglewood_database::{Database, MEMORY, Options, Params, Value};
+use tanglewood_database::{Database, MEMORY, Options, Params, Value, check_within};
 use world::disk::{Disk, RealDisk, SimDisk};
 use world::files::TemporaryFolder;
 
@@ -114,6 +114,118 @@ fn what_fails_when_the_database_opens_is_set_aside_and_can_be_tried_again_or_dro
         states(&open(folder.path())),
         [("boom".to_string(), "running"), ("fine".to_string(), "running")]
     );
+}
+
+/// Queries of every shape that answer while the property `n` of `:A0` is 1, and fail where it is 7.
+const FAILING: &[&str] = &[
+    "MATCH (n:A0) RETURN 10 / (n.n - 7) AS x",
+    "MATCH (n:A0) WHERE 10 / (n.n - 7) < 5 RETURN n.n AS x",
+    "MATCH (n:A0) RETURN CASE n.n WHEN 1 THEN 0 ELSE 10 / (n.n - 7) END AS x",
+    "MATCH (n:A0) RETURN [i IN [1, 2] | i / (n.n - 7)] AS x",
+    "MATCH (n:A0) RETURN n {.n, k: 10 / (n.n - 7)} AS x",
+    "MATCH (n:A0) RETURN size(reduce(s = [1], i IN range(1, toInteger(10 ^ (n.n - 2))) | [s])) AS x",
+    "MATCH (n:A0) RETURN [(m)-[:R]->(n) | 10 / (n.n - 7)] AS x",
+    "MATCH (m:B0) RETURN [(m)-[:R]->(n:A0) | 10 / (n.n - 7)] AS x",
+    "MATCH (m:B0) RETURN [(m)-[:R]->(n:A0) WHERE 10 / (n.n - 7) < 5 | n.n] AS x",
+    "MATCH (m:B0) RETURN [p = (m)-[:R*1..2]->(n:A0) | 10 / (n.n - 7)] AS x",
+    "MATCH (m:B0) RETURN [(m)-[:R]->(n:A0) | size(reduce(s = [1], i IN range(1, toInteger(10 ^ (n.n - 2))) | [s]))] AS x",
+    "MATCH (m:B0) RETURN COLLECT { MATCH (m)-->(n:A0) RETURN 10 / (n.n - 7) AS y } AS x",
+    "MATCH (m:B0) RETURN COUNT { MATCH (m)-->(n:A0) WHERE 10 / (n.n - 7) < 5 } AS x",
+    "MATCH (m:B0) WHERE EXISTS { MATCH (m)-->(n:A0) WHERE 10 / (n.n - 7) < 5 } RETURN m.n AS x",
+    "MATCH (m:B0) WHERE NOT EXISTS { MATCH (m)-->(n:A0) WHERE 10 / (n.n - 7) < 5 } RETURN m.n AS x",
+    "MATCH (n:A0) RETURN sum(10 / (n.n - 7)) AS x",
+    "MATCH (n:A0) RETURN n.n / 2 AS k, count(DISTINCT 10 / (n.n - 7)) AS x",
+    "MATCH (n:A0) WITH n ORDER BY n.n RETURN collect(10 / (n.n - 7)) AS x",
+    "MATCH (n:A0) WITH count(n) / (sum(n.n) - 7) AS x RETURN x",
+    "MATCH (n:A0) RETURN DISTINCT 10 / (n.n - 7) AS x",
+    "MATCH (n:A0) RETURN n.n AS x ORDER BY 10 / (n.n - 7) LIMIT 3",
+    "MATCH (n:A0) UNWIND range(1, 10 / (n.n - 7)) AS x RETURN x",
+    "MATCH (m:B0) OPTIONAL MATCH (m)-->(n:A0) RETURN 10 / (n.n - 7) AS x",
+    "MATCH (m:B0) CALL (m) { MATCH (m)-->(n:A0) RETURN 10 / (n.n - 7) AS x } RETURN x",
+    "MATCH (m:B0) RETURN m.n AS x UNION MATCH (n:A0) RETURN 10 / (n.n - 7) AS x",
+    "MATCH (m:B0)-[:R*1..3]->(n:A0) WHERE 10 / (n.n - 7) < 5 RETURN n.n AS x",
+    "MATCH (m:B0)-[r:R]->(n:A0) RETURN 10 / (r.n - 7) AS x",
+    "MATCH (m:B0)-[:R*]->(n:A0) RETURN DISTINCT 10 / (n.n - 7) AS x",
+    "MATCH (m:B0) MATCH p = shortestPath((m)-[:R*]->(n:A0)) RETURN length(p) / (n.n - 7) AS x",
+    "MATCH (m:B0) (()-[:R]->(n WHERE 10 / (n.n - 7) < 5)){1,2} (:A0) RETURN m.n AS x",
+];
+
+/// A projection that fails on what the graph holds by now, whatever its shape, keeps neither the graph nor another query from being there.
+#[test]
+fn what_fails_at_the_open_is_set_aside_whatever_its_shape() {
+    let folder = TemporaryFolder::new("shapes").unwrap();
+    let database = open(folder.path());
+    run(&database, "CREATE (:B0 {n: 1})-[:R {n: 1}]->(:A0 {n: 1})");
+    for (at, text) in FAILING.iter().enumerate() {
+        run(&database, text);
+        run(&database, &format!("CREATE STANDING QUERY q{at:02} AS {text}"));
+    }
+    run(&database, "CREATE TENANT small SET MEMORY '2MB'");
+    run(
+        &database,
+        "CREATE STANDING QUERY rules FOR TENANT small AS DATALOG { c(x) :- A0.n(a, x). c(y) :- c(x), x > 6, y = x + 1. ?- c(x). }",
+    );
+    run(&database, "CREATE STANDING QUERY sound AS MATCH (n:A0) RETURN n.n AS x");
+    run(&database, "MATCH (n:A0)<-[r:R]-() SET n.n = 7, r.n = 7");
+    for text in FAILING {
+        refusal(&database, text);
+    }
+    database.close().unwrap();
+    let names: Vec<String> =
+        (0..FAILING.len()).map(|at| format!("q{at:02}")).chain(["rules".to_string()]).collect();
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let checked = tanglewood_database::check(&disk, folder.path()).unwrap();
+    assert_eq!(checked.set_aside.into_iter().map(|aside| aside.name).collect::<Vec<_>>(), names);
+    let database = open(folder.path());
+    let expected = names.iter().map(|name| (name.clone(), "set aside"));
+    let expected: Vec<_> = expected.chain([("sound".to_string(), "running")]).collect();
+    assert_eq!(states(&database), expected);
+    let shown = run(&database, "SHOW STANDING QUERIES YIELD name, failure WHERE failure IS NOT NULL");
+    assert_eq!(shown.len(), names.len());
+    names.iter().for_each(|name| drop(run(&database, &format!("DROP STANDING QUERY {name}"))));
+    database.close().unwrap();
+    assert_eq!(states(&open(folder.path())), [("sound".to_string(), "running")]);
+}
+
+/// Queries that need next to no time while `n` is 1, and practically for ever where it is 9,000,000, in a single row as well as in many.
+const ENDLESS: &[&str] = &[
+    "MATCH (n:A0) RETURN reduce(s = 0, i IN range(1, n.n) | s + size([j IN range(1, n.n) WHERE j = i])) AS x",
+    "MATCH (m:B0) RETURN [(m)-[:R]->(n) | any(i IN range(1, n.n) WHERE all(j IN range(1, n.n) WHERE j > 0 AND i < 0))] AS x",
+    "MATCH (n:A0) UNWIND range(1, n.n) AS i UNWIND range(1, n.n) AS j RETURN count(i) AS x",
+    "MATCH (n:A0) RETURN COLLECT { UNWIND range(1, n.n) AS i UNWIND range(1, n.n) AS j RETURN j } AS x",
+    "DATALOG { c(x) :- A0.n(a, x). c(y) :- c(x), x > 6, y = x - 1. c(y) :- c(x), x > 6, y = x + 1. ?- c(x). }",
+];
+
+/// Such a first answer holds up neither close nor drop, and a check says that it does not know.
+#[test]
+fn a_first_answer_without_end_is_named_and_ended_whatever_its_shape() {
+    let folder = TemporaryFolder::new("endless").unwrap();
+    let database = open(folder.path());
+    run(&database, "CREATE (:B0 {n: 1})-[:R {n: 1}]->(:A0 {n: 1})");
+    run(&database, "MATCH (n:A0) SET n.n = 9000000");
+    database.close().unwrap();
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    for text in ENDLESS {
+        let text = format!("CREATE STANDING QUERY endless AS {text}");
+        forge(folder.path(), &[(EntryKind::STANDING, "endless", text.as_bytes())]);
+        let begin = Instant::now();
+        let checked = check_within(&disk, folder.path(), Duration::from_millis(50)).unwrap();
+        assert_eq!((checked.not_judged, checked.set_aside), (vec!["endless".to_string()], vec![]), "{text}");
+        let database = open(folder.path());
+        let state = |database: &Database| database.standing()[0].state.name();
+        assert_eq!(state(&database), "installing", "{text}");
+        std::thread::sleep(Duration::from_millis(30));
+        run(&database, "DROP STANDING QUERY endless");
+        // The next one has its turn.
+        run(
+            &database,
+            &text.replace("endless", "fine").replace("n.n)", "1)").replace("A0.n(a, x)", "A0.n(a, x), x = 0"),
+        );
+        assert_eq!(state(&database), "running", "{text}");
+        run(&database, "DROP STANDING QUERY fine");
+        database.close().unwrap();
+        assert!(begin.elapsed() < Duration::from_secs(10), "{text}: {:?}", begin.elapsed());
+    }
 }
 
 #[test]

@@ -547,3 +547,57 @@ fn queries_belong_to_tenants() {
     database.close().unwrap();
     assert_eq!(owners(&Database::open(folder.path(), Options::default()).unwrap()), expected);
 }
+
+/// A condition that fails on what is no row of the answer, before a change or after it, ended the query: on a vertex of another label, a relationship
+/// that leads elsewhere, and bindings of which one half is from before the commit.
+#[test]
+fn conditions_that_fail_on_what_is_no_row_of_the_answer_end_nothing() {
+    let (nodes, edges) = (
+        "MATCH (p:A) WHERE 10 / p.x > 5 RETURN p.x AS y",
+        "MATCH (p:A)-[r:R]->(q:A) WHERE 10 / r.x > 5 RETURN p.x AS y",
+    );
+    for (query, change) in [
+        (nodes, "MATCH (b:B) SET b.x = 1"),
+        (nodes, "MATCH (b:B) SET b:A, b.x = 1"),
+        (nodes, "CREATE (:A {x: 2}), (:B {x: 0})"),
+        (nodes, "CREATE (a:A {x: 0}) DELETE a"),
+        (nodes, "CREATE (a:A {x: 0}) REMOVE a:A"),
+        (edges, "MATCH (p:A) CREATE (p)-[:S {x: 0}]->(p)"),
+        (edges, "MATCH (p:A), (b:B) CREATE (p)-[:R {x: 0}]->(b)"),
+        (edges, "MATCH (p:A), (b:B) CREATE (b)-[:R {x: 0}]->(b)"),
+        (
+            "MATCH (a:A), (b:B) WHERE 10 / (a.x - b.x) > -99 RETURN a.x AS y",
+            "MATCH (a:A), (b:B) SET a.x = 5, b.x = 1",
+        ),
+        (
+            "MATCH (a:A), (b:B) WHERE 10 / (a.x - b.x) > -99 RETURN a.x AS y",
+            "MATCH (a:A), (b:B) SET a.x = 0, b.x = 1",
+        ),
+        ("MATCH (a:A) WHERE a.x > 0 AND 10 / a.x > 5 RETURN a.x AS y", "CREATE (:A {x: 0}), (:A {x: 1})"),
+        (
+            "MATCH (a:A) OPTIONAL MATCH (b:B) WHERE 10 / (b.x - a.x) > -99 RETURN b.x AS y",
+            "MATCH (a:A), (b:B) SET a.x = 0, b.x = 1",
+        ),
+    ] {
+        let database = Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap();
+        let mut session = database.session();
+        let mut run = |text: &str| session.query(text, Params::new()).unwrap().rows().unwrap().len();
+        run("CREATE (a:A {x: 1})-[:R {x: 1}]->(a), (:B {x: 0})");
+        run(&format!("CREATE STANDING QUERY q AS {query}"));
+        run(change);
+        let subscription = database.subscribe("q", &Params::new(), None, true);
+        let subscription = subscription.unwrap_or_else(|error| panic!("{query}; {change}: {error}"));
+        match subscription.next(Duration::from_secs(20)).unwrap() {
+            Some(Event::Snapshot { rows, .. }) => assert_eq!(
+                rows.iter().map(|(_, n)| *n as usize).sum::<usize>(),
+                run(query),
+                "{query}; {change}"
+            ),
+            other => panic!("{query}; {change}: {other:?}"),
+        }
+        // One that is a row of the answer ends it.
+        run("MATCH (a:A), (b:B) SET a.x = 0, b.x = 0 CREATE (a)-[:R {x: 0}]->(a)");
+        let ended = query.contains("a.x > 0") || database.subscribe("q", &Params::new(), None, true).is_err();
+        assert!(ended, "{query}; {change}");
+    }
+}

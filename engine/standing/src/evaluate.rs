@@ -80,6 +80,35 @@ impl Evaluator {
         reads: &[usize],
         rows: impl ExactSizeIterator<Item = &'r [Value]> + Clone,
     ) -> Result<Vec<u32>, StandingError> {
+        Ok(self.try_select(reads, rows)?)
+    }
+    /// As [`Evaluator::select`], for rows of which it is not known yet whether they are rows of the answer: those on which it fails pass, too. True
+    /// where there are such.
+    pub fn sift<'r>(
+        &self,
+        reads: &[usize],
+        rows: impl ExactSizeIterator<Item = &'r [Value]> + Clone,
+    ) -> Result<(Vec<u32>, bool), StandingError> {
+        match self.try_select(reads, rows.clone()) {
+            Ok(selected) => return Ok((selected, false)),
+            Err(error) if !is_of_a_row(&error) => return Err(error.into()),
+            Err(_) => {}
+        }
+        let mut selected = Vec::new();
+        for (at, row) in rows.enumerate() {
+            match self.try_select(reads, std::iter::once(row)) {
+                Ok(passes) if passes.is_empty() => {}
+                Err(error) if !is_of_a_row(&error) => return Err(error.into()),
+                Ok(_) | Err(_) => selected.push(at as u32),
+            }
+        }
+        Ok((selected, true))
+    }
+    fn try_select<'r>(
+        &self,
+        reads: &[usize],
+        rows: impl ExactSizeIterator<Item = &'r [Value]> + Clone,
+    ) -> Result<Vec<u32>, EvalError> {
         let len = rows.len();
         let batch = self.batch(reads, rows, len);
         let mut selected = Vec::new();
@@ -93,6 +122,12 @@ impl Evaluator {
     ) -> Result<Vec<u32>, StandingError> {
         self.select(&self.reads.clone(), rows)
     }
+}
+
+/// Did it fail because of what the row holds?
+fn is_of_a_row(error: &EvalError) -> bool {
+    use ErrorClass::{Argument, Arithmetic, Limit, Syntax, Type};
+    matches!(error.class, Type | Arithmetic | Argument | Syntax | Limit)
 }
 
 /// Only the names of the graph can be asked: all else that expressions read has become columns.

@@ -1,7 +1,8 @@
 //! The bounds of an installation: the first answer of a query may take long and hold much, and can be told to end.
 //!
-//! Idea: while a query is installed, the view that it reads carries these bounds; joins ask them once a block, steps once each. Rows that
-//! steps hand on are counted on the account of who pays, until the query itself counts what it keeps. Cost: one load a block.
+//! Idea: while a query is installed, the view that it reads carries these bounds; joins ask them once a block, steps once each, rules once some
+//! thousand facts. Rows that steps hand on, and the facts of rules, are counted on the account of who pays, until the query itself counts what it
+//! keeps. Cost: one load a block.
 
 use crate::StandingError;
 use crate::error::too_large;
@@ -28,7 +29,17 @@ pub struct Installing {
 struct Rows {
     count: u64,
     asked: u64,
+    /// Bytes that are no rows.
+    other_bytes: u64,
     held: Option<Held>,
+}
+
+impl Rows {
+    /// Counts all of it on the account.
+    fn charge(&mut self) -> Result<(), StandingError> {
+        let bytes = self.count * ANSWER_ROW_BYTES as u64 + self.other_bytes;
+        self.held.as_mut().map_or(Ok(()), |held| held.set(bytes)).map_err(too_large)
+    }
 }
 
 impl Installing {
@@ -47,7 +58,10 @@ impl Installing {
         self.rows.lock().held = held;
     }
     /// May it go on?
-    pub(crate) fn check(&self) -> Result<(), StandingError> {
+    ///
+    /// # Errors
+    /// Its time is over, or it was told to end.
+    pub fn check(&self) -> Result<(), StandingError> {
         if self.has_ended.load(Ordering::Acquire) {
             return Err(StandingError::Failed(format!("its installation was ended: {}", self.why.lock())));
         }
@@ -65,8 +79,14 @@ impl Installing {
             return Ok(());
         }
         counted.asked = counted.count;
-        let bytes = counted.count * ANSWER_ROW_BYTES as u64;
-        counted.held.as_mut().map_or(Ok(()), |held| held.set(bytes)).map_err(too_large)
+        counted.charge()
+    }
+    /// Beside rows, so many bytes are in memory now.
+    pub(crate) fn hold(&self, bytes: usize) -> Result<(), StandingError> {
+        self.check()?;
+        let mut counted = self.rows.lock();
+        counted.other_bytes = bytes as u64;
+        counted.charge()
     }
 }
 
@@ -94,6 +114,12 @@ mod tests {
         installing.count(step - 1).unwrap();
         assert!(is_free(STEP_BYTES) && !is_free(STEP_BYTES + 1));
         installing.count(1).unwrap();
+        let byte = usize::try_from(STEP_BYTES).unwrap();
+        assert!(
+            installing.hold(byte + 1).is_err() && installing.hold(byte).is_ok(),
+            "facts beside three steps of rows"
+        );
+        installing.hold(0).unwrap();
         let error = installing.count(step).unwrap_err();
         assert!(matches!(error, StandingError::TooLarge { limit, .. } if limit as u64 == LIMIT), "{error}");
         installing.charge(None);

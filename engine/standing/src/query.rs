@@ -222,8 +222,9 @@ impl Query {
         else {
             return;
         };
-        // Not two of them at once.
+        // Not two of them at once, nor twice on the account.
         drop(kept);
+        let _ = self.charge();
         let _turn = self.upkeep.as_ref().map(Service::begin);
         self.work = definition.anew(view, tick, &arguments).map(|kept| Work { definition, kept });
         let outcome = match &self.work {

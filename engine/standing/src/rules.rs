@@ -6,51 +6,92 @@
 
 use crate::StandingError;
 use crate::facts::changes;
+use crate::installing::Installing;
 use crate::limits::{RULES_COMMIT_SECONDS_MAX, RULES_FIRST_SECONDS_MAX};
 use crate::row::Row;
 use crate::turn::{Changes, Turn};
-use crate::view::At;
+use crate::view::{At, View};
 use ::rules::{Bounds, Change, Evaluation, GraphFacts, RulesError};
-use dataflow::watch;
+use dataflow::watch::{self, Hold};
 use datalog::{Program, RelationNo, Source as Origin};
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The time that a kept program may take for what it does just now.
+/// What a kept program may use for what it does just now: time, and bytes on the account of who pays.
 #[derive(Clone, Default)]
-struct Deadline {
-    at_ns: Arc<AtomicU64>,
-    seconds: Arc<AtomicU64>,
+struct Allowance(Arc<Mutex<Allowed>>);
+
+#[derive(Default)]
+struct Allowed {
+    until_ns: u64,
+    seconds: u64,
+    /// Bytes of the tables when the present turn began: the query counts them.
+    kept_bytes: usize,
+    /// Counts the bytes of a first answer.
+    installing: Option<Arc<Installing>>,
+    /// Counts those that a turn adds, on the account of whoever works on the thread.
+    added: Hold,
 }
 
-impl Deadline {
+/// What a turn adds is counted for as long as this lives; from then on the query counts it.
+#[must_use]
+struct Using<'a>(&'a Allowance);
+
+impl Drop for Using<'_> {
+    fn drop(&mut self) {
+        let mut allowed = self.0.0.lock();
+        (allowed.installing, allowed.added) = (None, Hold::default());
+    }
+}
+
+impl Allowance {
+    /// A turn begins, with so many bytes that the query counts already.
+    fn begin(&self, view: &View, kept_bytes: usize) -> Using<'_> {
+        let mut allowed = self.0.lock();
+        (allowed.kept_bytes, allowed.installing) = (kept_bytes, view.bounds.clone());
+        Using(self)
+    }
     /// From now on so many seconds.
     fn set(&self, seconds: u64) {
-        self.seconds.store(seconds, Relaxed);
-        self.at_ns.store(watch::work_clock_ns().saturating_add(seconds * 1_000_000_000), Relaxed);
+        let until_ns = watch::work_clock_ns().saturating_add(seconds * 1_000_000_000);
+        let mut allowed = self.0.lock();
+        (allowed.seconds, allowed.until_ns) = (seconds, until_ns);
     }
-    fn look(&self) -> Result<(), RulesError> {
+    /// The tables have so many bytes: may it go on?
+    fn look(&self, bytes: usize) -> Result<(), RulesError> {
         // Others that share the thread go on meanwhile.
         watch::spend(watch::UNITS_PER_LOOK).map_err(|stopped| RulesError::Cancelled(stopped.to_string()))?;
-        if watch::work_clock_ns() <= self.at_ns.load(Relaxed) {
+        let mut allowed = self.0.lock();
+        let counted = match &allowed.installing {
+            Some(installing) => installing.hold(bytes),
+            None => {
+                let added = bytes.saturating_sub(allowed.kept_bytes) as u64;
+                allowed.added.set(added).map_err(StandingError::from)
+            }
+        };
+        counted.map_err(|error| match error {
+            StandingError::TooLarge { what, limit } => RulesError::TooLarge { what, limit },
+            other => RulesError::Cancelled(other.to_string()),
+        })?;
+        if watch::work_clock_ns() <= allowed.until_ns {
             return Ok(());
         }
-        let limit = self.seconds.load(Relaxed) as usize;
+        let limit = allowed.seconds as usize;
         Err(RulesError::TooLarge {
             what: "the time to bring the rules' answer up to date, in seconds,",
             limit,
         })
     }
     fn bounds(&self, bytes_max: usize) -> Bounds {
-        let deadline = self.clone();
-        Bounds { bytes_max, look: Box::new(move |_| deadline.look()) }
+        let allowance = self.clone();
+        Bounds { bytes_max, look: Box::new(move |bytes| allowance.look(bytes)) }
     }
 }
 
 /// A program that is kept.
 pub(crate) struct RulesKeeper {
-    deadline: Deadline,
+    allowance: Allowance,
     evaluation: Evaluation<'static>,
     question: RelationNo,
     /// Relations of the graph that it reads.
@@ -114,8 +155,9 @@ impl RulesKeeper {
         arguments: &Changes,
         bytes_max: usize,
     ) -> Result<RulesKeeper, StandingError> {
-        let deadline = Deadline::default();
-        deadline.set(RULES_FIRST_SECONDS_MAX);
+        let allowance = Allowance::default();
+        let using = allowance.begin(turn.view, 0);
+        allowance.set(RULES_FIRST_SECONDS_MAX);
         let width = program.parameters.len();
         let (shared, given);
         let (program, relation) = match width {
@@ -126,11 +168,11 @@ impl RulesKeeper {
                 (&shared.program, Some(given))
             }
         };
-        let program = datalog::focus_while(program, &|| deadline.look())?;
+        let program = datalog::focus_while(program, &|| allowance.look(0))?;
         let question = program.question.as_ref().map_or(0, |question| question.relation);
         let (graph, at) = (read_of(&program), At::new(turn.view, turn.tick));
         let facts = GraphFacts::new(&at, &program);
-        let mut evaluation = Evaluation::new(program, |_| None, deadline.bounds(bytes_max))?;
+        let mut evaluation = Evaluation::new(program, |_| None, allowance.bounds(bytes_max))?;
         if let Some(relation) = relation {
             arguments.iter().try_for_each(|(row, _)| evaluation.give(relation, row.values()))?;
         }
@@ -142,7 +184,8 @@ impl RulesKeeper {
             index: evaluation.index_first(question, width),
         });
         let worn_bytes = (bytes_max / 2).max(evaluation.value_bytes().saturating_mul(2));
-        Ok(RulesKeeper { deadline, evaluation, question, graph, arguments, worn_bytes })
+        drop(using);
+        Ok(RulesKeeper { allowance, evaluation, question, graph, arguments, worn_bytes })
     }
     /// What a commit changes of the answer, and arguments that come or go.
     pub fn advance(&mut self, turn: &Turn<'_>, arguments: &Changes) -> Result<Changes, StandingError> {
@@ -169,11 +212,12 @@ impl RulesKeeper {
         let before = GraphFacts::new(&at, self.evaluation.program());
         // Who gives arguments waits for a first answer.
         let is_asked = turn.touched.is_none() && arguments.iter().any(|(_, count)| *count > 0);
-        self.deadline.set(if is_asked { RULES_FIRST_SECONDS_MAX } else { RULES_COMMIT_SECONDS_MAX });
+        let _using = self.allowance.begin(turn.view, self.evaluation.bytes());
+        self.allowance.set(if is_asked { RULES_FIRST_SECONDS_MAX } else { RULES_COMMIT_SECONDS_MAX });
         self.evaluation.change_over(&moved, &before)?;
         let told = self.evaluation.difference(self.question);
         // Once in a very long while this evaluates everything anew.
-        self.deadline.set(RULES_FIRST_SECONDS_MAX);
+        self.allowance.set(RULES_FIRST_SECONDS_MAX);
         let at = At::new(turn.view, turn.tick);
         let after = GraphFacts::new(&at, self.evaluation.program());
         self.evaluation.settle_over(&after)?;
@@ -228,10 +272,10 @@ mod tests {
     #[test]
     fn a_program_without_end_ends_at_its_deadline() {
         let program = datalog::compile("c(0). c(y) :- c(x), y = x + 1. ?- c(x).").expect("a program");
-        let deadline = Deadline::default();
-        deadline.set(1);
+        let allowance = Allowance::default();
+        allowance.set(1);
         let began_ns = monotonic_ns();
-        let bounds = deadline.bounds(usize::MAX);
+        let bounds = allowance.bounds(usize::MAX);
         let mut evaluation = Evaluation::new(program, |_| None, bounds).expect("it starts");
         let error = StandingError::from(evaluation.evaluate().expect_err("it has no end"));
         assert!(error.to_string().ends_with("in seconds, would pass the limit of 1"), "{error}");

@@ -3,10 +3,12 @@
 use crate::StandingError;
 use crate::evaluate::{Evaluator, Surroundings};
 use crate::join::JoinState;
+use crate::limits::BLOCK_ROWS;
 use crate::operator::{Aggregate, Combine, Distinct, Pair, Reach, Rounds, Top};
 use crate::row::Row;
 use crate::shape::{Step, StepKind, StepNo};
 use crate::turn::{Changes, Turn, consolidate};
+use crate::view::View;
 use crate::weight::Weight;
 use model::Value;
 
@@ -122,7 +124,7 @@ impl Steps {
                 Operator::Join(join) => join.advance(turn, &all[self.inputs[number]])?,
                 Operator::Filter(input, predicate) => filtered(&all[*input], predicate)?,
                 Operator::Map(input, items) => mapped(&all[*input], items)?,
-                Operator::Unwind(input, list) => unwound(&all[*input], list)?,
+                Operator::Unwind(input, list) => unwound(turn.view, &all[*input], list)?,
                 Operator::Distinct(input, distinct) => distinct.advance(&all[*input]),
                 Operator::Aggregate(input, whole, aggregate) => {
                     aggregate.advance(&all[*input], whole.map(|whole| &all[whole]))?
@@ -134,7 +136,8 @@ impl Steps {
                 Operator::Union(left, right) => all[*left].iter().chain(&all[*right]).cloned().collect(),
                 Operator::Combine(left, right, combine) => combine.advance(&all[*left], &all[*right]),
             };
-            turn.view.count(changes.len())?;
+            let counted = if matches!(operator, Operator::Unwind(..)) { changes.len() } else { 0 };
+            turn.view.count(changes.len() - counted)?;
             consolidate(&mut changes);
             self.moved += changes.iter().map(|(row, _)| row.whole_bytes()).sum::<usize>();
             all.push(changes);
@@ -165,16 +168,25 @@ fn mapped(input: &Changes, items: &[Evaluator]) -> Result<Changes, StandingError
     Ok(input.iter().enumerate().map(|(at, (_, diff))| (row(at), *diff)).collect())
 }
 
-fn unwound(input: &Changes, list: &Evaluator) -> Result<Changes, StandingError> {
-    let lists = list.values(input.iter().map(|(row, _)| row.values()))?;
+/// The elements of lists as rows, which are counted as they are made: a few rows may become very many.
+fn unwound(view: &View, input: &Changes, list: &Evaluator) -> Result<Changes, StandingError> {
     let mut found = Changes::new();
-    for ((row, diff), list) in input.iter().zip(lists) {
-        match list {
-            Value::Null => {}
-            Value::List(list) => {
-                found.extend(list.iter().map(|value| (row.join(std::slice::from_ref(value)), *diff)));
+    for block in input.chunks(BLOCK_ROWS) {
+        let lists = list.values(block.iter().map(|(row, _)| row.values()))?;
+        for ((row, diff), list) in block.iter().zip(lists) {
+            match list {
+                Value::Null => {}
+                Value::List(list) => {
+                    for some in list.chunks(BLOCK_ROWS) {
+                        view.count(some.len())?;
+                        found.extend(some.iter().map(|value| (row.join(std::slice::from_ref(value)), *diff)));
+                    }
+                }
+                single => {
+                    view.count(1)?;
+                    found.push((row.join(&[single]), *diff));
+                }
             }
-            single => found.push((row.join(&[single]), *diff)),
         }
     }
     Ok(found)

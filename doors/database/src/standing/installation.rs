@@ -15,7 +15,7 @@
 
 use super::attempts::Attempts;
 use super::definition::Definition;
-use super::maker::{Creator, Maker};
+use super::maker::{Creator, Maker, await_within};
 use crate::Error;
 use crate::entries::SetAside;
 use crate::notes::Notes;
@@ -202,6 +202,12 @@ impl Installations {
         };
         names.pending.iter().map(describe).collect()
     }
+    /// Names of those of the catalogue whose first answer is not made yet.
+    pub fn waiting(&self) -> Vec<String> {
+        let names = self.names.lock();
+        let waits = |pending: &Pending| matches!(pending.stage, Stage::Waiting(_) | Stage::Installing(_));
+        names.pending.iter().filter(|(_, pending)| waits(pending)).map(|(name, _)| name.clone()).collect()
+    }
     /// Those that are set aside.
     pub fn set_aside(&self) -> Vec<SetAside> {
         let names = self.names.lock();
@@ -339,7 +345,8 @@ impl Installer {
             attempts.begin(&name);
             let made = caught(|| {
                 failpoint::visit("installation in the background");
-                self.maker.make(&definition, payer, &installing, &Creator::itself())
+                let wait = &|job: &mut _| await_within(job, &installing);
+                self.maker.make(&definition, payer, &installing, &Creator { wait, ..Creator::itself() })
             });
             attempts.ended(&name);
             let outcome = made.unwrap_or_else(|panicked| {

@@ -14,6 +14,9 @@ use transact::Engine;
 /// How soon a turn that found somebody in its way is tried again.
 const TRY_AGAIN_NS: u64 = 100_000;
 
+/// How often whoever waits for a first answer looks whether it may go on.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
 /// Share of an executor that standing queries have, as a tenant has that was given none.
 pub(super) const SHARE: u32 = 100;
 
@@ -61,6 +64,16 @@ impl Creator<'static> {
     pub fn itself() -> Creator<'static> {
         let wait = &|job: &mut ResultStream| Ok(job.next().transpose().map(drop)?);
         Creator { payer: Payer::default(), time: None, interrupted: &|| None, wait }
+    }
+}
+
+/// Waits for the end of a job that makes a first answer, and ends it when its bounds are passed: a single row may take its time.
+pub(super) fn await_within(job: &mut ResultStream, bounds: &Installing) -> Result<(), Error> {
+    loop {
+        match job.next_timeout(LOOK_EVERY) {
+            Some(ended) => return Ok(ended.transpose().map(drop)?),
+            None => bounds.check().inspect_err(|error| job.cancel(&error.to_string()))?,
+        }
     }
 }
 

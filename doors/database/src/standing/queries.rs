@@ -46,6 +46,10 @@ impl StandingQueries {
     pub fn await_installed(&self, time: Duration) {
         self.installations.await_rest(time);
     }
+    /// Names of those of the catalogue whose first answer is not made yet.
+    pub fn waiting(&self) -> Vec<String> {
+        self.installations.waiting()
+    }
     /// Those that are set aside.
     pub fn set_aside(&self) -> Vec<SetAside> {
         self.installations.set_aside()

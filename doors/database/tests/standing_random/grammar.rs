@@ -40,11 +40,14 @@ struct Writer<'c> {
     chance: &'c mut Chance,
     fresh: usize,
     depth: usize,
+    /// Are there expressions that fail on some values?
+    dares: bool,
 }
 
 /// A random query.
 pub fn query(chance: &mut Chance) -> Query {
-    let mut writer = Writer { chance, fresh: 0, depth: 0 };
+    let dares = chance.index(3) == 0;
+    let mut writer = Writer { chance, fresh: 0, depth: 0, dares };
     if writer.one_in(10) {
         let kinds: Vec<Kind> = (0..1 + writer.below(2)).map(|_| writer.column_kind()).collect();
         let all = if writer.one_in(2) { " ALL" } else { "" };
@@ -318,6 +321,7 @@ impl Writer<'_> {
                 (Some(a), Some(b)) => format!("{} {} {}", a.name, self.pick(&["=", "<>"]), b.name),
                 _ => format!("{number} > 0"),
             },
+            13 | 14 if self.dares => format!("60 / ({number} - {}) > {}", self.below(5), self.below(9)),
             13 => match self.of_kind(scope, &[Kind::Node]) {
                 Some(a) => format!("{}{}", a.name, self.pick(&[":P", ":Q", ":P&Q", ":!Q"])),
                 None => format!("{number} < 3"),
@@ -378,6 +382,7 @@ impl Writer<'_> {
             4 => format!("({plain} * {})", self.literal()),
             5 if self.depth < DEPTH_MAX => self.count(scope),
             6 => format!("(-{plain})"),
+            7 | 8 if self.dares => format!("(60 / ({plain} - {}))", self.below(5)),
             _ => plain,
         }
     }

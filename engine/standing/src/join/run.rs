@@ -14,6 +14,7 @@ use crate::view::{Tick, Touched, View};
 use crate::weight::Weight;
 use model::{Direction, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
 use plan::expr::LabelExpr;
+use std::cell::Cell;
 use std::sync::Arc;
 use store::{Catalog, LabelFilter};
 
@@ -288,6 +289,8 @@ pub(crate) struct Run<'a> {
     pub tick: Tick,
     /// Which relation changed.
     pub relation: usize,
+    /// Set where a condition failed on a row, which goes on: it may never become a row of the answer.
+    pub doubts: &'a Cell<bool>,
 }
 
 /// Is told each row of the answer that comes or goes.
@@ -359,7 +362,8 @@ impl Run<'_> {
             Lookup::Condition(condition) => {
                 let reads = &self.join.conditions[*condition].reads;
                 let rows = (0..block.len()).map(|row| block.row(row));
-                let passing = self.conditions[*condition].select(reads, rows)?;
+                let (passing, fails) = self.conditions[*condition].sift(reads, rows)?;
+                self.doubts.set(self.doubts.get() || fails);
                 let (mut passing, mut rows) = (passing.into_iter().peekable(), 0..);
                 block
                     .retain(|_| Ok(passing.next_if_eq(&rows.next().expect("rows have numbers")).is_some()))?;

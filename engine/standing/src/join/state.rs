@@ -1,4 +1,8 @@
 //! What a join keeps from tick to tick: its input, indexed as its routes ask for it.
+//!
+//! Conditions are asked as soon as what they read is bound: of a relationship whose end turns out to have another label, and of bindings that are
+//! half of the tick before, which come and go again. One that fails on such a row must not end the query, so rows on which
+//! a condition fails go on, and it is asked once more of what is left of them in the end.
 
 use super::focus::{Foci, Moment};
 use super::pattern::{Condition, Join};
@@ -6,8 +10,9 @@ use super::run::{InputIndex, Lives, Resolved, Run, changes_of};
 use crate::StandingError;
 use crate::evaluate::{Evaluator, Surroundings};
 use crate::row::Row;
-use crate::turn::{Changes, Turn};
+use crate::turn::{Changes, Turn, consolidate};
 use crate::weight::Weight;
+use std::cell::Cell;
 use std::sync::Arc;
 use store::NameTable;
 
@@ -41,14 +46,14 @@ impl JoinState {
         }
         let names = self.names.as_ref().map_or(&[][..], |(_, names)| names);
         let moment = Moment { join: &self.join, names, view: turn.view, tick: turn.tick };
-        let mut found = Changes::default();
+        let (mut found, doubts) = (Changes::default(), Cell::new(false));
         if let Some(touched) = turn.touched {
             self.foci.commit(touched, &moment)?;
             for (number, (atom, name)) in self.join.atoms.iter().zip(names).enumerate() {
                 let lives = self.lives[number];
                 let changes = changes_of(atom, name, lives, &self.foci, turn.view, turn.tick, touched)?;
                 if !changes.is_empty() {
-                    self.run(turn, names, number + 1)
+                    self.run(turn, names, number + 1, &doubts)
                         .complete(&changes, &mut |row, diff| found.push((row, diff)))?;
                 }
             }
@@ -59,15 +64,33 @@ impl JoinState {
         let input = &input;
         if !input.is_empty() {
             self.foci.give(input, &moment)?;
-            self.run(turn, names, 0).complete(input, &mut |row, diff| found.push((row, diff)))?;
+            self.run(turn, names, 0, &doubts).complete(input, &mut |row, diff| found.push((row, diff)))?;
             input.iter().for_each(|(row, diff)| self.input.apply(row, *diff));
             self.foci.withdraw(input, &moment)?;
         }
+        if doubts.get() { self.certain(found) } else { Ok(found) }
+    }
+    /// Those of the found rows that satisfy all conditions.
+    ///
+    /// # Errors
+    /// A condition fails on one of them.
+    fn certain(&self, mut found: Changes) -> Result<Changes, StandingError> {
+        consolidate(&mut found);
+        for (condition, Condition { reads, .. }) in self.conditions.iter().zip(&self.join.conditions) {
+            let passing = condition.select(reads, found.iter().map(|(row, _)| row.values()))?;
+            found = passing.into_iter().map(|row| found[row as usize].clone()).collect();
+        }
         Ok(found)
     }
-    fn run<'a>(&'a self, turn: &'a Turn<'_>, names: &'a [Resolved], relation: usize) -> Run<'a> {
+    fn run<'a>(
+        &'a self,
+        turn: &'a Turn<'_>,
+        names: &'a [Resolved],
+        relation: usize,
+        doubts: &'a Cell<bool>,
+    ) -> Run<'a> {
         let JoinState { join, conditions, input, foci, .. } = self;
-        Run { join, names, view: turn.view, input, foci, conditions, tick: turn.tick, relation }
+        Run { join, names, view: turn.view, input, foci, conditions, tick: turn.tick, relation, doubts }
     }
 }
 
