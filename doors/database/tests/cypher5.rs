@@ -1,7 +1,7 @@
 //! What Cypher 5 has beyond openCypher: each function, operator and command with its answer.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-use tanglewood_database::{Database, MEMORY, Options, Params, Session, Value};
+use tanglewood_database::{Database, MEMORY, Options, Params, Session, Value, params};
 
 fn session() -> Session {
     Database::open(MEMORY, Options { executors: Some(2), ..Options::default() }).unwrap().session()
@@ -403,4 +403,88 @@ fn rows_are_ordered_and_cut_between_clauses() {
         code(&mut session, "UNWIND [1] AS n LIMIT n RETURN n"),
         "Neo.ClientError.Statement.SyntaxError"
     );
+}
+
+/// Names like the words that begin and join clauses, as the subject, the test and the outcome of a CASE; with the answer, not only the tree.
+#[test]
+fn a_case_reads_variables_that_are_named_like_clauses() {
+    let mut session = session();
+    let words = [
+        "union", "limit", "skip", "offset", "order", "where", "return", "with", "create", "set", "merge",
+        "unwind", "match", "optional", "delete", "remove", "call", "foreach", "yield", "finish", "let",
+        "filter", "insert",
+    ];
+    for word in words {
+        for (case, expected) in [
+            (format!("CASE {word} = 0 WHEN true THEN 'zero' ELSE 'other' END"), "'zero'"),
+            (format!("CASE {word} WHEN 0 THEN 'zero' ELSE 'other' END"), "'zero'"),
+            (format!("CASE 0 WHEN {word} THEN 'zero' ELSE 'other' END"), "'zero'"),
+            (format!("CASE WHEN {word} < 1 THEN {word} ELSE 'other' END"), "0"),
+            (format!("CASE {word} + 1 WHEN > {word} THEN 'more' END"), "'more'"),
+            (format!("CASE {word} WHEN 1 THEN 2 ELSE {word} END"), "0"),
+            (format!("[{word} IN [0, 1] | CASE {word} = 0 WHEN true THEN 1 ELSE 2 END]"), "[1, 2]"),
+        ] {
+            let text = format!("WITH 0 AS {word} RETURN {case} = {expected} AS same");
+            assert_eq!(shown(&rows(&mut session, &text)), "[[Bool(true)]]", "{text}");
+        }
+    }
+}
+
+/// Statements that Neo4j 5 takes, with the first column of the answer; or refuses, with the code.
+#[test]
+fn statements_answer_or_are_refused_as_in_neo4j() {
+    let mut session = session();
+    let syntax = "Neo.ClientError.Statement.SyntaxError";
+    for (text, expected) in [
+        // FOREACH hides variables of every kind, and gives them back.
+        ("WITH 7 AS x FOREACH (x IN [1, 2] | CREATE (:F {x: x})) RETURN x", Ok("7")),
+        ("MATCH (f:F) WITH count(f) AS f FOREACH (f IN [9] | MERGE (:F {x: f})) RETURN f", Ok("2")),
+        ("MATCH (f:F {x: 9}) FOREACH (f IN [f] | SET f.x = 10) RETURN f.x", Ok("10")),
+        ("WITH [1, 2] AS x FOREACH (x IN x | CREATE (:G {x: x})) RETURN size(x)", Ok("2")),
+        ("MATCH (g:G) RETURN sum(g.x)", Ok("3")),
+        ("RETURN 1 AS x UNION ALL RETURN 2 AS x", Ok("1")),
+        // Indexes of kinds that are not built are refused rather than made something else.
+        ("CREATE TEXT INDEX FOR (n:A) ON (n.x)", Err("")),
+        ("CREATE POINT INDEX FOR (n:A) ON (n.x)", Err("")),
+        ("CREATE RANGE INDEX r FOR (n:A) ON (n.x)", Ok("")),
+        ("CREATE INDEX r IF NOT EXISTS FOR (n:A) ON (n.x)", Ok("")),
+        (
+            "CREATE INDEX r FOR (n:A) ON (n.x)",
+            Err("Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists"),
+        ),
+        ("SHOW INDEXES YIELD type", Ok("'RANGE'")),
+        ("MATCH (n:`a b`:%) RETURN n", Err(syntax)),
+        ("MATCH (n:A) DELETE n.x", Err(syntax)),
+        ("USE neo4j RETURN 1", Ok("1")),
+        ("RETURN 1 IS :: STRING | INTEGER", Ok("true")),
+        ("RETURN [1] IS :: LIST<INTEGER>", Ok("true")),
+        ("RETURN CASE 2 WHEN < 3 THEN 'less' END", Ok("'less'")),
+        ("RETURN btrim('xax', 'x')", Ok("'a'")),
+        ("RETURN normalize('a')", Ok("'a'")),
+        ("RETURN 'a' IS NORMALIZED", Ok("true")),
+        ("RETURN toIntegerList(['1'])[0]", Ok("1")),
+        ("RETURN toFloatList(['1'])[0] = 1", Ok("true")),
+        ("RETURN toBooleanList(['true'])[0]", Ok("true")),
+        ("RETURN toStringList([1])[0]", Ok("'1'")),
+        ("RETURN linenumber() IS NULL AND file() IS NULL", Ok("true")),
+        ("SHOW INDEXES YIELD name ORDER BY name LIMIT 1", Ok("'r'")),
+        ("CALL db.awaitIndexes(10)", Ok("")),
+        ("SHOW SETTINGS YIELD name ORDER BY name LIMIT 0", Ok("")),
+        ("SHOW CURRENT USER", Ok("")),
+        ("ALTER CURRENT USER SET PASSWORD FROM 'a' TO 'long enough'", Err("")),
+    ] {
+        let found = session.query(text, Params::new()).and_then(|result| result.rows());
+        match (found, expected) {
+            (Ok(rows), Ok("")) => assert!(rows.is_empty(), "{text}: {rows:?}"),
+            (Ok(rows), Ok(expected)) => {
+                let same = session.query(
+                    &format!("RETURN $found = {expected} AS same"),
+                    params! { "found" => rows[0][0].clone() },
+                );
+                assert_eq!(shown(&same.unwrap().rows().unwrap()[0][0]), "Bool(true)", "{text}: {rows:?}");
+            }
+            (Err(error), Err(code)) => assert!(code.is_empty() || error.code == code, "{text}: {error:?}"),
+            (found, _) => panic!("{text}: {found:?}"),
+        }
+    }
 }
