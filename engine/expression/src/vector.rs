@@ -7,6 +7,7 @@
 //! Cost: one output column for each inner node; no allocation, dispatch or lock per row in the typed loops.
 
 use super::error::EvalError;
+use super::functions;
 use super::graph::{NO_EDGE, edge_property_column, property_column};
 use super::interpret::{self, Frame};
 use super::metered;
@@ -20,6 +21,7 @@ use plan::Function;
 use plan::expr::{BinaryOperator, LabelExpr, UnaryOperator};
 
 mod binary;
+mod conversion;
 mod labels;
 mod logic;
 mod operand;
@@ -103,15 +105,12 @@ pub(super) fn column(
         },
         Node::Call(Function::TypeOrder, arguments) => {
             let subject = operand(&arguments[0], batch, rows, scope)?;
-            let place = match subject.column() {
-                Column::Int(..) => Some(0),
-                Column::Text(..) => Some(2),
-                _ => None,
-            };
-            match place.filter(|_| (0..rows.len()).all(|row| !subject.is_null(row))) {
-                Some(place) => Ok(Column::Int(vec![place; rows.len()], Nulls::none())),
-                None => slowly(node, batch, rows, scope),
-            }
+            type_places(&subject, rows.len()).map_or_else(|| slowly(node, batch, rows, scope), Ok)
+        }
+        Node::Call(function @ (Function::ToString | Function::ToStringOrNull), arguments) => {
+            let subject = operand(&arguments[0], batch, rows, scope)?;
+            conversion::to_string(&subject, rows.len())
+                .map_or_else(|| called(*function, &subject, rows.len(), scope), Ok)
         }
         Node::Call(Function::Labels, arguments) => {
             let subject = operand(&arguments[0], batch, rows, scope)?;
@@ -128,6 +127,34 @@ fn slowly(node: &Node, batch: &Batch, rows: Rows<'_>, scope: &Scope<'_>) -> Resu
     for row in 0..rows.len() {
         metered::elements(1)?;
         let value = interpret::value(node, frame.at(rows.get(row)), scope)?;
+        metered::keep(&mut hold, &value)?;
+        column.push(value);
+    }
+    Ok(column.finish())
+}
+
+/// Where values stand in Gremlin's order, if all have one type that is known to be the same.
+fn type_places(subject: &Operand<'_>, rows: usize) -> Option<Column> {
+    let place = match subject.column() {
+        Column::Int(..) => 0,
+        Column::Text(..) => 2,
+        _ => return None,
+    };
+    let is_known = (0..rows).all(|row| !subject.is_null(row));
+    is_known.then(|| Column::Int(vec![place; rows], Nulls::none()))
+}
+
+/// A function of one argument, row by row.
+fn called(
+    function: Function,
+    subject: &Operand<'_>,
+    rows: usize,
+    scope: &Scope<'_>,
+) -> Result<Column, EvalError> {
+    let (mut column, mut hold) = (ColumnBuilder::new(), Hold::default());
+    for row in 0..rows {
+        metered::elements(1)?;
+        let value = functions::call(function, &[subject.get(row)], scope)?;
         metered::keep(&mut hold, &value)?;
         column.push(value);
     }

@@ -108,7 +108,8 @@ fn random_expr(depth: u32, chance: &mut Chance) -> Expr {
         return random_leaf(chance);
     }
     let boxed = |chance: &mut Chance| Box::new(random_expr(depth - 1, chance));
-    match chance.below(13) {
+    match chance.below(14) {
+        12 => Expr::Call(Function::ToStringOrNull, vec![random_expr(depth - 1, chance)]),
         10 | 11 => random_pair(chance),
         0 => {
             let key = ["name", "age", "weight", "since", "unheard"][chance.index(5)];
