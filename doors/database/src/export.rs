@@ -5,8 +5,9 @@
 
 use crate::graphson;
 use crate::{
-    Database, Error, ExportReport, GraphsonImport, ImportLayout, ImportOptions, ImportReport, Params,
+    Database, Error, ExportReport, GraphsonImport, ImportLayout, ImportOptions, ImportReport, Params, Session,
 };
+use execute::QueryId;
 use ingest::{ExportOptions, ExportStopped};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -85,7 +86,7 @@ impl Database {
         if statements.is_empty() {
             return read();
         }
-        let before = self.schema()?;
+        let before = self.schema(None)?;
         let outcome = self.make_schema(&statements, &before).and_then(|()| read());
         if outcome.is_err() {
             self.drop_schema_since(&before)?;
@@ -105,17 +106,19 @@ impl Database {
         stop: Option<Arc<AtomicBool>>,
     ) -> Result<ExportReport, Error> {
         let stopped = stop.map(|stop| -> ExportStopped { Arc::new(move || stop.load(Ordering::Acquire)) });
-        self.export_watched(to.as_ref(), format, stopped)
+        self.export_watched(to.as_ref(), format, stopped, None)
     }
 
-    /// Likewise; `stopped` is asked again and again whether it is to end.
+    /// Likewise; `stopped` is asked again and again whether it is to end, and `whole` is the query that stands for it.
     pub(crate) fn export_watched(
         &self,
         to: &Path,
         format: ExportFormat,
         stopped: Option<ExportStopped>,
+        whole: Option<QueryId>,
     ) -> Result<ExportReport, Error> {
-        let schema: Vec<String> = self.schema()?.into_iter().map(|(_, _, statement)| statement).collect();
+        let schema: Vec<String> =
+            self.schema(whole)?.into_iter().map(|(_, _, statement)| statement).collect();
         let format = match format {
             ExportFormat::Csv => ingest::ExportFormat::Csv,
             ExportFormat::Jsonl => ingest::ExportFormat::Jsonl,
@@ -128,8 +131,9 @@ impl Database {
         Ok(ingest::export(&self.latest()?, &options)?)
     }
 
-    fn schema(&self) -> Result<Schema, Error> {
-        let mut session = self.session();
+    /// The schema, asked by parts of a query that has a place already, if there is one.
+    fn schema(&self, whole: Option<QueryId>) -> Result<Schema, Error> {
+        let mut session = Session::within(self.clone(), whole);
         let mut schema = Schema::new();
         let listings = [
             ("CONSTRAINT", "SHOW CONSTRAINTS YIELD name, createStatement"),
@@ -166,7 +170,7 @@ impl Database {
     }
     fn drop_schema_since(&self, before: &Schema) -> Result<(), Error> {
         let mut session = self.session();
-        for (kind, name, _) in self.schema()?.difference(before) {
+        for (kind, name, _) in self.schema(None)?.difference(before) {
             let statement = format!("DROP {kind} {}", plan::Quoted(name));
             session.query(&statement, Params::new())?.finish()?;
         }

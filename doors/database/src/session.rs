@@ -33,6 +33,7 @@ use crate::query_log::{OpenQuery, QueryLanguage, QueryRecord, QuerySubject};
 use crate::roles::{Allowed, Lens};
 use crate::running::shortened;
 use crate::{Credential, Error, Interrupter, Params, QueryResult, Value};
+use execute::QueryId;
 use std::sync::Arc;
 use std::time::Duration;
 use transact::Transaction;
@@ -75,6 +76,8 @@ pub struct Session {
     metadata: Value,
     /// The plan of the statement that is being run.
     planned: Option<Arc<Planned>>,
+    /// Its statements are parts of this query, which stands for them.
+    part_of: Option<QueryId>,
 }
 
 fn no_metadata() -> Value {
@@ -92,6 +95,10 @@ impl Database {
 }
 
 impl Session {
+    /// A session whose queries are parts of one that has a place already, so that they wait for none.
+    pub(crate) fn within(database: Database, whole: Option<QueryId>) -> Session {
+        Session { part_of: whole, ..Session::new(database) }
+    }
     pub(crate) fn new(database: Database) -> Session {
         let interrupter = Interrupter::new(&database);
         let gatekeeper = database.next_gatekeeper();
@@ -110,6 +117,7 @@ impl Session {
             client: Client::default(),
             metadata: no_metadata(),
             planned: None,
+            part_of: None,
         }
     }
     /// A handle by which another thread ends what this session runs.

@@ -317,7 +317,8 @@ fn a_backup_is_made_by_a_call_below_its_folder_and_nowhere_else() {
 fn an_export_is_made_by_a_statement_below_the_folder_and_nowhere_else() {
     let place = world::files::TemporaryFolder::new("export-call").unwrap();
     let backup_folder = Some(place.path().join("kept"));
-    let options = Options { executors: Some(1), backup_folder, ..Options::default() };
+    // With a place for one query: what asks for the schema once waited for the place that its own export has.
+    let options = Options { executors: Some(1), queries_max: Some(1), backup_folder, ..Options::default() };
     let database = Database::open(tanglewood_database::MEMORY, options).unwrap();
     let mut session = database.session();
     rows(&mut session, "CREATE CONSTRAINT FOR (a:A) REQUIRE a.x IS UNIQUE", Params::new());

@@ -5,6 +5,7 @@
 
 use super::Session;
 use crate::{Error, ExportFormat, ExportReport, Limits};
+use execute::QueryId;
 use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ impl Session {
         folder: &Path,
         (limits, deadline_ns): (&Limits, Option<u64>),
     ) -> Result<BackupReport, Error> {
-        self.listed_work(text, (limits, deadline_ns), |look| {
+        self.listed_work(text, (limits, deadline_ns), |look, _| {
             let watch =
                 |disk: &Arc<dyn Disk>| -> Arc<dyn Disk> { Arc::new(WatchedDisk::new(disk.clone(), look)) };
             self.database.backup_watched(folder, watch)
@@ -33,25 +34,27 @@ impl Session {
         (folder, format): (&Path, ExportFormat),
         limits: (&Limits, Option<u64>),
     ) -> Result<ExportReport, Error> {
-        self.listed_work(text, limits, |look| {
-            self.database.export_watched(folder, format, Some(Arc::new(move || !look())))
+        self.listed_work(text, limits, |look, whole| {
+            self.database.export_watched(folder, format, Some(Arc::new(move || !look())), whole)
         })
     }
-    /// Does work that is listed as a statement with this text, and asks before each piece whether it may go on.
+    /// Does work that is listed as a statement with this text, and asks before each piece whether it may go on; it is told the query that stands for it.
     fn listed_work<T>(
         &self,
         text: &str,
         (limits, deadline_ns): (&Limits, Option<u64>),
-        work: impl FnOnce(Arc<dyn Fn() -> bool + Send + Sync>) -> Result<T, Error>,
+        work: impl FnOnce(Arc<dyn Fn() -> bool + Send + Sync>, Option<QueryId>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let bytes_max = limits.bytes_max.unwrap_or(self.database.options().query_bytes_max);
-        let whole = Arc::new(Mutex::new(self.start_whole(text, bytes_max, deadline_ns)?));
+        let whole = self.start_whole(text, bytes_max, deadline_ns)?;
+        let id = whole.id();
+        let whole = Arc::new(Mutex::new(whole));
         let (watched, meanwhile) = (whole.clone(), self.meanwhile.clone());
         let look = move || {
             meanwhile.iter().for_each(|meanwhile| meanwhile());
             watched.lock().check().is_ok()
         };
         // Why it was ended says more than the read that was refused.
-        work(Arc::new(look)).map_err(|error| whole.lock().check().err().unwrap_or(error))
+        work(Arc::new(look), id).map_err(|error| whole.lock().check().err().unwrap_or(error))
     }
 }

@@ -106,7 +106,7 @@ impl Session {
                 let bytes_max = limits.bytes_max.unwrap_or(self.database.options().query_bytes_max);
                 let params = Arc::new(params);
                 let (plan, notices) = (&planned.plan, Some(&planned.notices));
-                let part_of = None;
+                let part_of = self.part_of;
                 let request =
                     Request { text, params, bytes_max, deadline_ns, plan, notices, started_ns, part_of };
                 return self.run_query(&request, snapshot);
