@@ -2,7 +2,7 @@
 
 use super::{Exit, units};
 use clap::Args;
-use database::{Database, Error, History, MEMORY, Options};
+use database::{Database, Error, History, MEMORY, Options, UrlRules};
 use std::path::{Path, PathBuf};
 use world::disk::{Disk, RealDisk};
 
@@ -18,9 +18,12 @@ pub struct Opening {
     /// Keep the past from now on: none, forever, or a time such as 7d
     #[arg(long, value_name = "HOW")]
     history: Option<History>,
-    /// Folder below which LOAD CSV may read files; without it, it reads none
+    /// Folder below which LOAD may read files; without it, it reads none
     #[arg(long, value_name = "FOLDER")]
     import_folder: Option<PathBuf>,
+    /// Host of which LOAD may read URLs: a name, `*.` and a domain, or `*` for all that are public; by https unless `http://` stands before it
+    #[arg(long, value_name = "HOST", value_parser = UrlRules::parse)]
+    import_urls: Vec<UrlRules>,
     /// Folder below which `CALL dbms.backup` may make backups; without it, it makes none
     #[arg(long, value_name = "FOLDER")]
     backup_folder: Option<PathBuf>,
@@ -33,6 +36,7 @@ impl Opening {
             memory_bytes: self.memory,
             history: self.history,
             import_folder: self.import_folder.clone(),
+            import_urls: self.import_urls.iter().cloned().collect(),
             backup_folder: self.backup_folder.clone(),
             ..Options::default()
         }

@@ -18,7 +18,7 @@ use crate::standing::queries::StandingQueries;
 use crate::{Error, History, Moment, Options, Point, drain, entries, migrate};
 use ::standing::Keeper;
 use execute::planning::{Degrees, SnapshotPlanning};
-use execute::{AccountOptions, ExecuteOptions, Runtime};
+use execute::{AccountOptions, ExecuteOptions, Imports, Runtime};
 use model::pace;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -53,6 +53,7 @@ struct Inner {
     degrees: Arc<Degrees>,
     traversals: traverse::answer::planned::Plans,
     options: Options,
+    imports: Imports,
     path: Option<PathBuf>,
     disk: Arc<dyn Disk>,
     recovery: RecoveryReport,
@@ -131,6 +132,7 @@ impl Database {
         replica: Option<Arc<dyn ReplicaHost>>,
         options: Options,
     ) -> Result<Database, Error> {
+        let imports = imports(&options)?;
         if let Some(history) = options.history {
             engine.set_history(history)?;
         }
@@ -162,6 +164,7 @@ impl Database {
             degrees: Arc::default(),
             traversals: Default::default(),
             options,
+            imports,
             path: folder,
             disk,
             recovery,
@@ -497,7 +500,7 @@ impl Database {
             deadline: running.timeout,
             bytes_max: running.bytes_max,
             part_of: running.part_of,
-            import_folder: self.options().import_folder.as_deref().map(Arc::from),
+            imports: self.inner.imports.clone(),
             ..ExecuteOptions::default()
         }
     }
@@ -598,6 +601,17 @@ fn machine(options: &Options) -> AccountOptions {
         time_max: options.query_timeout_max,
         ..AccountOptions::default()
     }
+}
+
+/// What LOAD may read, and who reads it.
+fn imports(options: &Options) -> Result<Imports, Error> {
+    let urls = options.import_urls.reader().map_err(|what| {
+        let message = format!("URLs cannot be read: {what}");
+        Error::new("Tanglewood.ClientError.Database.LeftOut", message)
+            .hint("leave the option import_urls out")
+    })?;
+    let folder = options.import_folder.as_deref().map(Arc::from);
+    Ok(Imports { folder, parquet: ingest::parquet(), urls })
 }
 
 fn log_opening(folder: Option<&Path>, recovery: &RecoveryReport) {

@@ -63,7 +63,7 @@ pub use graphson::GraphsonImport;
 pub use ingest::{
     ExistingPolicy, ExportReport, ImportOptions, ImportReport, Layout as ImportLayout, MappedColumn,
     MappedEdges, MappedEnd, MappedFile, MappedNodes, Mapping, Progress as ImportProgress, ProgressListener,
-    Understood, UnderstoodColumn, UnderstoodListener,
+    Understood, UnderstoodColumn, UnderstoodListener, UrlRules,
 };
 pub use interrupt::Interrupter;
 pub use model::{Batch, Value};

@@ -1,5 +1,6 @@
 //! How a database is opened. Every limit has a default that a newcomer can live with.
 
+use ingest::UrlRules;
 use std::path::PathBuf;
 use std::time::Duration;
 use transact::History;
@@ -34,6 +35,8 @@ pub struct Options {
     pub memory_bytes: Option<u64>,
     /// Folder below which LOAD CSV may read; it reads nothing where absent.
     pub import_folder: Option<PathBuf>,
+    /// Hosts of which LOAD may read URLs; none where the list is empty.
+    pub import_urls: UrlRules,
     /// Folder below which `CALL dbms.backup` may make backups; it makes none where absent.
     pub backup_folder: Option<PathBuf>,
     /// No session may write.
@@ -58,6 +61,7 @@ impl Default for Options {
             gatekeepers: 1,
             memory_bytes: None,
             import_folder: None,
+            import_urls: UrlRules::default(),
             backup_folder: None,
             read_only: false,
             history: None,

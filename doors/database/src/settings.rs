@@ -111,6 +111,13 @@ fn own_settings(
             "Memory that the graph may hold.",
         ),
         SettingInfo::new(
+            "tanglewood.import.urls",
+            &options.import_urls,
+            "",
+            "Hosts, with commas between them.",
+            "Hosts of which LOAD may read URLs.",
+        ),
+        SettingInfo::new(
             "tanglewood.history",
             history,
             History::default(),

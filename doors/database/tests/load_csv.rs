@@ -1,6 +1,6 @@
-//! `LOAD CSV`: files below the import folder become rows, and nothing else can be read.
+//! `LOAD CSV`, `LOAD JSON` and `LOAD PARQUET`: files below the import folder, and URLs of listed hosts, become rows, and nothing else can be read.
 
-use database::{Database, Limits, MEMORY, Options, Params, Session, Value};
+use database::{Database, ExportFormat, Limits, MEMORY, Options, Params, Session, UrlRules, Value};
 use std::time::Duration;
 use tanglewood_database as database;
 use world::files::{TemporaryFolder, write_bytes};
@@ -218,7 +218,7 @@ fn json_is_read_as_values_with_the_same_rules() {
         ("huge.json", "one value has more than"),
         ("nothing.json", "LOAD JSON FROM 'nothing.json'"),
         ("../people.json", "must lie below the import folder"),
-        ("http://x/people.json", "only file:/// can be read"),
+        ("http://x/people.json", "reads no URLs"),
     ] {
         let error = ask(&mut session, &format!("LOAD JSON FROM '{name}' AS row RETURN row")).unwrap_err();
         assert!(error.message.contains(wanted), "{name}: {error}");
@@ -233,4 +233,164 @@ fn json_is_read_as_values_with_the_same_rules() {
     let error =
         session.query_within("LOAD JSON FROM 'wide.json' AS row RETURN size(row)", Params::new(), &soon);
     assert!(error.and_then(|result| result.rows()).unwrap_err().code.ends_with("TransactionTimedOut"));
+}
+
+/// A folder with a file of Parquet as an export writes it, and one that is none.
+fn parquet_folder() -> (TemporaryFolder, String) {
+    let folder = TemporaryFolder::new("load-parquet").unwrap();
+    let mut session = session(&folder);
+    ask(
+        &mut session,
+        "UNWIND range(1, 3000) AS x CREATE (:P {x: x, name: 'n' + toString(x), tags: [x, x + 1]})",
+    )
+    .unwrap();
+    let out = folder.path().join("out");
+    session.database().export(&out, ExportFormat::Parquet, None).unwrap();
+    let files = world::files::list_folder(&out).unwrap();
+    let file = files.iter().find(|path| path.to_string_lossy().contains("P")).unwrap();
+    let name = format!("out/{}", file.file_name().unwrap().to_string_lossy());
+    (folder, name)
+}
+
+#[test]
+fn parquet_is_read_as_maps_with_the_same_rules() {
+    let (folder, name) = parquet_folder();
+    write_bytes(&folder.path().join("none.parquet"), b"id,name\n1,Ada\n").unwrap();
+    let mut session = session(&folder);
+    let shown_rows = |rows: Vec<Vec<Value>>| -> String {
+        let rows = rows.iter().map(|row| row.iter().map(plain).collect::<Vec<_>>().join(" "));
+        rows.collect::<Vec<_>>().join("; ")
+    };
+    for (text, expected) in [
+        (
+            "RETURN count(*), sum(row.x), max(linenumber()), min(size(row.tags))",
+            "3000 4501500 3000 2".to_string(),
+        ),
+        (
+            "RETURN row.name, linenumber() > 0, file() ORDER BY row.x LIMIT 2",
+            format!("n1 Bool(true) /{name}; n2 Bool(true) /{name}"),
+        ),
+        ("WITH row LIMIT 1 RETURN row.nothing, row.tags[1] - row.x", "null 1".into()),
+    ] {
+        let text = format!("LOAD PARQUET FROM 'file:///{name}' AS row {text}");
+        assert_eq!(shown_rows(ask(&mut session, &text).unwrap()), expected, "{text}");
+    }
+    let write = "load parquet from $file as row call (row) { merge (:Q {x: row.x % 7}) } in transactions of 1000 rows return count(*)";
+    let params = Params::from([("file".into(), Value::from(name.as_str()))]);
+    assert_eq!(shown_rows(session.query(write, params).unwrap().rows().unwrap()), "3000");
+    assert_eq!(shown_rows(ask(&mut session, "MATCH (q:Q) RETURN count(q)").unwrap()), "7");
+    for (name, wanted) in [
+        ("none.parquet", "does not begin as Parquet does"),
+        ("nothing.parquet", "LOAD PARQUET FROM 'nothing.parquet'"),
+        ("../x.parquet", "must lie below the import folder"),
+        ("s3://bucket/x.parquet", "only file:/// can be read"),
+        ("https://example.org/x.parquet", "reads no URLs"),
+    ] {
+        let error = ask(&mut session, &format!("LOAD PARQUET FROM '{name}' AS row RETURN row")).unwrap_err();
+        assert_eq!(error.code, "Neo.ClientError.Statement.ExternalResourceFailed", "{name}");
+        assert!(error.message.contains(wanted), "{name}: {error}");
+        assert!(error.hint.is_some_and(|hint| hint.contains("import_urls")), "{name}");
+    }
+    let all = format!("LOAD PARQUET FROM '{name}' AS row RETURN collect(row)");
+    for limits in [
+        Limits { timeout: None, bytes_max: Some(256 << 10) },
+        Limits { timeout: Some(Duration::from_millis(1)), bytes_max: None },
+    ] {
+        let error =
+            session.query_within(&all, Params::new(), &limits).and_then(|result| result.rows()).unwrap_err();
+        let wanted =
+            if limits.timeout.is_some() { "TransactionTimedOut" } else { "MemoryPoolOutOfMemoryError" };
+        assert!(error.code.ends_with(wanted), "{error}");
+    }
+}
+
+/// Answers with the files of a folder, `/slow` never; its address.
+#[allow(clippy::disallowed_methods, clippy::disallowed_types)]
+fn file_server(folder: std::path::PathBuf) -> String {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::mem::forget(world::threads::spawn("server of a test", move || {
+        let mut silent = Vec::new();
+        for mut socket in listener.incoming().flatten() {
+            let mut request = [0; 4096];
+            let count = socket.read(&mut request).unwrap_or(0);
+            let text = String::from_utf8_lossy(&request[..count]);
+            let path = text.split(' ').nth(1).unwrap_or_default().trim_start_matches('/');
+            if path == "slow" {
+                silent.push(socket);
+                continue;
+            }
+            let (status, bytes) = match world::files::read_bytes(&folder.join(path)) {
+                Ok(bytes) => ("200 OK", bytes),
+                Err(_) => ("404 Not Found", Vec::new()),
+            };
+            let head =
+                format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", bytes.len());
+            // Whoever asked may have gone.
+            let _ = socket.write_all(&[head.as_bytes(), &bytes].concat());
+        }
+    }));
+    address
+}
+
+#[test]
+fn urls_of_listed_hosts_are_read_and_nobody_waits_for_them() {
+    let (folder, parquet) = parquet_folder();
+    let write = |name: &str, bytes: &[u8]| write_bytes(&folder.path().join(name), bytes).unwrap();
+    write("people.csv", b"name,age\nAda,36\nBo,7\n");
+    write(
+        "packed.json.gz",
+        b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x8b\x36\x8f\x05\x00\x3e\x95\x75\x1a\x03\x00\x00\x00",
+    );
+    let address = file_server(folder.path().to_path_buf());
+    let import_urls = UrlRules::parse(&format!("http://{address}")).unwrap();
+    let options = Options { executors: Some(1), import_urls, ..Options::default() };
+    let database = Database::open(MEMORY, options).unwrap();
+    let mut session = database.session();
+    let url = |name: &str| format!("http://{address}/{name}");
+    for (clause, name, text, expected) in [
+        ("LOAD CSV WITH HEADERS", "people.csv", "RETURN sum(toInteger(row.age)), max(linenumber())", "43 3"),
+        ("LOAD JSON", "packed.json.gz", "RETURN row", "7"),
+        ("LOAD PARQUET", &parquet, "RETURN count(row.x), sum(row.x)", "3000 4501500"),
+        ("UNWIND range(1, 20) AS i LOAD CSV", "people.csv", "RETURN count(row)", "60"),
+        ("LOAD CSV", "people.csv", "RETURN row[0] LIMIT 1", "name"),
+        ("LOAD CSV", "people.csv", "WITH row, file() AS f LIMIT 1 RETURN split(f, '/')[3]", "people.csv"),
+        (
+            "UNWIND [1, 2] AS i CALL (i) { LOAD CSV",
+            "people.csv",
+            "RETURN count(row) AS c } RETURN sum(c)",
+            "6",
+        ),
+    ] {
+        let text = format!("{clause} FROM '{}' AS row {text}", url(name));
+        let rows = ask(&mut session, &text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let found = rows.iter().map(|row| row.iter().map(plain).collect::<Vec<_>>().join(" "));
+        assert_eq!(found.collect::<Vec<_>>().join("; "), expected, "{text}");
+    }
+    let load = |url: &str| format!("LOAD CSV FROM '{url}' AS row RETURN row");
+    for (url, wanted) in [
+        (url("absent.csv"), "status 404"),
+        ("http://ada:secret@127.0.0.1:1/x".to_string(), "does not list http://127.0.0.1:1"),
+        ("https://example.org/x.csv".to_string(), "does not list https://example.org:443"),
+        ("file:///x.csv".to_string(), "no folder to import from"),
+    ] {
+        let error = ask(&mut session, &load(&url)).unwrap_err();
+        assert_eq!(error.code, "Neo.ClientError.Statement.ExternalResourceFailed", "{url}");
+        assert!(error.message.contains(wanted) && !error.message.contains("secret"), "{url}: {error}");
+    }
+    // One executor, and a host that never answers: others are answered meanwhile, and the time of the statement ends it.
+    let slow = load(&url("slow"));
+    let (mut waiting, begun) = (database.session(), world::clock::monotonic_ns());
+    let waiter = world::threads::spawn("waits", move || {
+        let limits = Limits { timeout: Some(Duration::from_millis(400)), bytes_max: None };
+        waiting.query_within(&slow, Params::new(), &limits).and_then(|result| result.rows()).unwrap_err()
+    });
+    world::threads::sleep(Duration::from_millis(100));
+    for _ in 0..20 {
+        ask(&mut session, "UNWIND range(1, 100000) AS x RETURN sum(x)").unwrap();
+    }
+    assert!(!waiter.is_finished() || world::clock::monotonic_ns() - begun > 400_000_000);
+    assert!(waiter.join().code.ends_with("TransactionTimedOut"));
+    assert!(world::clock::monotonic_ns() - begun < 10_000_000_000, "nobody waits for the host");
 }

@@ -4,7 +4,7 @@ use crate::errors::{closed, raised};
 use crate::home::{Dependents, Home, Kept};
 use crate::patience::patiently;
 use crate::session::{Session, seconds};
-use database::{ExistingPolicy, ImportLayout, ImportOptions, Options};
+use database::{Error, ExistingPolicy, ImportLayout, ImportOptions, Options, UrlRules};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -24,7 +24,7 @@ pub struct Database {
 /// Opens a database in a folder, or in memory.
 #[pyfunction]
 #[pyo3(signature = (path, *, create=true, threads=None, query_memory=None, query_timeout=None, memory=None,
-    import_folder=None, backup_folder=None))]
+    import_folder=None, import_urls=None, backup_folder=None))]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword of Python")]
 pub fn open(
     py: Python<'_>,
@@ -35,9 +35,15 @@ pub fn open(
     query_timeout: Option<f64>,
     memory: Option<u64>,
     import_folder: Option<PathBuf>,
+    import_urls: Option<String>,
     backup_folder: Option<PathBuf>,
 ) -> PyResult<Database> {
     let standard = Options::default();
+    let import_urls = UrlRules::parse(import_urls.as_deref().unwrap_or_default());
+    let import_urls = import_urls.map_err(|what| {
+        let error = Error::new("Neo.ClientError.Statement.ArgumentError", format!("import_urls: {what}"));
+        raised(py, error)
+    })?;
     let options = Options {
         create,
         executors: threads,
@@ -45,6 +51,7 @@ pub fn open(
         query_timeout: seconds(query_timeout).map_err(|error| raised(py, error))?,
         memory_bytes: memory,
         import_folder,
+        import_urls,
         backup_folder,
         ..standard
     };

@@ -26,6 +26,7 @@ def connect(
     query_memory: Optional[int] = None,
     query_timeout: Optional[float] = None,
     import_folder: Optional[_Path] = None,
+    import_urls: Optional[str] = None,
     backup_folder: Optional[_Path] = None,
     user: Optional[str] = None,
     password: Optional[str] = None,

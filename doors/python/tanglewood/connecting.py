@@ -17,7 +17,8 @@ def connect(path=":memory:", **options):
     :param memory: bytes that the graph may hold in memory; no bound if not said
     :param query_memory: bytes that one query may hold; 2 GiB if not said
     :param query_timeout: seconds that one query may run; no limit if not said
-    :param import_folder: folder below which LOAD CSV may read
+    :param import_folder: folder below which LOAD may read
+    :param import_urls: hosts of which LOAD may read URLs, such as ``"data.example.org, *.example.com"``; none if not said
     :param backup_folder: folder below which ``CALL dbms.backup`` may write
     """
     text = os.fspath(path)

@@ -5,6 +5,7 @@
 //! does not: this is all the staging that a statement needs.
 
 use crate::ExecuteError;
+use crate::imports::Imports;
 use expression::Request;
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
@@ -73,8 +74,8 @@ pub(crate) struct Environment {
     pub(crate) request: Request,
     pub(crate) batch_rows: usize,
     pub(crate) counting: Counting,
-    /// Where files that queries name lie.
-    pub(crate) import_folder: Option<Arc<std::path::Path>>,
+    /// What LOAD may read.
+    pub(crate) imports: Imports,
     /// How sources of searched paths are shared out, where the text says so.
     pub(crate) dispatch: Option<paths::DispatchPolicy>,
     /// What operators say of themselves for PROFILE, by plan node: the last word of each.
@@ -142,7 +143,7 @@ impl Environment {
             request,
             batch_rows: batch_rows.max(1),
             counting: Counting::default(),
-            import_folder: None,
+            imports: Imports::default(),
             dispatch: None,
             told: Mutex::default(),
             instead: OnceLock::new(),
@@ -153,9 +154,9 @@ impl Environment {
     pub(crate) fn within(self, bytes_max: u64) -> Environment {
         Environment { bytes_max, ..self }
     }
-    /// The same, with the folder in which files lie that queries name.
-    pub(crate) fn importing_from(self, import_folder: Option<Arc<std::path::Path>>) -> Environment {
-        Environment { import_folder, ..self }
+    /// The same, with what LOAD may read.
+    pub(crate) fn importing_from(self, imports: Imports) -> Environment {
+        Environment { imports, ..self }
     }
     /// The same, with a policy for the sources of searched paths.
     pub(crate) fn dispatching(self, dispatch: Option<paths::DispatchPolicy>) -> Environment {

@@ -15,7 +15,8 @@ pub(crate) trait Draw: Send {
     fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()>;
     /// What a row gives.
     fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Self::Cursor>;
-    /// Takes up to `room` values, at least one if there is one, and keeps them for the columns: how many, and whether the cursor is empty.
+    /// Takes up to `room` values, at least one if there is one, and keeps them for the columns: how many, and whether the cursor is empty,
+    /// or waits.
     fn draw(
         &mut self,
         cursor: &mut Self::Cursor,
@@ -76,9 +77,9 @@ impl<D: Draw> FanOut for Drawing<D> {
             let (taken, progress) = self.draw.draw(&mut cursor, room, turn)?;
             rows.extend(std::iter::repeat_n(self.row as u32, taken));
             let is_enough = turn.made(batch, self.row, taken);
-            if progress == Progress::More && !is_enough {
+            if progress != Progress::Done && !is_enough {
                 self.cursor = Some(cursor);
-                return Ok(Progress::More);
+                return Ok(progress);
             }
             self.row += 1;
         }

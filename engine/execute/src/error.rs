@@ -141,7 +141,7 @@ impl ExecuteError {
                 "a property holds a number, text, truth value, temporal value, point, or a list of them"
             }
             ExecuteError::External(_) => {
-                "LOAD CSV reads file:///name.csv from the folder given by the option import_folder, or --import-folder"
+                "LOAD reads file:///name.csv from the folder given by the option import_folder, or --import-folder; URLs of hosts that import_urls, or --import-urls, lists"
             }
             ExecuteError::TooLarge(_) => {
                 "split the statement: what sub-queries compute can be matched, collected or passed on by WITH before them"

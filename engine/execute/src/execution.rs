@@ -7,6 +7,7 @@ mod ready;
 use crate::ExecuteError;
 use crate::access::{Access, Environment, Home};
 use crate::compile;
+use crate::imports::Imports;
 use crate::result::ResultStream;
 use crate::rows::Rows;
 pub use credit::Credit;
@@ -36,8 +37,8 @@ pub struct ExecuteOptions {
     pub batch_rows: usize,
     /// Batches that may wait for the client.
     pub output_batches_max: usize,
-    /// Where files that queries name lie; none can be named where absent.
-    pub import_folder: Option<Arc<std::path::Path>>,
+    /// What LOAD may read.
+    pub imports: Imports,
     /// Wall time at which the transaction began, in microseconds since 1970 UTC; the statement's own begin if absent.
     pub transaction_us: Option<i64>,
     /// It is a part of this query, which [stands for it](Execution::start_whole).
@@ -57,7 +58,7 @@ impl Default for ExecuteOptions {
             bytes_max: options.bytes_max,
             batch_rows: BATCH_ROWS,
             output_batches_max: options.output_batches_max,
-            import_folder: None,
+            imports: Imports::default(),
             transaction_us: None,
             part_of: options.part_of,
             waits: options.waits,
@@ -99,7 +100,7 @@ pub(crate) fn environment(
     let request = if effects.deletes { request } else { request.without_deletes() };
     let environment = Environment::new(access, request, options.batch_rows, effects.writes);
     let environment = environment.within(options.bytes_max);
-    Arc::new(environment.importing_from(options.import_folder.clone()).dispatching(dispatch))
+    Arc::new(environment.importing_from(options.imports.clone()).dispatching(dispatch))
 }
 
 /// A statement's way from plan to rows.

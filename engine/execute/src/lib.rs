@@ -18,6 +18,7 @@ mod demand;
 mod drawing;
 pub mod error;
 pub mod execution;
+mod imports;
 pub mod job;
 mod labels;
 mod limits;
@@ -43,6 +44,7 @@ pub use dataflow::{
 pub use error::ExecuteError;
 pub use execution::{Credit, ExecuteOptions, Execution, PLAN_TEXT_BYTES_MAX, PLANS_MAX, Prepared, Ready};
 pub use expression::Parameters;
+pub use imports::Imports;
 pub use reads::record_shown;
 pub use result::{NodeProfile, ResultStream};
 pub use rows::Rows;

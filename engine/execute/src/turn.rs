@@ -80,6 +80,8 @@ impl<S: Step> Operator<Rows> for Stepping<S> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     More,
+    /// What comes next is on its way; whoever asked for a waker is called.
+    Waiting,
     Done,
 }
 
@@ -197,8 +199,10 @@ impl<F: FanOut> Fanning<F> {
                 context.send(Rows(output));
                 asks = self.demand.handed_on(batch_rows);
             }
-            if progress == Progress::Done {
-                return Ok(Flow::Ready);
+            match progress {
+                Progress::Done => return Ok(Flow::Ready),
+                Progress::Waiting => return Ok(Flow::Waiting),
+                Progress::More => {}
             }
             if asks || context.should_yield() {
                 return Ok(Flow::Again);
@@ -255,7 +259,7 @@ impl<B: Breaker> Breaking<B> {
         while self.draining {
             let mut turn = Turn { here: &mut self.here, context, demand: None };
             let progress = self.breaker.drain(&mut turn)?;
-            self.draining = progress == Progress::More;
+            self.draining = progress != Progress::Done;
             if self.draining && context.should_yield() {
                 return Ok(Flow::Again);
             }

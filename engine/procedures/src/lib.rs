@@ -58,7 +58,7 @@ pub fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
         "dbms.functions" => listing::dbms_functions,
         "dbms.procedures" => listing::dbms_procedures,
         // These have operators of their own.
-        plan::procedures::LOAD_CSV | plan::procedures::LOAD_JSON => nothing,
+        plan::procedures::LOAD_CSV | plan::procedures::LOAD_JSON | plan::procedures::LOAD_PARQUET => nothing,
         cheapest_path::NAME => nothing,
         name if Question::of(name).is_some() => nothing,
         "show constraints" => listing::constraints,

@@ -24,7 +24,7 @@ const KEYWORDS: &str = "ACCESS ACTIVE ACYCLIC ADMIN ADMINISTRATOR ALIAS ALIASES 
     WAIT WALK WHEN WHERE WIDE WITH WITHIN WITHOUT WRITE XOR YIELD ZONE ZONED";
 
 /// Texts with an identifier at each `K`.
-const POSITIONS: [&str; 129] = [
+const POSITIONS: [&str; 130] = [
     // --- patterns ---
     "MATCH (K) RETURN 1",
     "MATCH (K:A) RETURN 1",
@@ -156,6 +156,7 @@ const POSITIONS: [&str; 129] = [
     "CALL db.labels() YIELD label AS K RETURN K",
     "LOAD CSV FROM 'a' AS K RETURN K",
     "LOAD JSON FROM 'a' AS K RETURN K",
+    "LOAD PARQUET FROM 'a' AS K RETURN K",
     "CREATE INDEX K FOR (K:K) ON (K.K)",
 ];
 

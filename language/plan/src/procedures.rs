@@ -75,6 +75,12 @@ pub const LOAD_CSV: &str = "load csv";
 /// The procedure behind LOAD JSON.
 pub const LOAD_JSON: &str = "load json";
 
+/// The procedure behind LOAD PARQUET.
+pub const LOAD_PARQUET: &str = "load parquet";
+
+/// The procedures behind LOAD, whatever the files hold.
+pub const LOADS: [&str; 3] = [LOAD_CSV, LOAD_JSON, LOAD_PARQUET];
+
 const NAMES: &str = "LIST<STRING>";
 
 macro_rules! procedures {
@@ -120,6 +126,7 @@ procedures! {
     "graph.wcc"("settings": "MAP") -> (node "NODE", component "INTEGER") "Weakly connected components, each named by the id of one of its nodes: {types, direction, label}";
     "load csv"("file": "STRING", "headers": "BOOLEAN", "separator": "STRING") -> (row "ANY", line "INTEGER", file "STRING") "What LOAD CSV reads";
     "load json"("file": "STRING") -> (row "ANY", line "INTEGER", file "STRING") "What LOAD JSON reads";
+    "load parquet"("file": "STRING") -> (row "MAP", line "INTEGER", file "STRING") "What LOAD PARQUET reads";
     "show constraints"("only": "STRING") -> (id "INTEGER", name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, ownedIndex "STRING", propertyType "STRING", options "MAP", createStatement "STRING") shows 8 "What SHOW CONSTRAINTS lists";
     "show cluster"("processes": "LIST<LIST<ANY>>") -> (role "STRING", number "INTEGER", address "STRING", state "STRING", epoch "INTEGER", commits "INTEGER", questions "INTEGER") "What SHOW CLUSTER lists: the processes of a cluster, as a gate sees them";
     "show current user"("users": "LIST<LIST<ANY>>") -> (user "STRING", roles NAMES, passwordChangeRequired "BOOLEAN", suspended "BOOLEAN", home "STRING") "What SHOW CURRENT USER lists: who logged on, if anyone";

@@ -4,7 +4,8 @@
 //! it works on bytes and on [`std::io::Read`].
 //!
 //! Reading order: [`records`] (CSV records and fields within bytes), [`blocks`] (a stream cut into blocks of whole records), [`json`] (what JSON
-//! stands for), [`json_reader`] (values of JSON from a stream), [`typed`] (JSON that keeps the type of every value).
+//! stands for), [`json_reader`] (values of JSON from a stream), [`typed`] (JSON that keeps the type of every value), [`tables`]
+//! (what a reader of columns is asked, which lies elsewhere).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -12,4 +13,6 @@ pub mod blocks;
 pub mod json;
 pub mod json_reader;
 pub mod records;
+pub mod tables;
 pub mod typed;
+pub mod urls;

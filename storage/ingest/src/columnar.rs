@@ -5,25 +5,26 @@
 use crate::ImportError;
 use crate::source::{self, InputFile};
 use crate::staged::IdNames;
+use formats::tables::TableFormat;
+use magic::{ARROW_MAGIC, ENCRYPTED_MAGIC, FEATHER_MAGIC, PARQUET_MAGIC, STREAM_MAGIC};
 use std::path::Path;
+use std::sync::Arc;
 
 #[cfg(feature = "columnar")]
+mod account;
+#[cfg(feature = "columnar")]
 mod footer;
+mod magic;
+#[cfg(feature = "columnar")]
+mod pages;
+#[cfg(feature = "columnar")]
+mod part;
 #[cfg(feature = "columnar")]
 mod reading;
 #[cfg(feature = "columnar")]
+mod table;
+#[cfg(feature = "columnar")]
 mod values;
-
-/// How a file of Parquet begins and ends.
-const PARQUET_MAGIC: &[u8] = b"PAR1";
-/// How one begins whose footer is encrypted.
-const ENCRYPTED_MAGIC: &[u8] = b"PARE";
-/// How a file of Arrow begins and ends.
-const ARROW_MAGIC: &[u8] = b"ARROW1";
-/// How a stream of Arrow begins.
-const STREAM_MAGIC: &[u8] = b"\xff\xff\xff\xff";
-/// How Feather's first version begins.
-const FEATHER_MAGIC: &[u8] = b"FEA1";
 
 /// What a file of columns is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +67,15 @@ fn form(file: &InputFile) -> Result<Option<ColumnarForm>, ImportError> {
 /// Is it a file of columns?
 pub(crate) fn is_columnar(file: &InputFile) -> Result<bool, ImportError> {
     Ok(form(file)?.is_some())
+}
+
+/// The reader of Parquet for queries; none in a program that was built without it.
+#[must_use]
+pub fn parquet() -> Option<Arc<dyn TableFormat>> {
+    #[cfg(feature = "columnar")]
+    return Some(Arc::new(table::Parquet));
+    #[cfg(not(feature = "columnar"))]
+    None
 }
 
 /// Makes rows of a file of columns, in a folder of its own.

@@ -8,7 +8,7 @@
 //! fields), `cell` and `ids` (which values), `work` and `belt` (threads, progress, rejected lines); `layout` with `ldbc`, `headers` (what files
 //! mean, as `table`s) and `edge_list`; `mapping`, `sniff`, `plain` and `guess` (ordinary CSV); `stage` and `staging` (files that become
 //! tables first: `staged`, `json_rows` with `json_frames`, `columnar`); `rows` and `load` (tables to a graph), `existing` and `rules` (what the
-//! database holds already); `export` (a graph to files).
+//! database holds already); `export` (a graph to files); `urls` (which URLs `LOAD` may read).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -44,9 +44,11 @@ mod staged;
 mod staging;
 mod table;
 mod understood;
+mod urls;
 mod vertices;
 mod work;
 
+pub use columnar::parquet;
 pub use error::ImportError;
 pub use export::{
     ExportFormat, ExportOptions, ExportReport, ExportStopped, export, in_new_folder, write_schema,
@@ -60,6 +62,7 @@ pub use options::{
 };
 
 pub use understood::{Understood, UnderstoodColumn};
+pub use urls::UrlRules;
 
 use formats::json_reader as json;
 use layout::Plan;

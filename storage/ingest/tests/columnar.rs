@@ -10,11 +10,14 @@ use arrow_array::types::*;
 use arrow_array::*;
 use arrow_schema::{DataType, Field};
 use common::{Files, edge_lines, mapped, memory, rejected, vertex_lines};
+use formats::tables::MeteredFile;
 use ingest::{ImportOptions, Mapping};
+use model::Value;
 use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use world::chance::Chance;
 
 fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
@@ -331,5 +334,229 @@ fn damage(rounds: usize) {
         if let Err(error) = outcome {
             assert_eq!(engine.snapshot().place(), 0, "{error}");
         }
+    }
+}
+
+/// A file in memory, and who pays for its reading.
+struct Paid {
+    bytes: Vec<u8>,
+    bytes_max: u64,
+    most: AtomicU64,
+}
+
+impl MeteredFile for Paid {
+    fn size_bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let rest = self.bytes.get(offset as usize..).unwrap_or_default();
+        let count = rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
+    }
+    fn hold(&self, bytes: u64) -> std::io::Result<()> {
+        self.most.fetch_max(bytes, Ordering::Relaxed);
+        if bytes <= self.bytes_max { Ok(()) } else { Err(std::io::Error::other("too much is held")) }
+    }
+}
+
+/// The rows of a file for a query that may hold so many bytes.
+fn queried(bytes: Vec<u8>, bytes_max: u64) -> Result<Vec<Value>, String> {
+    let file = Arc::new(Paid { bytes, bytes_max, most: AtomicU64::new(0) });
+    let mut rows = ingest::parquet().unwrap().open(file)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(row);
+    }
+    assert!(matches!(rows.next(), Ok(None)), "the end stays the end");
+    Ok(found)
+}
+
+#[test]
+fn a_query_reads_every_type() {
+    for compression in
+        [Compression::UNCOMPRESSED, Compression::GZIP(Default::default()), Compression::LZ4_RAW]
+    {
+        let rows = queried(parquet(&every_type(), compression), 64 << 20).unwrap();
+        let shown: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
+        assert_eq!(shown, QUERIED, "{compression}");
+    }
+}
+
+const QUERIED: [&str; 2] = [
+    r#"Map({"address": Map({"city": String("Lyon")}), "bool": Bool(true), "bytes": Bytes([0, 255]), "color": String("red"), "date": Date(Date { days: 19782 }), "f32": Float(0.5), "id": Int(1), "list": List([Int(1), Int(2)]), "local": LocalDateTime(LocalDateTime { seconds: -1, nanos: 999999000 }), "map": Map({"a": Int(1)}), "nothing": Null, "offset": DateTime(ZonedDateTime { seconds: 0, nanos: 1, offset_seconds: 7200, zone: None }), "text": String("a,\"b\"\n"), "time": LocalTime(LocalTime { nanos: 1 }), "u8": Int(255), "utc": DateTime(ZonedDateTime { seconds: 0, nanos: 0, offset_seconds: 0, zone: None }), "zoned": DateTime(ZonedDateTime { seconds: 1700000000, nanos: 123000000, offset_seconds: 3600, zone: Some("Europe/Paris") })})"#,
+    r#"Map({"address": Map({"city": Null}), "bool": Null, "bytes": Null, "color": Null, "date": Null, "f32": Float(NaN), "id": Int(2), "list": List([Int(3), Null]), "local": Null, "map": Null, "nothing": Null, "offset": Null, "text": String(""), "time": Null, "u8": Null, "utc": Null, "zoned": Null})"#,
+];
+
+/// Rows as values and as columns, both made by the same draws.
+fn drawn(chance: &mut Chance, count: usize) -> (Vec<Value>, RecordBatch) {
+    let (mut ints, mut texts) = (Int64Builder::new(), StringBuilder::new());
+    let (mut lists, mut words) =
+        (ListBuilder::new(Int32Builder::new()), ListBuilder::new(StringBuilder::new()));
+    let mut fixed = FixedSizeBinaryBuilder::new(3);
+    let mut rows = Vec::new();
+    for _ in 0..count {
+        let text = |chance: &mut Chance| "x".repeat(chance.index(9)) + ["", "a", "é"][chance.index(3)];
+        let int = chance.happens(0.7).then(|| chance.next_u64() as i64);
+        ints.append_option(int);
+        let one = chance.happens(0.8).then(|| text(chance));
+        texts.append_option(one.as_deref());
+        let list: Option<Vec<Option<i32>>> = chance.happens(0.8).then(|| {
+            (0..chance.index(5)).map(|_| chance.happens(0.8).then(|| chance.next_u64() as i32)).collect()
+        });
+        lists.append_option(list.clone());
+        let many: Vec<Option<String>> = (0..chance.index(4)).map(|_| Some(text(chance))).collect();
+        words.append_value(many.clone());
+        let bytes = chance.bytes(3);
+        fixed.append_value(&bytes).unwrap();
+        let list_of = |items: Vec<Value>| Value::try_list(items).unwrap();
+        let list = list.map(|list| {
+            list_of(
+                list.into_iter()
+                    .map(|item| item.map(|item| Value::Int(item.into())).unwrap_or_default())
+                    .collect(),
+            )
+        });
+        rows.push(Value::map([
+            ("i", int.map(Value::Int).unwrap_or_default()),
+            ("t", one.map(Value::from).unwrap_or_default()),
+            ("l", list.unwrap_or_default()),
+            ("w", list_of(many.into_iter().map(|word| Value::from(word.unwrap())).collect())),
+            ("f", Value::Bytes(bytes.into())),
+        ]));
+    }
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("i", Arc::new(ints.finish())),
+        ("t", Arc::new(texts.finish())),
+        ("l", Arc::new(lists.finish())),
+        ("w", Arc::new(words.finish())),
+        ("f", Arc::new(fixed.finish())),
+    ];
+    (rows, batch(columns))
+}
+
+#[test]
+fn a_query_reads_what_was_written_whatever_its_pages() {
+    let seed = Chance::system_seed();
+    let mut chance = Chance::seeded(seed);
+    for round in 0..12 {
+        let count = [0, 1, 63, 64, 65, 1023, 1024, 1025, 2500][chance.index(9)];
+        let (rows, batch) = drawn(&mut chance, count);
+        let zstd = Compression::ZSTD(ZstdLevel::try_new(1).unwrap());
+        let compression = [
+            Compression::UNCOMPRESSED,
+            Compression::SNAPPY,
+            zstd,
+            Compression::GZIP(Default::default()),
+            Compression::LZ4,
+        ][chance.index(5)];
+        let encoding =
+            [Encoding::PLAIN, Encoding::DELTA_BYTE_ARRAY, Encoding::DELTA_LENGTH_BYTE_ARRAY][chance.index(3)];
+        let properties = WriterProperties::builder()
+            .set_compression(compression)
+            .set_dictionary_enabled(chance.happens(0.5))
+            .set_column_encoding("t".into(), encoding)
+            .set_data_page_row_count_limit(1 + chance.index(700))
+            .set_write_batch_size(1 + chance.index(100))
+            .set_max_row_group_row_count(Some(1 + chance.index(2000)))
+            .set_writer_version([WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0][chance.index(2)])
+            .build();
+        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        let bytes = writer.into_inner().unwrap();
+        let found = queried(bytes, 64 << 20).unwrap();
+        assert_eq!(found.len(), rows.len(), "seed {seed} round {round} {compression} {encoding}");
+        for (found, row) in found.iter().zip(&rows) {
+            assert_eq!(
+                format!("{found:?}"),
+                format!("{row:?}"),
+                "seed {seed} round {round} {compression} {encoding}"
+            );
+        }
+    }
+}
+
+/// A small file may stand for gigabytes: by a text that all rows share, by a list of equal values, by a page that says too little of itself.
+#[test]
+fn a_query_holds_its_budget_whatever_a_file_says() {
+    let long = "x".repeat(2 << 20);
+    let texts = DictionaryArray::<Int32Type>::try_new(
+        Int32Array::from(vec![0; 200]),
+        Arc::new(StringArray::from(vec![long.as_str()])),
+    );
+    let rows = batch(vec![("t", Arc::new(texts.unwrap()))]);
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_dictionary_page_size_limit(4 << 20)
+        .set_statistics_enabled(EnabledStatistics::None)
+        .build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), rows.schema(), Some(properties)).unwrap();
+    writer.write(&rows).unwrap();
+    let shared = writer.into_inner().unwrap();
+    assert!(shared.len() < 1 << 20, "{}", shared.len());
+    let file = Arc::new(Paid { bytes: shared.clone(), bytes_max: 16 << 20, most: AtomicU64::new(0) });
+    let mut rows = ingest::parquet().unwrap().open(file.clone()).unwrap();
+    let mut count = 0;
+    while rows.next().unwrap().is_some() {
+        count += 1;
+    }
+    assert_eq!(count, 200);
+    assert!(file.most.load(Ordering::Relaxed) >= 4 << 20, "the page and a row of it");
+    let error = queried(shared, 3 << 20).unwrap_err();
+    assert!(error.contains("too much is held"), "{error}");
+
+    let mut list = ListBuilder::new(Int64Builder::new());
+    list.values().append_value_n(7, 1 << 20);
+    list.append(true);
+    let equal = parquet(&batch(vec![("l", Arc::new(list.finish()))]), Compression::UNCOMPRESSED);
+    assert!(equal.len() < 1 << 16, "{}", equal.len());
+    assert!(queried(equal.clone(), 8 << 20).unwrap_err().contains("too much is held"));
+    assert_eq!(queried(equal, 256 << 20).unwrap().len(), 1);
+
+    // The first page begins behind the magic: its type, then how many bytes it has.
+    let zeros: Int64Array = (0..100_000).map(|at| Some(at % 3)).collect();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::GZIP(Default::default()))
+        .set_dictionary_enabled(false)
+        .build();
+    let rows = batch(vec![("z", Arc::new(zeros))]);
+    let mut writer = ArrowWriter::try_new(Vec::new(), rows.schema(), Some(properties)).unwrap();
+    writer.write(&rows).unwrap();
+    let mut lying = writer.into_inner().unwrap();
+    assert_eq!(lying[4..7], [0x15, 0, 0x15]);
+    let end = 7 + lying[7..].iter().position(|byte| byte & 0x80 == 0).unwrap();
+    lying[7] = 0x82;
+    lying[8..end].fill(0x80);
+    lying[end] = 0;
+    let error = queried(lying, 256 << 20).unwrap_err();
+    assert!(error.contains("longer than it says"), "{error}");
+}
+
+#[test]
+fn damaged_parquet_ends_a_query_and_nothing_else() {
+    let seed = Chance::system_seed();
+    let mut chance = Chance::seeded(seed);
+    let (_, batch) = drawn(&mut chance, 50);
+    let bytes = parquet(&batch, Compression::SNAPPY);
+    for _ in 0..150 {
+        let mut bytes = bytes.clone();
+        if chance.happens(0.3) {
+            bytes.truncate(chance.index(bytes.len()));
+        }
+        for _ in 0..chance.index(4) {
+            let at = chance.index(bytes.len().max(1));
+            bytes.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= 1 << chance.index(8));
+        }
+        drop(queried(bytes, 32 << 20));
+    }
+    for (bytes, wanted) in [
+        (&b"PARE...."[..], "encryption"),
+        (b"\x1f\x8b\x08\0", "unpack it"),
+        (b"id,name\n", "does not begin as Parquet does"),
+        (b"PAR1", "no footer"),
+        (b"", "no Parquet"),
+    ] {
+        let error = queried(bytes.to_vec(), 32 << 20).unwrap_err();
+        assert!(error.contains(wanted), "{error}");
     }
 }

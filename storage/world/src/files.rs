@@ -46,7 +46,32 @@ impl RandomFile {
     /// # Errors
     /// It is not there, or may not be read.
     pub fn open(path: &Path) -> DiskResult<RandomFile> {
-        let file = named(File::open(path), path, "open")?;
+        RandomFile::of(named(File::open(path), path, "open")?, path)
+    }
+    /// Opens a file below a folder, by the rules of [`open_below`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_below(folder: &Path, name: &Path) -> DiskResult<RandomFile> {
+        RandomFile::of(file_below(folder, name)?, name)
+    }
+    /// A file that has no name and is gone when it is closed, with the bytes that `write` gives it; in the system's folder for such files.
+    ///
+    /// # Errors
+    /// The disk refuses, or `write` does.
+    pub fn nameless(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<RandomFile> {
+        let path = std::env::temp_dir();
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::TMPFILE;
+        let mut file = match openat(CWD, &path, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => File::from(file),
+            // Not every file system can.
+            Err(_) => named_and_removed(&path)?,
+        };
+        write(&mut file)?;
+        let size_bytes = file.metadata()?.len();
+        Ok(RandomFile { file, size_bytes })
+    }
+    fn of(file: File, path: &Path) -> DiskResult<RandomFile> {
         let size_bytes = named(file.metadata(), path, "look up")?.len();
         Ok(RandomFile { file, size_bytes })
     }
@@ -67,6 +92,10 @@ impl RandomFile {
 /// A regular file below a folder for buffered reading, whatever its name says: the kernel follows no link, `..` or mount of `/proc` out of the
 /// folder, in the same step in which it opens the file. Links that stay below the folder are followed. Errors name the file as it was named.
 pub fn open_below(folder: &Path, name: &Path) -> DiskResult<Box<dyn io::BufRead + Send>> {
+    Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, file_below(folder, name)?)))
+}
+
+fn file_below(folder: &Path, name: &Path) -> DiskResult<File> {
     let fail = |error: rustix::io::Errno, operation| {
         let error = match error {
             // As the kernel refuses what would leave the folder.
@@ -86,7 +115,16 @@ pub fn open_below(folder: &Path, name: &Path) -> DiskResult<Box<dyn io::BufRead 
         let what = if kind.is_dir() { io::ErrorKind::IsADirectory } else { io::ErrorKind::InvalidInput };
         return Err(DiskError::from_io(&io::Error::from(what), name, "read"));
     }
-    Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, file)))
+    Ok(file)
+}
+
+/// A new file in a folder, whose name is taken away at once.
+fn named_and_removed(folder: &Path) -> io::Result<File> {
+    let mut chance = Chance::from_system();
+    let path = folder.join(format!("tanglewood-{:016x}", chance.next_u64()));
+    let file = File::options().read(true).write(true).create_new(true).open(&path)?;
+    fs::remove_file(&path)?;
+    Ok(file)
 }
 
 /// Opens without waiting, since a pipe may have no writer.

@@ -6,7 +6,7 @@ use plan::procedures::{
     BACKED_UP, BACKUP, EXPORT, EXPORTED, HISTORY_SET, LIST_CONFIG, LISTED_CLUSTER, LISTED_ORDER,
     LISTED_PRIVILEGES, LISTED_QUERIES, LISTED_ROLE_PRIVILEGES, LISTED_ROLES, LISTED_SETTINGS,
     LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS, LISTED_TRANSACTIONS, LISTED_USERS, LOAD_CSV, LOAD_JSON,
-    Procedure, SET_HISTORY,
+    LOAD_PARQUET, Procedure, SET_HISTORY,
 };
 use plan::roles::Action;
 use plan::standing::StandingCommand;
@@ -106,7 +106,7 @@ impl Lens {
     }
     fn demand_call(&self, name: &str) -> Result<(), Error> {
         match name {
-            LOAD_CSV | LOAD_JSON => self.demand((Action::Load, "read files")),
+            LOAD_CSV | LOAD_JSON | LOAD_PARQUET => self.demand((Action::Load, "read files")),
             BACKUP => Err(forbidden("make backups")),
             EXPORT => Err(forbidden("export the graph")),
             SET_HISTORY => Err(forbidden("change how far back the past is kept")),

@@ -24,6 +24,8 @@ pub enum SettingForm {
     History,
     /// Sites whose pages may ask.
     Sites,
+    /// Hosts of URLs that may be read.
+    Hosts,
     /// Databases by names: `people=people.db`.
     Sources,
     /// A level, and levels of parts of the log.
@@ -48,6 +50,7 @@ impl SettingForm {
             SettingForm::Word(words) => format!("One of: {}.", words.join(", ")),
             SettingForm::History => "none, forever, or a time such as 7d.".into(),
             SettingForm::Sites => "Sites such as https://app.example, with commas between them.".into(),
+            SettingForm::Hosts => "Hosts such as data.example.org, with commas between them.".into(),
             SettingForm::Sources => {
                 "Names of traversal sources and folders, such as people=people.db.".into()
             }
@@ -68,13 +71,14 @@ impl SettingForm {
             SettingForm::Word(_) => "WORD",
             SettingForm::History => "HOW",
             SettingForm::Sites => "ORIGIN",
+            SettingForm::Hosts => "HOST",
             SettingForm::Sources => "NAME=DB",
             SettingForm::Levels => "LEVEL",
         }
     }
     /// May a setting of it be given several times?
     pub fn is_list(self) -> bool {
-        matches!(self, SettingForm::Sites | SettingForm::Sources)
+        matches!(self, SettingForm::Sites | SettingForm::Sources | SettingForm::Hosts)
     }
     /// Looks whether a text is one of its values; of a list, whether it is one of its items.
     ///
@@ -99,6 +103,7 @@ impl SettingForm {
                 text.parse::<database::History>().map(drop).map_err(|error| error.to_string())
             }
             SettingForm::Sites => site(text),
+            SettingForm::Hosts => database::UrlRules::parse(text).map(drop),
             SettingForm::Sources => named(text).map(drop),
             SettingForm::Levels => levels(text).map(drop),
         }

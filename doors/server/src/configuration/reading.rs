@@ -5,7 +5,7 @@ use super::table::{self, SETTINGS, SettingRow};
 use super::units;
 use crate::Limits;
 use crate::limits::share;
-use database::{Options, SettingInfo};
+use database::{Options, SettingInfo, UrlRules};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -235,6 +235,11 @@ impl Configuration {
             checkpoint_log_bytes: self.size("checkpoint_log_size").unwrap_or(usual.checkpoint_log_bytes),
             memory_bytes: self.size("memory"),
             import_folder: self.path("import_folder"),
+            import_urls: self
+                .texts("import_urls")
+                .iter()
+                .filter_map(|text| UrlRules::parse(text).ok())
+                .collect(),
             backup_folder: self.path("backup_folder"),
             history: self.text("history").and_then(|text| text.parse().ok()),
             ..usual

@@ -61,7 +61,7 @@ const fn reloaded(row: SettingRow) -> SettingRow {
 }
 
 /// All settings, in the order of the help. [`super::DATABASE_KEY`] stands beside them.
-pub static SETTINGS: [SettingRow; 45] = [
+pub static SETTINGS: [SettingRow; 46] = [
     row(
         0,
         ("bolt.address", "bolt", "server.bolt.listen_address"),
@@ -200,7 +200,14 @@ pub static SETTINGS: [SettingRow; 45] = [
         ("import_folder", "import-folder", "dbms.security.allow_csv_import_from_file_urls"),
         Path,
         "",
-        "Folder below which LOAD CSV may read files; without it, it reads none",
+        "Folder below which LOAD may read files; without it, it reads none",
+    ),
+    row(
+        1,
+        ("import_urls", "import-urls", "tanglewood.import.urls"),
+        Hosts,
+        "",
+        "Host of which LOAD may read URLs: a name, `*.` and a domain, or `*` for all that are public; by https unless `http://` stands before it; without it, it reads none",
     ),
     row(
         1,

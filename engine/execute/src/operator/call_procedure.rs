@@ -54,7 +54,7 @@ pub(crate) fn compile(
     required: &VarSet,
     feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    if [plan::procedures::LOAD_CSV, plan::procedures::LOAD_JSON].contains(&&*node.name) {
+    if plan::procedures::LOADS.contains(&&*node.name) {
         return super::load_csv::compile(compiler, node, required, feed);
     }
     if let Some(question) = Question::of(&node.name) {

@@ -1,31 +1,37 @@
-//! LoadCsv and LoadJson: the records of a file, for each row: lists of texts, or maps by the titles of the first record; or the values of a file of JSON.
+//! LoadCsv, LoadJson and LoadParquet: the records of a file, for each row: lists of texts, or maps by the titles of the first record; the values of a
+//! file of JSON; or the rows of a file of Parquet, as maps.
 //!
-//! Files lie below the folder that the database was told to import from; nothing else can be named. Records are read as they are asked for.
-//! A file that begins like gzip is unpacked while it is read. It is a procedure of the planner's table by its form, and an operator of its own because its rows stream.
+//! Files lie below the folder that the database was told to import from, or behind a URL where that is allowed ([`fetch`]); nothing else can be named.
+//! Records are read as they are asked for. A file that begins like gzip is unpacked while it is read. It is a procedure of the planner's table by
+//! its form, and an operator of its own because its rows stream.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
+use crate::imports::Imports;
 use crate::operator::graph_procedure::recharge;
 use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try, Turn};
 use dataflow::watch::{self, Hold};
 use expression::{Compiled, EvalError};
+use fetch::Fetch;
 use flate2::read::MultiGzDecoder;
 use json_values::JsonValues;
 use model::{Batch, Column, Value};
+use place::{FilePlace, refusal, resolve};
 use plan::VarSet;
 use records::{Metered, Records};
-use std::io::{BufRead, BufReader};
-use std::path::{Component, Path, PathBuf};
+use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
+use table::TableValues;
+use world::files::{self, RandomFile};
 
+mod fetch;
 mod json_values;
+mod place;
 mod records;
-
-/// Bytes of a file's name that a message shows.
-const NAME_SHOWN_BYTES_MAX: usize = 200;
+mod table;
 
 /// How a file begins that is compressed with gzip (RFC 1952).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -44,6 +50,7 @@ const CHARGED_AHEAD_BYTES: usize = 64 << 10;
 enum FileFormat {
     Csv,
     Json,
+    Parquet,
 }
 
 impl FileFormat {
@@ -52,6 +59,15 @@ impl FileFormat {
         match self {
             FileFormat::Csv => "LOAD CSV",
             FileFormat::Json => "LOAD JSON",
+            FileFormat::Parquet => "LOAD PARQUET",
+        }
+    }
+    /// The operator's name.
+    fn operator(self) -> &'static str {
+        match self {
+            FileFormat::Csv => "LoadCsv",
+            FileFormat::Json => "LoadJson",
+            FileFormat::Parquet => "LoadParquet",
         }
     }
 }
@@ -79,8 +95,16 @@ enum Field {
     File,
 }
 
+/// A file that was named.
+enum Cursor {
+    /// It is on its way, with the values of the arguments.
+    Fetching(Fetch, Vec<Value>),
+    Open(Open),
+}
+
 /// A file that is being read.
 struct Open {
+    /// The file as it is told: below the import folder, or a URL.
     file: Value,
     rows: Rows,
 }
@@ -89,6 +113,7 @@ struct Open {
 enum Rows {
     Csv(CsvRows),
     Json(JsonValues),
+    Table(TableValues),
 }
 
 /// The records of a file of CSV.
@@ -98,25 +123,94 @@ struct CsvRows {
     titles_bytes: usize,
 }
 
-impl Open {
-    fn new(format: FileFormat, folder: Option<&Path>, arguments: &[Value]) -> Result<Open, ExecuteError> {
+impl Cursor {
+    fn new(format: FileFormat, imports: &Imports, arguments: Vec<Value>) -> Result<Cursor, ExecuteError> {
         let clause = format.clause();
         let Some(file) = arguments.first() else {
             return Err(ExecuteError::Plan(format!("{clause} takes a file")));
         };
-        let (folder, name) = resolve(clause, folder, file)?;
-        let unreadable = |error: &dyn std::fmt::Display| {
-            ExecuteError::External(format!("{clause} FROM {}: {error}", shown(file)))
-        };
-        let mut reader = world::files::open_below(folder, &name).map_err(|error| unreadable(&error))?;
+        match resolve(clause, file)? {
+            FilePlace::Url(url) => match &imports.urls {
+                Some(reader) => Ok(Cursor::Fetching(Fetch::new(reader, url), arguments)),
+                None => Err(refusal(clause, file, &"the database reads no URLs")),
+            },
+            FilePlace::Below(name) => {
+                let Some(folder) = imports.folder.as_deref() else {
+                    return Err(refusal(clause, file, &"the database has no folder to import from"));
+                };
+                let unreadable = |error| refusal(clause, file, &error);
+                let told = format!("/{}", name.display());
+                let bytes = match format {
+                    FileFormat::Parquet => {
+                        Bytes::Random(RandomFile::open_below(folder, &name).map_err(unreadable)?)
+                    }
+                    _ => Bytes::Stream(files::open_below(folder, &name).map_err(unreadable)?),
+                };
+                Open::new(format, imports, &arguments, (told, bytes)).map(Cursor::Open)
+            }
+        }
+    }
+}
+
+/// The bytes of a file.
+enum Bytes {
+    Stream(Box<dyn BufRead + Send>),
+    Random(RandomFile),
+}
+
+impl Bytes {
+    fn stream(self) -> Box<dyn BufRead + Send> {
+        match self {
+            Bytes::Stream(reader) => reader,
+            Bytes::Random(file) => {
+                Box::new(BufReader::with_capacity(files::BUFFER_BYTES, FromStart { file, at: 0 }))
+            }
+        }
+    }
+}
+
+/// A file read from its beginning.
+struct FromStart {
+    file: RandomFile,
+    at: u64,
+}
+
+impl Read for FromStart {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.file.read_at(self.at, buffer)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl Open {
+    fn new(
+        format: FileFormat,
+        imports: &Imports,
+        arguments: &[Value],
+        (told, bytes): (String, Bytes),
+    ) -> Result<Open, ExecuteError> {
+        let file = Value::string(told);
+        if format == FileFormat::Parquet {
+            let Some(parquet) = &imports.parquet else {
+                let what = "this program was built without the feature `columnar`";
+                return Err(ExecuteError::External(format!("LOAD PARQUET: {what}")));
+            };
+            let Bytes::Random(bytes) = bytes else {
+                return Err(ExecuteError::Plan("Parquet is read from a file".into()));
+            };
+            return Ok(Open { file, rows: Rows::Table(TableValues::new(&**parquet, bytes)?) });
+        }
+        let mut reader = bytes.stream();
+        let clause = format.clause();
+        let name = arguments.first().unwrap_or(&Value::Null);
         // Compressed files are known by their first bytes.
-        if reader.fill_buf().map_err(|error| unreadable(&error))?.starts_with(&GZIP_MAGIC) {
+        if reader.fill_buf().map_err(|error| refusal(clause, name, &error))?.starts_with(&GZIP_MAGIC) {
             reader = Box::new(BufReader::new(MultiGzDecoder::new(reader)));
         }
-        let file = Value::string(format!("/{}", Path::new(&name).display()));
         let rows = match format {
             FileFormat::Csv => Rows::Csv(CsvRows::new(reader, arguments)?),
-            FileFormat::Json => Rows::Json(JsonValues::new(Box::new(Metered(reader)))?),
+            _ => Rows::Json(JsonValues::new(Box::new(Metered(reader)))?),
         };
         Ok(Open { file, rows })
     }
@@ -126,6 +220,7 @@ impl Open {
         match &self.rows {
             Rows::Csv(rows) => rows.records.held_bytes() + rows.titles_bytes,
             Rows::Json(values) => values.held_bytes(),
+            Rows::Table(values) => values.held_bytes(),
         }
     }
     /// The line of the row that came last.
@@ -133,6 +228,7 @@ impl Open {
         match &self.rows {
             Rows::Csv(rows) => rows.records.line(),
             Rows::Json(values) => values.line(),
+            Rows::Table(values) => values.line(),
         }
     }
     /// The next row; an inner none where only blank lines were read.
@@ -140,6 +236,7 @@ impl Open {
         match &mut self.rows {
             Rows::Csv(rows) => rows.next(),
             Rows::Json(values) => Ok(values.next()?.map(Some)),
+            Rows::Table(values) => Ok(values.next()?.map(Some)),
         }
     }
 }
@@ -199,57 +296,9 @@ fn titles(records: &mut Records) -> Result<Vec<Arc<str>>, ExecuteError> {
     Ok(titles.into_iter().map(title).collect())
 }
 
-/// The file that a text names, below the folder: `file:///name.csv`, or a path relative to it.
-fn resolve<'f>(
-    clause: &str,
-    folder: Option<&'f Path>,
-    file: &Value,
-) -> Result<(&'f Path, PathBuf), ExecuteError> {
-    let refuse = |why: &str| Err(ExecuteError::External(format!("{clause} FROM {}: {why}", shown(file))));
-    let Some(folder) = folder else { return refuse("the database has no folder to import from") };
-    let Some(text) = file.as_str() else { return refuse("the file is named by a text") };
-    let relative = match text.split_once(':') {
-        Some(("file", path)) => decoded(path).trim_start_matches('/').to_string(),
-        Some((scheme, _)) if scheme.len() > 1 => return refuse("only file:/// can be read"),
-        _ => text.to_string(),
-    };
-    let path = Path::new(&relative);
-    let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
-    if !plain || relative.is_empty() || relative.contains('\0') {
-        return refuse("the file must lie below the import folder");
-    }
-    Ok((folder, path.to_path_buf()))
-}
-
-/// What was named, as messages show it: text in quotes, cut where it is long.
-fn shown(file: &Value) -> String {
-    match file.as_str() {
-        Some(text) => {
-            let end = text.floor_char_boundary(NAME_SHOWN_BYTES_MAX);
-            format!("'{}{}'", text[..end].escape_debug(), if end < text.len() { "…" } else { "" })
-        }
-        None if file.is_null() => "null".into(),
-        None => "a value that is no text".into(),
-    }
-}
-
-/// `%20` and its like, as the characters they stand for.
-fn decoded(text: &str) -> String {
-    percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
-}
-
-impl Draw for LoadCsv {
-    type Cursor = Open;
-
-    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
-        self.reads.record(batch, here);
-        Ok(())
-    }
-    fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Open> {
-        let values = turn.here.values(&self.arguments, batch, row)?;
-        Ok(Open::new(self.format, turn.here.environment.import_folder.as_deref(), &values)?)
-    }
-    fn draw(&mut self, open: &mut Open, room: usize, turn: &mut Turn<'_, '_>) -> Try<(usize, Progress)> {
+impl LoadCsv {
+    /// Takes rows of a file that is there.
+    fn draw_open(&mut self, open: &mut Open, room: usize, turn: &mut Turn<'_, '_>) -> Try<(usize, Progress)> {
         for read in 0..room {
             // Between two looks at the clock, but never before the first record.
             if read > 0 && read % RECORDS_PER_LOOK == 0 && turn.context.should_yield() {
@@ -263,6 +312,9 @@ impl Draw for LoadCsv {
                 // By so much at once that a record of some bytes costs a comparison.
                 recharge(&mut self.charged, bytes + CHARGED_AHEAD_BYTES, turn.context)?;
             }
+            if let Rows::Table(values) = &open.rows {
+                values.is_charged();
+            }
             for (field, values) in &mut self.columns {
                 values.push(match field {
                     Field::Row => record.clone(),
@@ -270,11 +322,40 @@ impl Draw for LoadCsv {
                     Field::File => open.file.clone(),
                 });
             }
-            if self.is_full() {
+            if self.bytes > BATCH_BYTES_MAX {
                 return Ok((read + 1, Progress::More));
             }
         }
         Ok((room, Progress::More))
+    }
+}
+
+impl Draw for LoadCsv {
+    type Cursor = Cursor;
+
+    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
+        self.reads.record(batch, here);
+        Ok(())
+    }
+    fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Cursor> {
+        let values = turn.here.values(&self.arguments, batch, row)?;
+        Ok(Cursor::new(self.format, &turn.here.environment.imports, values)?)
+    }
+    fn draw(&mut self, cursor: &mut Cursor, room: usize, turn: &mut Turn<'_, '_>) -> Try<(usize, Progress)> {
+        if let Cursor::Fetching(fetch, arguments) = cursor {
+            let name = arguments.first().unwrap_or(&Value::Null);
+            let Some(brought) = fetch.poll(turn.context.waker()) else { return Ok((0, Progress::Waiting)) };
+            let clause = self.format.clause();
+            let file = brought.map_err(|what| refusal(clause, name, &what))?;
+            let told = name.as_str().unwrap_or_default().to_string();
+            let imports = &turn.here.environment.imports;
+            let open = Open::new(self.format, imports, arguments, (told, Bytes::Random(file)))?;
+            *cursor = Cursor::Open(open);
+        }
+        match cursor {
+            Cursor::Open(open) => self.draw_open(open, room, turn),
+            Cursor::Fetching(..) => Ok((0, Progress::Waiting)),
+        }
     }
     fn columns(&mut self) -> Vec<Column> {
         self.bytes = 0;
@@ -297,6 +378,7 @@ pub(crate) fn compile(
     let layout = feed.layout();
     let format = match &*node.name {
         plan::procedures::LOAD_JSON => FileFormat::Json,
+        plan::procedures::LOAD_PARQUET => FileFormat::Parquet,
         _ => FileFormat::Csv,
     };
     let arguments = node.arguments.iter().map(|argument| compiler.expression(argument, &layout));
@@ -316,42 +398,6 @@ pub(crate) fn compile(
         let columns = kept.iter().map(|(field, _)| (*field, Vec::new())).collect();
         Drawing::new(LoadCsv { format, arguments, reads, columns, bytes: 0, charged: 0 })
     };
-    let stream = compiler.attach_fan_out(
-        if format == FileFormat::Json { "LoadJson" } else { "LoadCsv" },
-        &feed,
-        required,
-        &columns,
-        make,
-    );
+    let stream = compiler.attach_fan_out(format.operator(), &feed, required, &columns, make);
     Ok(Stream { fans_out: false, ..stream })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_files_below_the_folder_are_named() {
-        let folder = Some(Path::new("/import"));
-        let ok = |text: &str| {
-            resolve("LOAD CSV", folder, &text.into())
-                .map(|(folder, name)| folder.join(name).display().to_string())
-        };
-        assert_eq!(ok("file:///a%20b.csv").expect("it lies below"), "/import/a b.csv");
-        assert_eq!(ok("sub/a.csv").expect("it lies below"), "/import/sub/a.csv");
-        for bad in [
-            "file:///../a",
-            "../a",
-            "a/../../b",
-            "http://x/a.csv",
-            "file:///",
-            "",
-            "a\0b",
-            "file:///%2e%2e/a",
-        ] {
-            assert!(ok(bad).is_err(), "{bad}");
-        }
-        assert!(resolve("LOAD CSV", None, &"a.csv".into()).is_err());
-        assert!(resolve("LOAD CSV", folder, &Value::Int(1)).is_err());
-    }
 }

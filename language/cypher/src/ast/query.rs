@@ -73,7 +73,9 @@ pub enum ClauseKind {
     /// `LOAD CSV`.
     LoadCsv(LoadCsv),
     /// `LOAD JSON`.
-    LoadJson(LoadJson),
+    LoadJson(LoadFile),
+    /// `LOAD PARQUET`.
+    LoadParquet(LoadFile),
     /// `FINISH`: run for the effects, return nothing.
     Finish,
 }
@@ -289,12 +291,12 @@ pub struct LoadCsv {
     pub separator: Option<String>,
 }
 
-/// `LOAD JSON FROM file AS variable`.
+/// `LOAD JSON FROM file AS variable`, and the same of Parquet.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LoadJson {
+pub struct LoadFile {
     /// The file.
     pub file: Expression,
-    /// Each value.
+    /// Each value, or row.
     pub variable: Name,
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use plan::algebra::{Apply, ApplyKind, CallProcedure, ExpandPattern, Extend, Filter, Match, Unwind};
 use plan::expr::{Expr, Var};
 use plan::pattern::{OrderHint, PathMode, Pattern};
-use plan::procedures::{LOAD_CSV, LOAD_JSON};
+use plan::procedures::LOAD_CSV;
 use plan::scope::{InstanceOrder, ScopeHint};
 use plan::{Plan, Vars};
 
@@ -82,9 +82,16 @@ impl Lowerer<'_> {
         self.load(LOAD_CSV, arguments, (&load.variable, kind), rows)
     }
 
-    pub(super) fn load_json(&mut self, load: &ast::LoadJson, rows: &mut Rows) -> Lowered<()> {
+    /// A file whose rows say their types themselves, read by this procedure.
+    pub(super) fn load_file(
+        &mut self,
+        procedure: &str,
+        kind: Type,
+        load: &ast::LoadFile,
+        rows: &mut Rows,
+    ) -> Lowered<()> {
         let file = self.expression(&load.file, &mut rows.scope)?.expr;
-        self.load(LOAD_JSON, vec![file], (&load.variable, Type::Any), rows)
+        self.load(procedure, vec![file], (&load.variable, kind), rows)
     }
 
     /// The rows of a file, read by a procedure.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use plan::Plan;
 use plan::algebra;
 use plan::expr::{Name, Var};
+use plan::procedures::{LOAD_JSON, LOAD_PARQUET};
 use plan::statement::StatementKind;
 
 use super::scope::Scope;
@@ -142,7 +143,8 @@ impl Lowerer<'_> {
                 self.call_procedure(call, rows, clause.span)?;
             }
             ClauseKind::LoadCsv(load) => self.load_csv(load, rows)?,
-            ClauseKind::LoadJson(load) => self.load_json(load, rows)?,
+            ClauseKind::LoadJson(load) => self.load_file(LOAD_JSON, Type::Any, load, rows)?,
+            ClauseKind::LoadParquet(load) => self.load_file(LOAD_PARQUET, Type::Map, load, rows)?,
             ClauseKind::Finish => {}
             _ => self.update(clause, rows)?,
         }
@@ -209,6 +211,7 @@ pub(super) fn check_composition(query: &SingleQuery, place: Place) -> Lowered<()
             | ClauseKind::Unwind(..)
             | ClauseKind::LoadCsv(_)
             | ClauseKind::LoadJson(_)
+            | ClauseKind::LoadParquet(_)
     );
     let may_stop = place == Place::Test && matches!(ending.kind, ClauseKind::Match(_));
     if only_reads && !may_stop {
@@ -247,6 +250,7 @@ fn clause_name(kind: &ClauseKind) -> &'static str {
         ClauseKind::CallSubquery(_) | ClauseKind::CallProcedure(_) => "CALL",
         ClauseKind::LoadCsv(_) => "LOAD CSV",
         ClauseKind::LoadJson(_) => "LOAD JSON",
+        ClauseKind::LoadParquet(_) => "LOAD PARQUET",
         ClauseKind::Finish => "FINISH",
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{
-    CallProcedure, Clause, ClauseKind, Hint, LoadCsv, LoadJson, Match, Name, Projection, ProjectionItem,
+    CallProcedure, Clause, ClauseKind, Hint, LoadCsv, LoadFile, Match, Name, Projection, ProjectionItem,
 };
 use crate::error::{CypherError, ErrorKind};
 use crate::lexer::TokenKind;
@@ -169,20 +169,21 @@ impl Parser<'_> {
     fn load_clause(&mut self) -> Option<Parsed<ClauseKind>> {
         match () {
             () if self.at_words(&["LOAD", "CSV"]) => Some(self.load_csv()),
-            () if self.at_words(&["LOAD", "JSON"]) => Some(self.load_json()),
+            () if self.at_words(&["LOAD", "JSON"]) => Some(self.load_file().map(ClauseKind::LoadJson)),
+            () if self.at_words(&["LOAD", "PARQUET"]) => Some(self.load_file().map(ClauseKind::LoadParquet)),
             () => None,
         }
     }
 
-    /// `LOAD JSON FROM file AS variable`.
-    fn load_json(&mut self) -> Parsed<ClauseKind> {
+    /// `LOAD JSON FROM file AS variable`, or `LOAD PARQUET …`.
+    fn load_file(&mut self) -> Parsed<LoadFile> {
         self.bump();
         self.bump();
         self.expect_word("FROM")?;
         let file = self.expression()?;
         self.expect_word("AS")?;
         let variable = self.name("a variable")?;
-        Ok(ClauseKind::LoadJson(LoadJson { file, variable }))
+        Ok(LoadFile { file, variable })
     }
 
     /// `LOAD CSV [WITH HEADERS] FROM file AS variable [FIELDTERMINATOR 'c']`.

@@ -2,9 +2,9 @@
 
 use super::Printer;
 use crate::ast::{
-    CallProcedure, CallSubquery, Clause, ClauseKind, Foreach, Hint, Imports, LabelExpression, LoadCsv, Match,
-    Merge, Name, OnError, Projection, ProjectionItem, Query, RemoveItem, ScopeHint, ScopeOrder, SetItem,
-    SingleQuery, SortItem, Yield,
+    CallProcedure, CallSubquery, Clause, ClauseKind, Foreach, Hint, Imports, LabelExpression, LoadCsv,
+    LoadFile, Match, Merge, Name, OnError, Projection, ProjectionItem, Query, RemoveItem, ScopeHint,
+    ScopeOrder, SetItem, SingleQuery, SortItem, Yield,
 };
 
 impl Printer {
@@ -58,12 +58,8 @@ impl Printer {
             ClauseKind::CallSubquery(call) => self.call_subquery(call),
             ClauseKind::CallProcedure(call) => self.call_procedure(call),
             ClauseKind::LoadCsv(load) => self.load_csv(load),
-            ClauseKind::LoadJson(load) => {
-                self.put("LOAD JSON");
-                self.optional(" FROM ", Some(&load.file));
-                self.put(" AS ");
-                self.variable(&load.variable.text);
-            }
+            ClauseKind::LoadJson(load) => self.load_file("LOAD JSON", load),
+            ClauseKind::LoadParquet(load) => self.load_file("LOAD PARQUET", load),
             ClauseKind::Finish => self.put("FINISH"),
         }
     }
@@ -259,6 +255,13 @@ impl Printer {
                 self.variable(&variable.text);
             }
         }
+    }
+
+    fn load_file(&mut self, clause: &str, load: &LoadFile) {
+        self.put(clause);
+        self.optional(" FROM ", Some(&load.file));
+        self.put(" AS ");
+        self.variable(&load.variable.text);
     }
 
     fn load_csv(&mut self, load: &LoadCsv) {

@@ -516,6 +516,7 @@ pub const FORMS: &[&str] = &[
     "LOAD CSV FROM 'a.csv' AS row RETURN row[0], linenumber(), file()",
     "LOAD CSV WITH HEADERS FROM $f AS row FIELDTERMINATOR ';' CREATE (:A {x: row.x})",
     "LOAD JSON FROM $f AS row RETURN row.x, linenumber()",
+    "LOAD PARQUET FROM $f AS row RETURN row.x, linenumber()",
     "EXPORT DATABASE 'a' (FORMAT = 'jsonl') YIELD nodes, files",
     "EXPORT DATABASE TO $f {format: 'csv'}",
     "RETURN 1 AS x UNION ALL RETURN 2 AS x UNION ALL RETURN 3 AS x",

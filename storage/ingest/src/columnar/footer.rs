@@ -21,29 +21,29 @@ const CHILDREN: i64 = 5;
 
 /// Types of the compact protocol.
 const STOP: u8 = 0;
-const TRUE: u8 = 1;
-const FALSE: u8 = 2;
+pub(super) const TRUE: u8 = 1;
+pub(super) const FALSE: u8 = 2;
 const BYTE: u8 = 3;
 const INT16: u8 = 4;
-const INT32: u8 = 5;
+pub(super) const INT32: u8 = 5;
 const INT64: u8 = 6;
 const DOUBLE: u8 = 7;
 const BINARY: u8 = 8;
 const LIST: u8 = 9;
 const SET: u8 = 10;
 const MAP: u8 = 11;
-const STRUCT: u8 = 12;
+pub(super) const STRUCT: u8 = 12;
 const UUID: u8 = 13;
 
 fn wrong<T>(what: impl Into<String>) -> Result<T, String> {
     Err(what.into())
 }
 
-/// Looks at the footer of a file of so many bytes; `part` reads from a byte on.
+/// Where the footer begins, and how many bytes it has.
 ///
 /// # Errors
-/// It cannot be read, or its schema is deeper or promises more than a reader may take on.
-pub(super) fn check<R: Read>(size_bytes: u64, part: impl Fn(u64) -> R) -> Result<(), String> {
+/// It cannot be read, or is longer than one may be.
+pub(super) fn place<R: Read>(size_bytes: u64, part: impl Fn(u64) -> R) -> Result<(u64, u64), String> {
     let Some(tail_at) = size_bytes.checked_sub(TAIL_BYTES) else { return wrong("it has no footer") };
     let mut tail = [0; TAIL_BYTES as usize];
     part(tail_at).read_exact(&mut tail).map_err(|error| error.to_string())?;
@@ -52,6 +52,15 @@ pub(super) fn check<R: Read>(size_bytes: u64, part: impl Fn(u64) -> R) -> Result
     if length > FOOTER_BYTES_MAX {
         return wrong(format!("its footer has more than {FOOTER_BYTES_MAX} bytes"));
     }
+    Ok((at, length))
+}
+
+/// Looks at the footer of a file of so many bytes; `part` reads from a byte on.
+///
+/// # Errors
+/// It cannot be read, or its schema is deeper or promises more than a reader may take on.
+pub(super) fn check<R: Read>(size_bytes: u64, part: impl Fn(u64) -> R) -> Result<(), String> {
+    let (at, length) = place(size_bytes, &part)?;
     let mut bytes = vec![0; length as usize];
     part(at).read_exact(&mut bytes).map_err(|error| error.to_string())?;
     check_footer(&bytes)
@@ -98,8 +107,8 @@ fn check_schema(thrift: &mut Thrift<'_>) -> Result<(), String> {
 }
 
 /// Bytes of the compact protocol.
-struct Thrift<'b> {
-    bytes: &'b [u8],
+pub(super) struct Thrift<'b> {
+    pub bytes: &'b [u8],
 }
 
 impl Thrift<'_> {
@@ -128,12 +137,12 @@ impl Thrift<'_> {
         wrong("a number in its footer is too long")
     }
     /// The same, whose lowest bit is the sign.
-    fn signed(&mut self) -> Result<i64, String> {
+    pub fn signed(&mut self) -> Result<i64, String> {
         let number = self.varint()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
     /// The next field of a structure and its type; none at its end.
-    fn field(&mut self, field: &mut i64) -> Result<Option<u8>, String> {
+    pub fn field(&mut self, field: &mut i64) -> Result<Option<u8>, String> {
         let head = self.byte()?;
         if head == STOP {
             return Ok(None);
@@ -169,7 +178,7 @@ impl Thrift<'_> {
         Ok(children)
     }
     /// Passes over a value that is a field.
-    fn pass(&mut self, kind: u8, depth: usize) -> Result<(), String> {
+    pub fn pass(&mut self, kind: u8, depth: usize) -> Result<(), String> {
         match kind {
             // The type says which.
             TRUE | FALSE => Ok(()),

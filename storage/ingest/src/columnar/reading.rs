@@ -3,6 +3,7 @@
 //! Each says the types of its columns itself; `values` maps them. What is wrong with a file is told, never met as a panic: both formats are read by
 //! parts that others keep, so a panic of theirs is caught here. Cost: one pass, batch by batch.
 
+use super::part::{Chunks, Span, Unmetered};
 use super::{ColumnarForm, footer, values};
 use crate::ImportError;
 use crate::export::tables::ColumnKind;
@@ -12,12 +13,12 @@ use crate::staging::{RowColumn, StagedRows};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::StreamDecoder;
-use arrow_schema::{DataType, Schema};
+use arrow_schema::Schema;
+use formats::tables::MeteredFile;
 use model::Value;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::errors::ParquetError;
-use parquet::file::reader::{ChunkReader, Length};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 use world::files::{self, RandomFile};
@@ -42,7 +43,7 @@ pub(super) fn rows(
         what: format!("it is damaged, or no {} that is known ({what})", form.name()),
     };
     let read = || -> Result<InputFile, ReadError> {
-        let random = Arc::new(random);
+        let random: Arc<dyn MeteredFile> = Arc::new(Unmetered(random));
         let mut taking = Taking { file, form, folder, ids, longs: Vec::new(), staged: None };
         // Whether numbers without a sign fit is known from all rows only.
         taking.longs = longs(&mut batches(form, &random)?)?;
@@ -113,54 +114,23 @@ trait Batches {
     fn schema(&self) -> Arc<Schema>;
 }
 
-fn batches(form: ColumnarForm, file: &Arc<RandomFile>) -> Result<Box<dyn Batches>, ReadError> {
+fn batches(form: ColumnarForm, file: &Arc<dyn MeteredFile>) -> Result<Box<dyn Batches>, ReadError> {
     let size_bytes = file.size_bytes();
     Ok(match form {
         ColumnarForm::Parquet => {
-            let from = |at| Span { file: file.clone(), at, end: size_bytes };
-            footer::check(size_bytes, from).map_err(ReadError::Format)?;
-            let builder = ParquetRecordBatchReaderBuilder::try_new(Chunks(file.clone()))?;
+            footer::check(size_bytes, |at| Span::from(file, at)).map_err(ReadError::Format)?;
+            let builder = ParquetRecordBatchReaderBuilder::try_new(Chunks::new(file))?;
             Box::new(ParquetBatches {
                 schema: builder.schema().clone(),
                 reader: builder.with_batch_size(BATCH_ROWS).build()?,
             })
         }
-        ColumnarForm::ArrowStream => {
-            Box::new(ArrowBatches::new(Span { file: file.clone(), at: 0, end: size_bytes }))
-        }
+        ColumnarForm::ArrowStream => Box::new(ArrowBatches::new(Span::from(file, 0))),
         ColumnarForm::ArrowFile => {
-            let span = io::BufReader::new(Span { file: file.clone(), at: 0, end: size_bytes });
+            let span = io::BufReader::new(Span::from(file, 0));
             Box::new(ArrowFile(arrow_ipc::reader::FileReader::try_new(span, None)?))
         }
     })
-}
-
-/// A part of a file, read from its beginning.
-struct Span {
-    file: Arc<RandomFile>,
-    at: u64,
-    end: u64,
-}
-
-impl Read for Span {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let room = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX).min(buffer.len());
-        let count = self.file.read_at(self.at, &mut buffer[..room])?;
-        self.at += count as u64;
-        Ok(count)
-    }
-}
-
-impl Seek for Span {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let place = match to {
-            SeekFrom::Start(at) => Some(at),
-            SeekFrom::End(by) => self.end.checked_add_signed(by),
-            SeekFrom::Current(by) => self.at.checked_add_signed(by),
-        };
-        self.at = place.ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(self.at)
-    }
 }
 
 /// A file of Arrow, whose footer says where its batches are.
@@ -172,30 +142,6 @@ impl Batches for ArrowFile {
     }
     fn schema(&self) -> Arc<Schema> {
         self.0.schema()
-    }
-}
-
-/// A file as the reader of Parquet wants it.
-struct Chunks(Arc<RandomFile>);
-
-impl Length for Chunks {
-    fn len(&self) -> u64 {
-        self.0.size_bytes()
-    }
-}
-
-impl ChunkReader for Chunks {
-    type T = io::BufReader<Span>;
-
-    fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
-        Ok(io::BufReader::new(Span { file: self.0.clone(), at: start, end: self.0.size_bytes() }))
-    }
-    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<bytes::Bytes> {
-        let end = start.checked_add(length as u64).filter(|end| *end <= self.0.size_bytes());
-        let end = end.ok_or_else(|| ParquetError::EOF("a part lies behind the end of the file".into()))?;
-        let mut bytes = vec![0; length];
-        Span { file: self.0.clone(), at: start, end }.read_exact(&mut bytes)?;
-        Ok(bytes.into())
     }
 }
 
@@ -270,14 +216,6 @@ fn longs(batches: &mut Box<dyn Batches>) -> Result<Vec<String>, ReadError> {
     }
 }
 
-/// A column by the names that lead to it through structs.
-pub(super) struct LeafColumn {
-    pub path: Vec<usize>,
-    pub column: RowColumn,
-    pub data_type: DataType,
-    pub is_long: bool,
-}
-
 /// Rows being made of batches.
 struct Taking<'t> {
     file: &'t InputFile,
@@ -285,11 +223,11 @@ struct Taking<'t> {
     folder: &'t Path,
     ids: &'t IdNames,
     longs: Vec<String>,
-    staged: Option<(StagedRows, Vec<LeafColumn>)>,
+    staged: Option<(StagedRows, Vec<values::LeafColumn>)>,
 }
 
 impl Taking<'_> {
-    fn begin(&self, schema: &Schema) -> Result<(StagedRows, Vec<LeafColumn>), ImportError> {
+    fn begin(&self, schema: &Schema) -> Result<(StagedRows, Vec<values::LeafColumn>), ImportError> {
         let mut leaves = Vec::new();
         values::leaves(schema, &mut leaves);
         for leaf in &mut leaves {

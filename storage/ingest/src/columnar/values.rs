@@ -3,7 +3,6 @@
 //! Times keep their unit's digits; a decimal is refused unless a type is given for its column, since a float would lose digits; a struct gives columns of
 //! its own (`address.city`); a list of values of one simple type is a list, and any other list, or a map, is kept as its text of JSON.
 
-use super::reading::LeafColumn;
 use crate::export::tables::ColumnKind;
 use crate::staging::{RowColumn, as_text, simple_list};
 use arrow_array::cast::AsArray;
@@ -19,8 +18,16 @@ use std::sync::Arc;
 const DEPTH_MAX: usize = 40;
 const DAY_MILLIS: i64 = 86_400_000;
 
+/// A column by the names that lead to it through structs.
+pub(super) struct LeafColumn {
+    pub path: Vec<usize>,
+    pub column: RowColumn,
+    pub data_type: DataType,
+    pub is_long: bool,
+}
+
 /// The type of what a dictionary or runs stand for.
-fn plain(data_type: &DataType) -> &DataType {
+pub(super) fn plain(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::Dictionary(_, values) => plain(values),
         DataType::RunEndEncoded(_, values) => plain(values.data_type()),
@@ -145,8 +152,68 @@ fn as_property(found: Value) -> Result<Value, String> {
     }
 }
 
+/// Elements of lists counted between two words to who pays.
+const ELEMENTS_PER_LOOK: usize = 4_096;
+/// Bytes that a value takes in a list or a map, with its place in the vector that it is collected in.
+const ELEMENT_BYTES: u64 = 64;
+
+/// Adds the bytes that the value of a row will take, without making it; `hold` is told now and then.
+///
+/// # Errors
+/// What `hold` says.
+pub(super) fn count_bytes(
+    array: &dyn Array,
+    row: usize,
+    bytes: &mut u64,
+    hold: &mut dyn FnMut(u64) -> Result<(), String>,
+) -> Result<(), String> {
+    *bytes += ELEMENT_BYTES;
+    if array.is_null(row) {
+        return Ok(());
+    }
+    let items = match array.data_type() {
+        DataType::Utf8 => array.as_string::<i32>().value(row).len(),
+        DataType::LargeUtf8 => array.as_string::<i64>().value(row).len(),
+        DataType::Utf8View => array.as_string_view().value(row).len(),
+        DataType::Binary => array.as_binary::<i32>().value(row).len(),
+        DataType::LargeBinary => array.as_binary::<i64>().value(row).len(),
+        DataType::BinaryView => array.as_binary_view().value(row).len(),
+        DataType::FixedSizeBinary(_) => array.as_fixed_size_binary().value(row).len(),
+        DataType::List(_) => return count_items(&array.as_list::<i32>().value(row), bytes, hold),
+        DataType::LargeList(_) => return count_items(&array.as_list::<i64>().value(row), bytes, hold),
+        DataType::FixedSizeList(..) => {
+            return count_items(&array.as_fixed_size_list().value(row), bytes, hold);
+        }
+        DataType::Map(..) => {
+            let entries = array.as_map().value(row);
+            return entries.columns().iter().try_for_each(|column| count_items(column, bytes, hold));
+        }
+        DataType::Struct(_) => {
+            let columns = array.as_struct().columns().iter();
+            return columns.into_iter().try_for_each(|column| count_bytes(column, row, bytes, hold));
+        }
+        _ => 0,
+    };
+    *bytes += items as u64;
+    Ok(())
+}
+
+fn count_items(
+    items: &ArrayRef,
+    bytes: &mut u64,
+    hold: &mut dyn FnMut(u64) -> Result<(), String>,
+) -> Result<(), String> {
+    for at in 0..items.len() {
+        count_bytes(items, at, bytes, hold)?;
+        if at % ELEMENTS_PER_LOOK == 0 {
+            hold(*bytes)?;
+        }
+    }
+    Ok(())
+}
+
 /// The value of a row.
-fn value(array: &dyn Array, row: usize) -> Result<Value, String> {
+pub(super) fn value(array: &dyn Array, row: usize) -> Result<Value, String> {
     if array.is_null(row) {
         return Ok(Value::Null);
     }

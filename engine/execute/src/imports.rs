@@ -1,0 +1,25 @@
+//! What LOAD may read, and by whose help.
+
+use formats::tables::TableFormat;
+use formats::urls::UrlReader;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Where files lie that statements name, and who reads what the engine cannot read by itself.
+#[derive(Clone, Default)]
+pub struct Imports {
+    /// Files lie below it; none can be named where absent.
+    pub folder: Option<Arc<Path>>,
+    /// Reads Parquet.
+    pub parquet: Option<Arc<dyn TableFormat>>,
+    /// Reads URLs; none can be named where absent.
+    pub urls: Option<Arc<dyn UrlReader>>,
+}
+
+impl fmt::Debug for Imports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (parquet, urls) = (self.parquet.is_some(), self.urls.is_some());
+        write!(f, "Imports {{ folder: {:?}, parquet: {parquet}, urls: {urls} }}", self.folder)
+    }
+}
