@@ -135,7 +135,6 @@ pub(crate) enum AddressReach {
 }
 
 impl AddressReach {
-    #[cfg_attr(not(feature = "urls"), allow(dead_code, reason = "nothing is reached without it"))]
     pub fn allows(self, address: IpAddr) -> bool {
         self == AddressReach::Anywhere || is_public(address)
     }
