@@ -2,7 +2,8 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::collections::BTreeSet;
-use tanglewood_database::{Database, MEMORY, Options, Params};
+use tanglewood_database::{Database, MEMORY, Options, Params, Session, params};
+use world::chance::Chance;
 
 const FUNCTIONS: &str = "abs acos all any asin atan atan2 avg btrim ceil char_length character_length coalesce collect cos cot count \
     date date.realtime date.statement date.transaction date.truncate datetime datetime.fromepoch datetime.fromepochmillis \
@@ -81,4 +82,116 @@ fn a_name_that_nobody_has_is_noticed() {
     let absent = absent();
     assert!(!is_absent("no.such.function", &absent) && is_absent("apoc.coll.sum", &absent));
     assert!(std::panic::catch_unwind(|| hold("no.such.function", &BTreeSet::new())).is_err());
+}
+
+fn session() -> Session {
+    Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap().session()
+}
+
+fn rows(session: &mut Session, text: &str, params: Params) -> Result<Vec<String>, String> {
+    let rows = session.query(text, params).and_then(|result| result.rows()).map_err(|error| error.code)?;
+    let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
+    rows.sort();
+    Ok(rows)
+}
+
+/// Procedures that write, called with names that only the row knows, beside the clauses with names in the text.
+#[test]
+fn procedures_that_write_do_what_their_clauses_do() {
+    let seed =
+        std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(Chance::system_seed);
+    println!("SEED={seed}");
+    let (mut chance, mut called, mut written) = (Chance::seeded(seed), session(), session());
+    for _ in 0..60 {
+        let (label, kind) = (["A", "B", "C D"][chance.index(3)], ["T", "U V"][chance.index(2)]);
+        let (id, other, value) = (chance.below(4) as i64, chance.below(4) as i64, chance.below(3) as i64);
+        let params = || params! { "l" => label, "k" => kind, "id" => id, "o" => other, "v" => value };
+        let ends = "MATCH (a {id: $id}), (b {id: $o}) WITH a, b";
+        let (call, clauses) = match chance.index(6) {
+            0 => (
+                "UNWIND [$id, $o] AS x CALL apoc.merge.node([$l], {id: x}, {made: $v}, {met: $v}) YIELD node RETURN node.id".to_string(),
+                format!("UNWIND [$id, $o] AS x MERGE (node:`{label}` {{id: x}}) ON CREATE SET node.made = $v ON MATCH SET node.met = $v RETURN node.id"),
+            ),
+            // A map that is known only with the row.
+            1 => (
+                "UNWIND [{id: $id, v: $v}] AS map CALL apoc.merge.node($l, map) YIELD node AS n RETURN n.id".to_string(),
+                format!("UNWIND [1] AS one MERGE (n:`{label}` {{id: $id, v: $v}}) RETURN n.id"),
+            ),
+            2 => (
+                format!("{ends} CALL apoc.merge.relationship(a, $k, {{v: $v}}, {{made: true}}, b, {{met: true}}) YIELD rel RETURN count(rel)"),
+                format!("{ends} MERGE (a)-[rel:`{kind}` {{v: $v}}]->(b) ON CREATE SET rel.made = true ON MATCH SET rel.met = true RETURN count(rel)"),
+            ),
+            3 => (
+                format!("{ends} CALL apoc.create.relationship(a, $k, {{w: $v}}, b) YIELD rel RETURN count(rel)"),
+                format!("{ends} CREATE (a)-[rel:`{kind}` {{w: $v}}]->(b) RETURN count(rel)"),
+            ),
+            4 => (
+                "MATCH (a {id: $id}) CALL apoc.create.addLabels(a, [$l]) YIELD node CALL db.create.setNodeVectorProperty(node, 'vector', [1.0, $v]) RETURN count(node)".to_string(),
+                format!("MATCH (a {{id: $id}}) SET a:`{label}`, a.vector = [1.0, $v] RETURN count(a)"),
+            ),
+            _ => ("CALL apoc.create.node([$l, 'E'], {id: $id})".to_string(), format!("CREATE (n:`{label}`:E {{id: $id}}) RETURN n")),
+        };
+        let is_node = call.starts_with("CALL");
+        let (ours, twin) = (rows(&mut called, &call, params()), rows(&mut written, &clauses, params()));
+        assert!(is_node || ours == twin, "SEED={seed} {call}\n{ours:?}\n{twin:?}");
+        for all in [
+            "MATCH (n) UNWIND labels(n) AS label RETURN label, properties(n)",
+            "MATCH (a)-[r]->(b) RETURN a.id, type(r), properties(r), b.id",
+        ] {
+            let [ours, twin] = [&mut called, &mut written].map(|session| rows(session, all, params! {}));
+            assert_eq!(ours, twin, "SEED={seed} after {call} with {label}, {kind}, {id}, {other}, {value}");
+        }
+        if chance.happens(0.1) {
+            for session in [&mut called, &mut written] {
+                rows(session, "MATCH (n) DETACH DELETE n", params! {}).unwrap();
+            }
+        }
+    }
+    for (text, code) in [
+        ("CALL apoc.merge.node([null], {id: 1})", "Neo.ClientError.Statement.TypeError"),
+        ("CALL apoc.merge.node(['A'], {id: null})", "Neo.ClientError.Statement.SemanticError"),
+        (
+            "MATCH (n) WHERE EXISTS { CALL apoc.create.node(['A'], {}) YIELD node RETURN node } RETURN n",
+            "Neo.ClientError.Statement.SyntaxError",
+        ),
+    ] {
+        assert_eq!(rows(&mut called, text, params! {}), Err(code.to_string()), "{text}");
+    }
+}
+
+/// What the tools read of a small graph, all of which is in the sample, is what questions about all of it find.
+#[test]
+fn a_sample_of_all_tells_what_questions_about_all_tell() {
+    let mut session = session();
+    let make = "UNWIND range(1, 40) AS i CREATE (a:A {i: i})-[:T {w: i}]->(:B {s: 'x' + i, f: CASE WHEN i < 9 THEN i * 0.5 END}), (a)-[:U]->(:A:C) SET a.d = date()";
+    rows(&mut session, make, params! {}).unwrap();
+    for (call, twin) in [
+        (
+            "CALL apoc.meta.data() YIELD label, property, count, type, elementType WHERE type <> 'RELATIONSHIP' AND elementType = 'node' RETURN label, property, count",
+            "MATCH (n) UNWIND labels(n) AS label UNWIND keys(n) AS property RETURN label, property, count(*)",
+        ),
+        (
+            "CALL apoc.meta.data() YIELD label, property, count, other, type WHERE type = 'RELATIONSHIP' UNWIND other AS end RETURN label, property, end",
+            "MATCH (a)-[r]->(b) UNWIND labels(a) AS label UNWIND labels(b) AS end RETURN DISTINCT label, type(r), end",
+        ),
+        (
+            "CALL apoc.meta.relTypeProperties() YIELD relType, propertyName, propertyObservations, totalObservations RETURN relType, propertyName, propertyObservations, totalObservations",
+            "RETURN ':`T`', 'w', 40 AS some, 40 AS of",
+        ),
+        ("CALL apoc.meta.stats() YIELD nodeCount, relCount, labels", "RETURN 120, 80, {A: 80, B: 40, C: 40}"),
+        (
+            "CALL apoc.schema.properties.distinct('B', 'f') YIELD value UNWIND value AS v RETURN v",
+            "MATCH (b:B) WHERE b.f IS NOT NULL RETURN DISTINCT b.f",
+        ),
+        (
+            "CALL apoc.meta.data({sample: 1}) YIELD label, property, count, type, elementType WHERE elementType = 'node' AND type = 'STRING' RETURN count",
+            "RETURN 1",
+        ),
+        (
+            "CALL apoc.meta.graph() YIELD relationships UNWIND relationships AS r RETURN apoc.any.property(r, 'type'), r.count, r.start, r.end",
+            "UNWIND [['T', 40, 'A', 'B'], ['U', 40, 'A', 'A'], ['U', 40, 'A', 'C']] AS r RETURN r[0], r[1], r[2], r[3]",
+        ),
+    ] {
+        assert_eq!(rows(&mut session, call, params! {}), rows(&mut session, twin, params! {}), "{call}");
+    }
 }

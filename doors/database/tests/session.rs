@@ -450,3 +450,51 @@ mod async_sessions {
         assert_eq!(block_on(session.call(|_| Ok(7))).unwrap(), 7);
     }
 }
+
+/// Drivers begin a transaction for every statement that they are given, also for one about an index.
+#[test]
+fn indexes_and_constraints_of_a_transaction_are_made_by_its_commit() {
+    let database = Database::open(MEMORY, Options::default()).unwrap();
+    let mut session = database.session();
+    let mut count = {
+        let mut other = database.session();
+        move || {
+            let rows =
+                other.query("SHOW INDEXES YIELD name RETURN count(*)", params! {}).unwrap().rows().unwrap();
+            rows[0][0].as_int().unwrap()
+        }
+    };
+    let run = |session: &mut Session, text: &str| {
+        session.query(text, params! {}).and_then(|found| found.rows()).map(drop)
+    };
+    session.begin(Mode::Write).unwrap();
+    run(&mut session, "CREATE INDEX a FOR (n:A) ON (n.x)").unwrap();
+    assert_eq!(count(), 0);
+    session.rollback().unwrap();
+    assert_eq!(count(), 0);
+    session.begin(Mode::Write).unwrap();
+    run(&mut session, "CREATE INDEX a FOR (n:A) ON (n.x)").unwrap();
+    run(&mut session, "CREATE CONSTRAINT c FOR (n:A) REQUIRE n.y IS UNIQUE").unwrap();
+    run(&mut session, "MATCH (n) RETURN n").unwrap();
+    let forbidden = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
+    assert_eq!(run(&mut session, "CREATE (:A)").unwrap_err().code, forbidden);
+    session.rollback().unwrap();
+    session.begin(Mode::Write).unwrap();
+    run(&mut session, "CREATE INDEX a FOR (n:A) ON (n.x)").unwrap();
+    run(&mut session, "CREATE CONSTRAINT c FOR (n:A) REQUIRE n.y IS UNIQUE").unwrap();
+    session.commit().unwrap();
+    assert_eq!(count(), 2);
+    // The first that fails ends the commit; a transaction that reads or has written has none.
+    session.begin(Mode::Write).unwrap();
+    run(&mut session, "CREATE INDEX b FOR (n:B) ON (n.x)").unwrap();
+    run(&mut session, "CREATE INDEX a FOR (n:C) ON (n.x)").unwrap();
+    assert!(session.commit().unwrap_err().code.contains("Schema"));
+    assert_eq!((count(), session.in_transaction()), (3, false));
+    session.begin(Mode::Write).unwrap();
+    run(&mut session, "CREATE (:A)").unwrap();
+    assert_eq!(run(&mut session, "DROP INDEX b").unwrap_err().code, forbidden);
+    session.rollback().unwrap();
+    session.begin(Mode::Read).unwrap();
+    assert!(run(&mut session, "DROP INDEX b").is_err());
+    session.rollback().unwrap();
+}

@@ -140,6 +140,41 @@ fn cypher_shell() {
     });
 }
 
+/// Neo4j's JDBC driver: statements, transactions, and what tools such as DBeaver ask about a database.
+#[test]
+fn jdbc() {
+    let Some(folder) = fetched("java", "jdbc") else { return };
+    if !succeeds(Command::new("java").arg("--version")) {
+        eprintln!("passed over: needs java");
+        return;
+    }
+    check(|port| {
+        let mut command = Command::new("java");
+        command
+            .arg("-cp")
+            .arg(folder.join("jdbc").join("*"))
+            .arg(sources("java").join("JdbcCheck.java"))
+            .arg(port);
+        command
+    });
+}
+
+/// langchain-neo4j and neo4j-graphrag: they import a graph, ask for its schema and answer questions.
+#[test]
+fn graph_tools() {
+    let Some(folder) = fetched("tools", "bin/python") else { return };
+    let python = folder.join("bin/python");
+    if !succeeds(Command::new(&python).args(["-c", "import langchain_neo4j, neo4j_graphrag"])) {
+        eprintln!("passed over: needs the packages langchain-neo4j and neo4j-graphrag");
+        return;
+    }
+    check(|port| {
+        let mut command = Command::new(python);
+        command.arg(sources("tools").join("graph_tools.py")).arg(port);
+        command
+    });
+}
+
 #[test]
 fn go() {
     let Some(folder) = fetched("go", "driver") else { return };

@@ -4,7 +4,7 @@
 //! ([`running`]) and the one that asks for cheapest paths ([`cheapest_path`]) work in slices, so that a quota is kept and a kill is heard;
 //! `execute` has an operator for each of the two, and says how the graph is walked ([`walk`]). This room knows no operator.
 //!
-//! Reading order: [`error`], `listing` and `schema` (what the catalogue holds), [`settings`] (the map that a graph procedure takes),
+//! Reading order: [`error`], `listing`, `schema` and `survey` (what the catalogue and a sample tell), [`settings`] (the map that a graph procedure takes),
 //! [`walk`] and `weights`, [`running`], [`cheapest_path`].
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
@@ -15,6 +15,7 @@ mod listing;
 pub mod running;
 mod schema;
 pub mod settings;
+mod survey;
 pub mod walk;
 mod weights;
 
@@ -37,6 +38,14 @@ pub type Run = fn(&Snapshot, &[Value]) -> Rows;
 pub fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
     let procedure = Procedure::by_name(name)?;
     let run: Run = match procedure.name {
+        "apoc.meta.data" => survey::data,
+        "apoc.meta.graph" => survey::graph,
+        "apoc.meta.nodeTypeProperties" => survey::node_types,
+        "apoc.meta.relTypeProperties" => survey::relationship_types,
+        "apoc.meta.schema" => survey::schema,
+        "apoc.meta.stats" => survey::stats,
+        "apoc.schema.nodes" => survey::node_indexes,
+        "apoc.schema.properties.distinct" => survey::distinct,
         "db.awaitIndex" => await_index,
         "db.awaitIndexes" => done,
         "db.clearQueryCaches" => clear_query_caches,
@@ -57,6 +66,8 @@ pub fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
         "dbms.components" => components,
         "dbms.functions" => listing::dbms_functions,
         "dbms.procedures" => listing::dbms_procedures,
+        // Clauses stand in their place.
+        _ if procedure.writes() => nothing,
         // These have operators of their own.
         plan::procedures::LOAD_CSV | plan::procedures::LOAD_JSON | plan::procedures::LOAD_PARQUET => nothing,
         cheapest_path::NAME => nothing,
@@ -141,9 +152,20 @@ fn statistics(snapshot: &Snapshot, _: &[Value]) -> Rows {
     Ok(vec![row.into_iter().map(Value::Int).collect()])
 }
 
+/// The version of Neo4j that drivers and tools are answered as: they ask for it before they send what they know it to understand.
+const ANSWERS_AS: &str = "5.26.0";
+
+/// Tools read the first row, or that of Neo4j's kernel.
 fn components(_: &Snapshot, _: &[Value]) -> Rows {
-    let versions = Value::list(vec![env!("CARGO_PKG_VERSION").into()]);
-    Ok(vec![vec!["Tanglewood".into(), versions, "community".into()]])
+    let row = |name: &str, version: &str| {
+        let versions = Value::list(vec![version.into()]);
+        vec![name.into(), versions, "community".into()]
+    };
+    Ok(vec![
+        row("Neo4j Kernel", ANSWERS_AS),
+        row("Cypher", "5"),
+        row("Tanglewood", env!("CARGO_PKG_VERSION")),
+    ])
 }
 
 fn info(snapshot: &Snapshot, _: &[Value]) -> Rows {

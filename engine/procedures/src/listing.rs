@@ -19,7 +19,7 @@ fn target(snapshot: &Snapshot, target: SchemaTarget) -> (Value, Value) {
     (kind.into(), Value::list(name.into_iter().map(|name| Value::from(name.clone())).collect()))
 }
 
-fn keys(snapshot: &Snapshot, keys: &[model::KeyId]) -> Value {
+pub(super) fn keys(snapshot: &Snapshot, keys: &[model::KeyId]) -> Value {
     let names = keys.iter().filter_map(|key| snapshot.catalog().key_name(*key));
     Value::list(names.map(|name| Value::from(name.clone())).collect())
 }
@@ -43,15 +43,20 @@ fn rule(constraint: &ConstraintDefinition) -> &'static str {
 }
 
 /// The index that a constraint keeps, if it does.
-fn owned(constraint: &ConstraintDefinition) -> Option<model::schema::IndexId> {
+pub(super) fn owned(constraint: &ConstraintDefinition) -> Option<model::schema::IndexId> {
     match constraint.rule {
         ConstraintRule::Unique(id) | ConstraintRule::NodeKey(id) => Some(id),
         _ => None,
     }
 }
 
+/// Must each element have the property?
+pub(super) fn requires(constraint: &ConstraintDefinition) -> bool {
+    matches!(constraint.rule, ConstraintRule::Exists | ConstraintRule::NodeKey(_))
+}
+
 /// Indexes that users made: not those over keys that no door shows.
-fn shown_indexes(snapshot: &Snapshot) -> impl Iterator<Item = &IndexDefinition> {
+pub(super) fn shown_indexes(snapshot: &Snapshot) -> impl Iterator<Item = &IndexDefinition> {
     let catalog = snapshot.catalog();
     let hides = |key: &model::KeyId| catalog.key_name(*key).is_some_and(|name| is_hidden(name));
     catalog.indexes().iter().filter(move |index| !index.keys.iter().any(hides))
@@ -272,6 +277,27 @@ pub(super) fn dbms_functions(_: &Snapshot, _: &[Value]) -> Rows {
     Ok(all_functions().into_iter().map(row).collect())
 }
 
+/// An argument as tools read of it.
+fn argument(name: &str, kind: &str) -> Value {
+    let description = format!("{name} :: {kind}");
+    Value::map([
+        ("name", Value::from(name)),
+        ("type", kind.into()),
+        ("description", description.into()),
+        ("isDeprecated", false.into()),
+    ])
+}
+
+/// The arguments that the signature of a function names.
+fn arguments_of(signature: &str) -> Vec<Value> {
+    let inside = signature.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
+    let Some((inside, _)) = inside else { return Vec::new() };
+    let clean =
+        |part: &str| part.chars().filter(|one| !"[]…".contains(*one)).collect::<String>().trim().to_string();
+    let names = inside.split(',').map(clean).filter(|name| !name.is_empty());
+    names.map(|name| argument(&name, "ANY")).collect()
+}
+
 pub(super) fn functions(_: &Snapshot, _: &[Value]) -> Rows {
     let row = |(name, signature, help, aggregating): (&str, &str, &str, bool)| {
         let category = category(name, aggregating);
@@ -284,6 +310,7 @@ pub(super) fn functions(_: &Snapshot, _: &[Value]) -> Rows {
             built_in,
             aggregating.into(),
             deprecated,
+            Value::list(arguments_of(signature)),
         ]
     };
     Ok(all_functions().into_iter().map(row).collect())
@@ -309,15 +336,22 @@ fn category(name: &str, aggregating: bool) -> &'static str {
 
 pub(super) fn dbms_procedures(_: &Snapshot, _: &[Value]) -> Rows {
     let row = |procedure: &Procedure| {
-        vec![procedure.name.into(), procedure.signature().into(), procedure.help.into(), "READ".into()]
+        vec![
+            procedure.name.into(),
+            procedure.signature().into(),
+            procedure.help.into(),
+            procedure.mode().into(),
+        ]
     };
     Ok(Procedure::named().map(row).collect())
 }
 
 pub(super) fn procedures(_: &Snapshot, _: &[Value]) -> Rows {
     let row = |procedure: &Procedure| {
-        let (help, mode) = (procedure.help.into(), "READ".into());
-        vec![procedure.name.into(), help, mode, false.into(), procedure.signature().into()]
+        let (help, mode) = (procedure.help.into(), procedure.mode().into());
+        let arguments = procedure.arguments.iter().map(|(name, kind)| argument(name, kind)).collect();
+        let signature = procedure.signature().into();
+        vec![procedure.name.into(), help, mode, false.into(), signature, Value::list(arguments)]
     };
     Ok(Procedure::named().map(row).collect())
 }

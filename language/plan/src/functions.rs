@@ -28,8 +28,15 @@ macro_rules! functions {
     };
 }
 
-/// What is written like a function but binds a variable, so that it is no entry of the tables: name, signature, help.
-pub const BINDING_FORMS: [(&str, &str, &str); 5] = [
+/// A form that stands for `value[key]`.
+pub const PROPERTY_OF_ANY: (&str, &str, &str) = (
+    "apoc.any.property",
+    "apoc.any.property(value :: ANY, key :: STRING) :: ANY",
+    "A property of a node, a relationship or a map by its name",
+);
+
+/// What is written like a function but binds a variable or stands for another form, so that it is no entry of the tables: name, signature, help.
+pub const BINDING_FORMS: [(&str, &str, &str); 6] = [
     (
         "all",
         "all(variable :: VARIABLE IN list :: LIST<ANY> WHERE predicate :: ANY) :: BOOLEAN",
@@ -40,6 +47,7 @@ pub const BINDING_FORMS: [(&str, &str, &str); 5] = [
         "any(variable :: VARIABLE IN list :: LIST<ANY> WHERE predicate :: ANY) :: BOOLEAN",
         "Does the predicate hold of an element?",
     ),
+    PROPERTY_OF_ANY,
     (
         "none",
         "none(variable :: VARIABLE IN list :: LIST<ANY> WHERE predicate :: ANY) :: BOOLEAN",

@@ -4,7 +4,7 @@
 //! `SHOW INDEXES` and its like are procedures too, under names with a blank that no text can write: so `YIELD`, `WHERE` and `RETURN`
 //! behind them are clauses like any other.
 
-/// A procedure. All of them read only.
+/// A procedure. Those of [`WRITING`] write, the others read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Procedure {
     /// Full name.
@@ -81,6 +81,17 @@ pub const LOAD_PARQUET: &str = "load parquet";
 /// The procedures behind LOAD, whatever the files hold.
 pub const LOADS: [&str; 3] = [LOAD_CSV, LOAD_JSON, LOAD_PARQUET];
 
+/// Procedures that write: a language puts clauses in the place of their calls.
+pub const WRITING: [&str; 7] = [
+    "apoc.create.addLabels",
+    "apoc.create.node",
+    "apoc.create.relationship",
+    "apoc.merge.node",
+    "apoc.merge.relationship",
+    "db.create.setNodeVectorProperty",
+    "db.create.setRelationshipVectorProperty",
+];
+
 const NAMES: &str = "LIST<STRING>";
 
 macro_rules! procedures {
@@ -95,11 +106,26 @@ macro_rules! procedures {
 }
 
 procedures! {
+    "apoc.create.addLabels"("node": "NODE", "labels": "LIST<STRING>") -> (node "NODE") "Adds labels to a node: SET node:$(labels)";
+    "apoc.create.node"("labels": "LIST<STRING>", "properties": "MAP") -> (node "NODE") "Makes a node: CREATE (node:$(labels) properties)";
+    "apoc.create.relationship"("from": "NODE", "type": "STRING", "properties": "MAP", "to": "NODE") -> (rel "RELATIONSHIP") "Makes a relationship: CREATE (from)-[rel:$(type) properties]->(to)";
+    "apoc.merge.node"("labels": "LIST<STRING>", "identifying": "MAP", "onCreate": "MAP = {}", "onMatch": "MAP = {}") -> (node "NODE") "Finds nodes or makes one: MERGE (node:$(labels) identifying)";
+    "apoc.merge.relationship"("from": "NODE", "type": "STRING", "identifying": "MAP", "onCreate": "MAP", "to": "NODE", "onMatch": "MAP = {}") -> (rel "RELATIONSHIP") "Finds relationships or makes one: MERGE (from)-[rel:$(type) identifying]->(to)";
+    "apoc.meta.data"("config": "MAP = {}") -> (label "STRING", property "STRING", count "INTEGER", unique "BOOLEAN", index "BOOLEAN", existence "BOOLEAN", type "STRING", array "BOOLEAN", sample "LIST<ANY>", left "INTEGER", right "INTEGER", other NAMES, otherLabels NAMES, elementType "STRING") "Properties of labels and types, and which types lead where, from a sample of each label: {sample}";
+    "apoc.meta.graph"("config": "MAP = {}") -> (nodes "LIST<MAP>", relationships "LIST<MAP>") "Labels, and the relationship types between them, as maps with counts, from a sample of each label: {sample}";
+    "apoc.meta.nodeTypeProperties"("config": "MAP = {}") -> (nodeType "STRING", nodeLabels NAMES, propertyName "STRING", propertyTypes NAMES, mandatory "BOOLEAN", propertyObservations "INTEGER", totalObservations "INTEGER") "Properties of nodes by label, from a sample of each label: {sample}";
+    "apoc.meta.relTypeProperties"("config": "MAP = {}") -> (relType "STRING", propertyName "STRING", propertyTypes NAMES, mandatory "BOOLEAN", propertyObservations "INTEGER", totalObservations "INTEGER") "Properties of relationships by type, from a sample of each label: {sample}";
+    "apoc.meta.schema"("config": "MAP = {}") -> (value "MAP") "Labels and types with their properties, from a sample of each label: {sample}";
+    "apoc.meta.stats"() -> (labelCount "INTEGER", relTypeCount "INTEGER", propertyKeyCount "INTEGER", nodeCount "INTEGER", relCount "INTEGER", labels "MAP", relTypesCount "MAP", stats "MAP") "Sizes of the graph by label and by type";
+    "apoc.schema.nodes"("config": "MAP = {}") -> (name "STRING", label "STRING", properties NAMES, status "STRING", type "STRING", failure "STRING", populationProgress "FLOAT", size "INTEGER", valuesSelectivity "FLOAT") "Indexes over nodes with their sizes";
+    "apoc.schema.properties.distinct"("label": "STRING", "key": "STRING") -> (value "LIST<ANY>") "Different values of a property, of the first 100,000 nodes of a label";
     "db.awaitIndex"("indexName": "STRING", "timeOutSeconds": "INTEGER = 300") -> () "Waits for an index to be built; one that exists is, so it returns at once";
     "db.awaitIndexes"("timeOutSeconds": "INTEGER = 300") -> () "Waits for all indexes to be built; those that exist are, so it returns at once";
     "db.clearQueryCaches"() -> (value "STRING") "Says that there is nothing to clear: plans are made anew where the graph's figures change";
     "db.constraints"() -> (name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES) "All constraints";
     "db.indexes"() -> (name "STRING", state "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, uniqueness "STRING") "All indexes";
+    "db.create.setNodeVectorProperty"("node": "NODE", "key": "STRING", "vector": "LIST<FLOAT>") -> () "Sets a property of a node: SET node[key] = vector";
+    "db.create.setRelationshipVectorProperty"("relationship": "RELATIONSHIP", "key": "STRING", "vector": "LIST<FLOAT>") -> () "Sets a property of a relationship: SET relationship[key] = vector";
     "db.info"() -> (id "STRING", name "STRING", creationDate "STRING") "The database: its identity is that of its newest commit";
     "db.labels"() -> (label "STRING") "Labels in use";
     "db.ping"() -> (success "BOOLEAN") "Answers, to show that the database does";
@@ -110,7 +136,7 @@ procedures! {
     "db.schema.visualization"() -> (nodes "LIST<NODE>", relationships "LIST<RELATIONSHIP>") "Labels, and the relationship types between them";
     "db.statistics"() -> (nodes "INTEGER", relationships "INTEGER", commit "INTEGER") "Sizes of the graph";
     "dbms.backup"("folder": "STRING") -> (folder "STRING", files "INTEGER", bytes "INTEGER", commit "INTEGER") "Copies the database as of its last commit into a folder below the one that is open for backups";
-    "dbms.components"() -> (name "STRING", versions NAMES, edition "STRING") "Name and version of this engine";
+    "dbms.components"() -> (name "STRING", versions NAMES, edition "STRING") "The version of Neo4j that drivers are answered as, and the version of this engine";
     "dbms.export"("folder": "STRING", "format": "STRING = csv") -> (folder "STRING", format "STRING", nodes "INTEGER", relationships "INTEGER", files "INTEGER") "Writes the graph as of its last commit into a folder below the one that is open for backups; EXPORT DATABASE says the same";
     "dbms.functions"() -> (name "STRING", signature "STRING", description "STRING", aggregating "BOOLEAN") "All functions";
     "dbms.info"() -> (id "STRING", name "STRING", creationDate "STRING") "The server: as db.info()";
@@ -131,11 +157,11 @@ procedures! {
     "show cluster"("processes": "LIST<LIST<ANY>>") -> (role "STRING", number "INTEGER", address "STRING", state "STRING", epoch "INTEGER", commits "INTEGER", questions "INTEGER") "What SHOW CLUSTER lists: the processes of a cluster, as a gate sees them";
     "show current user"("users": "LIST<LIST<ANY>>") -> (user "STRING", roles NAMES, passwordChangeRequired "BOOLEAN", suspended "BOOLEAN", home "STRING") "What SHOW CURRENT USER lists: who logged on, if anyone";
     "show databases"("only": "STRING") -> (name "STRING", type "STRING", aliases NAMES, access "STRING", address "STRING", role "STRING", writer "BOOLEAN", requestedStatus "STRING", currentStatus "STRING", statusMessage "STRING", default "BOOLEAN", home "BOOLEAN", constituents NAMES) "What SHOW DATABASES lists: the one that is open";
-    "show functions"() -> (name "STRING", category "STRING", description "STRING", signature "STRING", isBuiltIn "BOOLEAN", aggregating "BOOLEAN", isDeprecated "BOOLEAN") shows 3 "What SHOW FUNCTIONS lists";
+    "show functions"() -> (name "STRING", category "STRING", description "STRING", signature "STRING", isBuiltIn "BOOLEAN", aggregating "BOOLEAN", isDeprecated "BOOLEAN", argumentDescription "LIST<MAP>") shows 3 "What SHOW FUNCTIONS lists";
     "show indexes"("only": "STRING") -> (id "INTEGER", name "STRING", state "STRING", populationPercent "FLOAT", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, indexProvider "STRING", owningConstraint "STRING", lastRead "ZONED DATETIME", readCount "INTEGER", trackedSince "ZONED DATETIME", options "MAP", failureMessage "STRING", createStatement "STRING", uniqueness "STRING", entries "INTEGER", distinctValues "INTEGER") shows 12 "What SHOW INDEXES lists";
     "show order"("figures": "LIST<LIST<ANY>>") -> (name "STRING", value "INTEGER", description "STRING") "What SHOW ORDER lists: how commits and reads got their order";
     "show privileges"("privileges": "LIST<LIST<ANY>>") -> (access "STRING", action "STRING", resource "STRING", graph "STRING", segment "STRING", role "STRING", immutable "BOOLEAN", user "STRING", command "STRING") shows 7 "What SHOW PRIVILEGES lists";
-    "show procedures"() -> (name "STRING", description "STRING", mode "STRING", worksOnSystem "BOOLEAN", signature "STRING") shows 4 "What SHOW PROCEDURES lists";
+    "show procedures"() -> (name "STRING", description "STRING", mode "STRING", worksOnSystem "BOOLEAN", signature "STRING", argumentDescription "LIST<MAP>") shows 4 "What SHOW PROCEDURES lists";
     "show queries"("queries": "LIST<LIST<ANY>>") -> (queryId "STRING", query "STRING", tenant "STRING", user "STRING", state "STRING", elapsedMillis "INTEGER", cpuMillis "INTEGER", rows "INTEGER", bytes "INTEGER", progress "LIST<MAP>") shows 9 "What SHOW QUERIES lists";
     "show role privileges"("only": "STRING", "privileges": "LIST<LIST<ANY>>") -> (access "STRING", action "STRING", resource "STRING", graph "STRING", segment "STRING", role "STRING", immutable "BOOLEAN", user "STRING", command "STRING") shows 7 "What SHOW ROLE name PRIVILEGES lists";
     "show roles"("roles": "LIST<LIST<ANY>>") -> (role "STRING", immutable "BOOLEAN", users NAMES, failure "STRING") shows 2 "What SHOW ROLES lists";
@@ -164,6 +190,14 @@ impl Procedure {
     /// Arguments of it in a plan: those that a text gives, and what a door hands in besides.
     pub fn planned_arguments(&self) -> usize {
         self.arguments.len() + usize::from(self.name == LIST_CONFIG)
+    }
+    /// Does it write?
+    pub fn writes(&self) -> bool {
+        WRITING.contains(&self.name)
+    }
+    /// What a listing says of that.
+    pub fn mode(&self) -> &'static str {
+        if self.writes() { "WRITE" } else { "READ" }
     }
     /// Names of the fields.
     pub fn field_names(&self) -> Vec<&'static str> {

@@ -127,13 +127,14 @@ impl Session {
             },
         );
         if outcome.as_ref().is_err_and(|error| error.retryable) {
-            self.refused = Some((open.transaction, deadline_after(RETRIED_WITHIN)));
+            self.refused = Some((open.transaction.clone(), deadline_after(RETRIED_WITHIN)));
         } else if open.transaction.is_contended() {
-            self.refused = Some((open.transaction, deadline_after(CONTENDED_WITHIN)));
+            self.refused = Some((open.transaction.clone(), deadline_after(CONTENDED_WITHIN)));
         }
         let place = outcome?;
         self.database.after_commit();
-        Ok(place)
+        // One with such commands has written no data, so nothing of it was committed yet.
+        if open.schema.is_empty() { Ok(place) } else { self.carry_out_schema(&open) }
     }
     /// Commits a transaction; returns the place of the commit once it is durable.
     pub(super) fn commit_within(&self, transaction: &Transaction, commit: &Commit<'_>) -> Result<u64, Error> {

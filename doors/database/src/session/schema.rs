@@ -2,9 +2,13 @@
 //!
 //! What takes long, building an index and looking through existing data, is a job on the executors beside commits: listed, charged and ended
 //! like a query. Then the command itself is committed on the thread that asks; it looks only at what was committed meanwhile.
+//!
+//! In a transaction that a client began, a command waits for its commit, as drivers send it that begin a transaction for every statement. Such a
+//! transaction writes no data: each command is a commit of its own, and a rollback forgets them.
 
 use super::Session;
 use super::deadline::remaining;
+use super::transaction::{Open, PendingSchema};
 use crate::cache::Planned;
 use crate::running::Running;
 use crate::{Error, Limits, QueryResult, SchemaCounters, Summary, job};
@@ -12,19 +16,28 @@ use model::KeyId;
 use model::schema::SchemaTarget;
 use plan::statement::{Rule as PlanRule, SchemaCommand, Target};
 use std::sync::Arc;
-use transact::{ConstraintRequest, Engine, IndexRequest, Rule, TransactError};
+use std::sync::atomic::Ordering;
+use transact::{ConstraintRequest, Engine, IndexRequest, Mode, Rule, TransactError};
+
+/// The code of what a transaction of this kind may not do.
+pub(super) const FORBIDDEN_IN_TRANSACTION: &str = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
+/// Commands about indexes and constraints in one transaction.
+const SCHEMA_COMMANDS_MAX: usize = 1_000;
 
 impl Session {
     pub(super) fn run_schema(
-        &self,
+        &mut self,
         text: &str,
         command: &SchemaCommand,
         planned: &Planned,
         (limits, deadline_ns): (&Limits, Option<u64>),
     ) -> Result<QueryResult, Error> {
         if self.in_transaction() {
-            let code = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
-            return Err(Error::new(code, "indexes and constraints are changed outside of transactions"));
+            self.defer_schema(text, command)?;
+            let snapshot = self.view()?;
+            let said = Some("done by the commit of the transaction".to_string());
+            let summary = Summary { said, ..planned.summary(&snapshot) };
+            return Ok(QueryResult::of_batches(Vec::new(), Vec::new(), snapshot, summary));
         }
         let running = Running {
             text,
@@ -37,6 +50,46 @@ impl Session {
         let snapshot = self.database.engine().snapshot();
         let summary = Summary { schema_changes: schema.total(), schema, ..planned.summary(&snapshot) };
         Ok(QueryResult::of_batches(Vec::new(), Vec::new(), snapshot, summary))
+    }
+
+    /// Has the open transaction carry the command out when it commits.
+    fn defer_schema(&mut self, text: &str, command: &SchemaCommand) -> Result<(), Error> {
+        let Some(open) = &mut self.transaction else { return Ok(()) };
+        let forbidden = |message: &str| Error::new(FORBIDDEN_IN_TRANSACTION, message);
+        if open.mode == Mode::Read {
+            return Err(forbidden(
+                "indexes and constraints cannot be changed by a transaction that only reads",
+            ));
+        }
+        if open.transaction.change_count() > 0 {
+            let error =
+                forbidden("indexes and constraints cannot be changed by a transaction that has written data");
+            return Err(error.hint("commit first"));
+        }
+        if open.schema.len() == SCHEMA_COMMANDS_MAX {
+            let message =
+                format!("a transaction changes at most {SCHEMA_COMMANDS_MAX} indexes and constraints");
+            return Err(forbidden(&message));
+        }
+        open.schema.push(PendingSchema { text: text.into(), command: command.clone() });
+        Ok(())
+    }
+    /// Carries out the commands of a transaction that is being committed; the place of the last commit.
+    ///
+    /// # Errors
+    /// That of the first that fails; those before it stay.
+    pub(super) fn carry_out_schema(&self, open: &Open) -> Result<u64, Error> {
+        for PendingSchema { text, command } in &open.schema {
+            let running = Running {
+                text,
+                payer: self.speaker.payer(self.database.accounts()),
+                timeout: remaining(open.deadline_ns)?,
+                bytes_max: open.bytes_max.load(Ordering::Relaxed),
+                part_of: None,
+            };
+            self.alter(command, &running, open.deadline_ns)?;
+        }
+        Ok(self.database.engine().snapshot().place())
     }
 
     /// Carries the command out; what it added or removed.

@@ -3,6 +3,7 @@
 use super::Session;
 use super::deadline::{LOOK_EVERY, remaining};
 use super::request::{Request, check_parameters};
+use super::schema::FORBIDDEN_IN_TRANSACTION;
 use crate::cache::Planned;
 use crate::clients::Listed;
 use crate::interrupt::Ticket;
@@ -280,6 +281,10 @@ impl Session {
             (true, Mode::Read) => {
                 let code = "Neo.ClientError.Statement.AccessMode";
                 Err(Error::new(code, "the statement writes, but the transaction was begun for reading"))
+            }
+            (true, Mode::Write) if self.transaction.as_ref().is_some_and(|open| !open.schema.is_empty()) => {
+                let message = "data cannot be written by a transaction that changes indexes and constraints";
+                Err(Error::new(FORBIDDEN_IN_TRANSACTION, message).hint("commit first"))
             }
             (true, Mode::Write) => {
                 self.transaction.iter().for_each(|open| open.allows(request.bytes_max));

@@ -5,6 +5,7 @@ use super::deadline::{deadline_after, terminated};
 use crate::Error;
 use crate::clients::Listed;
 use crate::roles::Lens;
+use plan::statement::SchemaCommand;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -25,6 +26,14 @@ pub(super) struct Open {
     pub(super) bytes_max: AtomicU64,
     /// What it is allowed, where that is not everything.
     lens: Option<Arc<Lens>>,
+    /// Commands about indexes and constraints, carried out by its commit. One that has some writes no data.
+    pub(super) schema: Vec<PendingSchema>,
+}
+
+/// A command about an index or a constraint that waits for the commit of its transaction.
+pub(super) struct PendingSchema {
+    pub(super) text: Box<str>,
+    pub(super) command: SchemaCommand,
 }
 
 impl Open {
@@ -80,8 +89,16 @@ impl Session {
         let listed = self.listed();
         let bytes_max = AtomicU64::new(self.bytes_max());
         let lens = self.allowed.lens().cloned();
-        self.transaction =
-            Some(Open { transaction, mode, broken: false, deadline_ns, listed, bytes_max, lens });
+        self.transaction = Some(Open {
+            transaction,
+            mode,
+            broken: false,
+            deadline_ns,
+            listed,
+            bytes_max,
+            lens,
+            schema: Vec::new(),
+        });
         Ok(())
     }
     /// Lists what begins now.

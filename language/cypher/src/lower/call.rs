@@ -200,6 +200,12 @@ impl Lowerer<'_> {
         procedure: &'static Procedure,
         rows: &mut Rows,
     ) -> Lowered<Vec<Column>> {
+        if procedure.writes() {
+            // Clauses stand in its place wherever one may write.
+            let message = format!("{} writes, so it cannot stand here", procedure.name);
+            let hint = "write with CALL { … } instead";
+            return fail_with_hint(ErrorKind::InvalidClauseComposition, message, call.name[0].span, hint);
+        }
         if call.optional {
             return self.optional_call(call, procedure, rows);
         }

@@ -4,9 +4,9 @@
 //! clause, the clause is cut there into two.
 
 use plan::algebra::{Create, CreateEdge, CreateVertex, Match, Merge, Set, SetItem};
-use plan::expr::{Expr, Name, Var};
+use plan::expr::{BinaryOperator, Expr, Name, Quantifier, Var};
 use plan::pattern::{Pattern, PatternEdge, PatternVertex};
-use plan::{LabelExpr, Plan, Vars};
+use plan::{Function, LabelExpr, Plan, Vars};
 
 use super::argument::set_argument;
 use super::matching::compute;
@@ -16,12 +16,11 @@ use super::scope::Scope;
 use super::types::Type;
 use super::{Lowered, Lowerer, fail, fail_with_hint, name};
 use crate::ast::{
-    self, Direction, Expression, LabelExpression, NodePattern, PathPattern, PatternElement,
+    self, Direction, Expression, ExpressionKind, LabelExpression, NodePattern, PathPattern, PatternElement,
     RelationshipPattern, Selector,
 };
 use crate::error::ErrorKind;
 use crate::limits::CREATE_PARTS_MAX;
-use text::Span;
 
 /// What a clause has still to make.
 #[derive(Default)]
@@ -281,9 +280,9 @@ impl Lowerer<'_> {
             rows.scope.declare(&variable.text, var, Type::Path);
             paths.push((var, parts));
         }
-        let on_create = self.set_items(&merge.on_create, &mut rows.scope)?;
+        let Pending { vertices, edges, labels: mut on_create, .. } = pending;
+        on_create.extend(self.set_items(&merge.on_create, &mut rows.scope)?);
         let on_match = self.set_items(&merge.on_match, &mut rows.scope)?;
-        let Pending { vertices, edges, .. } = pending;
         let input = rows.plan.take();
         let merge = Merge { input, inner, imports, vertices, edges, on_create, on_match, paths };
         rows.plan = Plan::Merge(Box::new(merge));
@@ -317,20 +316,19 @@ impl Lowerer<'_> {
         merging: &mut Merging,
     ) -> Lowered<Var> {
         let made = self.made_node(node, path, scope, "MERGE")?;
-        let vertices = &mut merging.pattern.vertices;
-        if made.labels.as_ref().is_some_and(|(_, dynamic)| !dynamic.is_empty()) {
-            return no_dynamic(node.span);
-        }
-        let Some((labels, _)) = made.labels else {
+        let Some((labels, dynamic)) = made.labels else {
             if !merging.known.contains(&made.var) {
                 merging.known.add(made.var);
-                vertices.push(PatternVertex { variable: made.var, labels: LabelExpr::Any });
+                merging.pattern.vertices.push(PatternVertex { variable: made.var, labels: LabelExpr::Any });
             }
             return Ok(made.var);
         };
         let wanted = all_of(&labels);
+        let of_value = |labels| SetItem::DynamicLabels { variable: made.var, labels, add: true };
+        merging.pending.labels.extend(dynamic.into_iter().map(of_value));
+        self.dynamic_labels(made.var, node.labels.as_ref(), scope, &mut merging.pattern)?;
         merging.known.add(made.var);
-        vertices.push(PatternVertex { variable: made.var, labels: wanted });
+        merging.pattern.vertices.push(PatternVertex { variable: made.var, labels: wanted });
         let properties = self.merged_properties(made.var, node.properties.as_ref(), scope, merging)?;
         merging.pending.vertices.push(CreateVertex { variable: made.var, labels, properties });
         if let Some(variable) = &node.variable {
@@ -347,15 +345,20 @@ impl Lowerer<'_> {
         merging: &mut Merging,
     ) -> Lowered<Var> {
         let (variable, edge_type, dynamic_type) = self.made_edge(relationship, scope, "MERGE")?;
-        if dynamic_type.is_some() {
-            return no_dynamic(relationship.span);
-        }
+        let types = match &relationship.types {
+            Some(wanted) if dynamic_type.is_some() => {
+                let subject = Expr::Variable(variable);
+                let condition = self.label_condition(&subject, &Type::Relationship, wanted, scope)?;
+                merging.pattern.predicates.push(condition);
+                Vec::new()
+            }
+            _ => vec![edge_type.clone()],
+        };
         let properties =
             self.merged_properties(variable, relationship.properties.as_ref(), scope, merging)?;
         if let Some(name) = &relationship.variable {
             scope.declare(&name.text, variable, Type::Relationship);
         }
-        let types = vec![edge_type.clone()];
         let direction = direction(relationship.direction);
         merging.pattern.edges.push(PatternEdge {
             variable,
@@ -380,8 +383,27 @@ impl Lowerer<'_> {
         merging: &mut Merging,
     ) -> Lowered<Option<Expr>> {
         let Some(map) = properties else { return Ok(None) };
+        if let ExpressionKind::Function(_) = &map.kind {
+            let map = self.expression(map, scope)?.expr;
+            merging.pattern.predicates.push(self.has_all_of(owner, &map));
+            return Ok(Some(map));
+        }
         self.properties_equal(&Expr::Variable(owner), properties, scope, &mut merging.pattern.predicates)?;
         Ok(Some(self.expression(map, scope)?.expr))
+    }
+}
+
+impl Lowerer<'_> {
+    /// The condition that an element has every property of a map whose keys are known only with the row.
+    fn has_all_of(&mut self, owner: Var, map: &Expr) -> Expr {
+        let variable = self.unnamed("key");
+        let at = |of: &Expr| Expr::Index(Box::new(of.clone()), Box::new(Expr::Variable(variable)));
+        Expr::Quantified {
+            quantifier: Quantifier::All,
+            variable,
+            list: Box::new(Expr::Call(Function::Keys, vec![map.clone()])),
+            predicate: Box::new(Expr::binary(BinaryOperator::Equal, at(&Expr::Variable(owner)), at(map))),
+        }
     }
 }
 
@@ -426,12 +448,6 @@ fn plain_elements<'a>(path: &'a PathPattern, clause: &str) -> Lowered<Vec<Made<'
         }
     };
     path.elements.iter().map(element).collect()
-}
-
-/// `:A:B` or `:A&B`: all of them are made.
-fn no_dynamic<T>(span: Span) -> Lowered<T> {
-    let message = "MERGE takes names, not values, for labels and types";
-    fail_with_hint(ErrorKind::NotSupported, message, span, "use MATCH, and CREATE where nothing was found")
 }
 
 fn no_condition(condition: Option<&Expression>, clause: &str) -> Lowered<()> {

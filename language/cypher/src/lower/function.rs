@@ -1,6 +1,7 @@
 //! Calls of functions: which one, with how many arguments, of what types, giving what.
 
 use plan::expr::{Expr, UnaryOperator};
+use plan::functions::PROPERTY_OF_ANY;
 use plan::{AggregateFunction, Function};
 
 use super::aggregate::aggregate_of;
@@ -17,7 +18,11 @@ impl Lowerer<'_> {
         if let Some(function) = aggregate_of(call) {
             return self.aggregate_call(function, call, span, scope);
         }
-        let Some(function) = Function::by_name(&call.full_name()) else { return Err(unknown(call)) };
+        let name = call.full_name();
+        if name.eq_ignore_ascii_case(PROPERTY_OF_ANY.0) {
+            return self.property_of_any(call, span, scope);
+        }
+        let Some(function) = Function::by_name(&name) else { return Err(unknown(call)) };
         if call.distinct {
             let message = format!("DISTINCT has no meaning in {}, which does not aggregate", function.name());
             return fail(ErrorKind::UnexpectedSyntax, message, span);
@@ -60,6 +65,14 @@ impl Lowerer<'_> {
     }
 
     /// `exists((a)-->(b))`, `exists(n.property)`.
+    /// `apoc.any.property(value, key)`, as tools write `value[key]`.
+    fn property_of_any(&mut self, call: &FunctionCall, span: Span, scope: &mut Scope) -> Lowered<Typed> {
+        check_arity(call, (2, 2), PROPERTY_OF_ANY.1, span)?;
+        let [value, key] = [&call.arguments[0], &call.arguments[1]].map(|part| self.expression(part, scope));
+        let expr = Expr::Index(Box::new(value?.expr), Box::new(key?.expr));
+        Ok(Typed { expr, kind: Type::Any })
+    }
+
     fn exists_call(&mut self, call: &FunctionCall, scope: &mut Scope) -> Lowered<Typed> {
         let argument = &call.arguments[0];
         match &argument.kind {

@@ -307,14 +307,7 @@ impl Lowerer<'_> {
         scope: &mut Scope,
         pattern: &mut Pattern,
     ) -> Lowered<()> {
-        let parts = match &node.labels {
-            Some(ast::LabelExpression::And(parts)) => parts.as_slice(),
-            other => other.as_slice(),
-        };
-        for wanted in parts.iter().filter(|wanted| is_dynamic(wanted)) {
-            let condition = self.label_condition(&Expr::Variable(var), &Type::Node, wanted, scope)?;
-            pattern.predicates.push(condition);
-        }
+        self.dynamic_labels(var, node.labels.as_ref(), scope, pattern)?;
         self.properties_equal(
             &Expr::Variable(var),
             node.properties.as_ref(),
@@ -323,6 +316,25 @@ impl Lowerer<'_> {
         )?;
         if let Some(condition) = &node.condition {
             pattern.predicates.extend(self.predicate(condition, scope)?.expr.conjuncts());
+        }
+        Ok(())
+    }
+
+    /// The conditions that a node has the labels that are known only with the row.
+    pub(super) fn dynamic_labels(
+        &mut self,
+        var: Var,
+        labels: Option<&ast::LabelExpression>,
+        scope: &mut Scope,
+        pattern: &mut Pattern,
+    ) -> Lowered<()> {
+        let parts = match labels {
+            Some(ast::LabelExpression::And(parts)) => parts.as_slice(),
+            other => other.map(std::slice::from_ref).unwrap_or_default(),
+        };
+        for wanted in parts.iter().filter(|wanted| is_dynamic(wanted)) {
+            let condition = self.label_condition(&Expr::Variable(var), &Type::Node, wanted, scope)?;
+            pattern.predicates.push(condition);
         }
         Ok(())
     }

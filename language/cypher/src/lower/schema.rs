@@ -8,8 +8,9 @@ use plan::procedures::Procedure;
 use plan::standing::{Resume, StandingCommand};
 use plan::statement::{Rule, SchemaCommand, StatementKind, Target};
 use plan::types::{Alternative, TypeKind, TypeTest};
+use std::sync::Arc;
 
-use super::query::Rows;
+use super::query::{Column, Rows};
 use super::scope::Scope;
 use super::{Lowered, Lowerer, fail, fail_with_hint, name};
 use crate::ast::{
@@ -17,6 +18,32 @@ use crate::ast::{
 };
 use crate::error::ErrorKind;
 use text::Span;
+
+/// `YIELD a AS b ORDER BY … WHERE …` as `YIELD a WITH a AS b ORDER BY … WHERE …`: what follows may name a column either way.
+fn renamed(yields: ast::Yield, page: Option<&ast::Projection>) -> (ast::Yield, Option<ast::Projection>) {
+    if yields.items.iter().all(|(_, alias)| alias.is_none()) {
+        return (yields, page.cloned());
+    }
+    let item = |(field, alias): &(ast::Name, Option<ast::Name>)| ast::ProjectionItem {
+        expression: Expression { kind: ExpressionKind::Variable(field.text.clone()), span: field.span },
+        alias: alias.clone(),
+        span: field.span,
+    };
+    let span = yields.items[0].0.span;
+    let empty = || ast::Projection {
+        distinct: false,
+        star: false,
+        items: Vec::new(),
+        order: Vec::new(),
+        skip: None,
+        limit: None,
+        span,
+    };
+    let items = yields.items.iter().map(item).collect();
+    let page = ast::Projection { star: false, items, ..page.cloned().unwrap_or_else(empty) };
+    let plain = yields.items.into_iter().map(|(field, _)| (field, None)).collect();
+    (ast::Yield { items: plain, ..yields }, Some(page))
+}
 
 impl Lowerer<'_> {
     pub(super) fn schema_command(&mut self, command: &ast::SchemaCommand) -> Lowered<SchemaCommand> {
@@ -106,10 +133,11 @@ impl Lowerer<'_> {
         let arguments =
             procedure.arguments.iter().map(|named| Expression { kind: argument(named), span: whole });
         let arguments = Some(arguments.collect());
+        let (yields, page) = renamed(yields, show.page.as_ref());
         let call = ast::CallProcedure { optional: false, name, arguments, yields: Some(yields) };
         let mut columns = self.call_with(&call, procedure, &mut rows)?;
-        match &show.page {
-            Some(page) => self.with(page, show.condition.as_ref(), &mut rows)?,
+        match page {
+            Some(page) => columns = self.show_page(&page, show.condition.as_ref(), &mut rows)?,
             None => self.keep(show.condition.as_ref(), &mut rows)?,
         }
         if let Some(projection) = &show.projection {
@@ -117,6 +145,22 @@ impl Lowerer<'_> {
         }
         let columns = columns.into_iter().map(|column| (column.name, column.var)).collect();
         Ok(StatementKind::Query { plan: rows.plan, columns })
+    }
+
+    /// What stands between YIELD and RETURN: the columns that it leaves.
+    fn show_page(
+        &mut self,
+        page: &ast::Projection,
+        condition: Option<&Expression>,
+        rows: &mut Rows,
+    ) -> Lowered<Vec<Column>> {
+        self.with(page, condition, rows)?;
+        let column = |binding: &super::scope::Binding| Column {
+            name: Arc::from(binding.name.as_str()),
+            var: binding.var,
+            kind: binding.kind.clone(),
+        };
+        Ok(rows.scope.columns().map(column).collect())
     }
 
     /// Rows for which the condition holds.

@@ -213,7 +213,9 @@ fn is_single(body: &Plan) -> bool {
 
 /// May rows of a `Merge` be matched many at once? A created vertex or edge can then only match later rows that mean the same.
 fn is_batched(node: &Merge) -> bool {
-    let is_simple = matches!((node.vertices.len(), node.edges.len()), (1, 0) | (0, 1));
+    // Asks are compared by the properties and the ends, not by a type that is known only with the row.
+    let is_typed = node.edges.iter().all(|edge| edge.dynamic_type.is_none());
+    let is_simple = matches!((node.vertices.len(), node.edges.len()), (1, 0) | (0, 1)) && is_typed;
     let Some(keys) = keys(node).filter(|_| is_simple) else { return false };
     let harmless = |item: &SetItem| match item {
         SetItem::Property(_, key, _) => !keys.contains(&&**key),

@@ -1,0 +1,282 @@
+//! Procedures that write, which tools of others call: clauses stand in the place of each call, before anything else looks at the query.
+//!
+//! `CALL apoc.merge.node(labels, identifying, onCreate, onMatch) YIELD node AS n` means `MERGE (n:$(labels) identifying) ON CREATE SET n += onCreate ON
+//! MATCH SET n += onMatch`, and the others likewise. So plans, rights and limits are those of the clauses, and nothing below knows of such procedures.
+//! Where an argument names something that is written (a node, an end), it must be a variable, as in the clauses.
+
+use plan::procedures::{Procedure, WRITING};
+
+use super::{Lowered, fail, fail_with_hint};
+use crate::ast::{
+    self, CallProcedure, Clause, ClauseKind, Direction, Expression, ExpressionKind, FunctionCall,
+    LabelExpression, Merge, Name, NodePattern, PathPattern, PatternElement, Projection, ProjectionItem,
+    Query, RelationshipPattern, Selector, SetItem, SingleQuery,
+};
+use crate::error::ErrorKind;
+use text::Span;
+
+/// Puts clauses in the place of all such calls.
+pub(super) fn write_out(query: &mut Query) -> Lowered<()> {
+    let is_whole = query.unions.is_empty();
+    write_out_single(&mut query.first, is_whole)?;
+    query.unions.iter_mut().try_for_each(|union| write_out_single(&mut union.query, false))
+}
+
+fn write_out_single(query: &mut SingleQuery, is_whole: bool) -> Lowered<()> {
+    let stands_alone = is_whole && query.clauses.len() == 1;
+    let mut clauses = Vec::with_capacity(query.clauses.len());
+    for clause in std::mem::take(&mut query.clauses) {
+        write_out_clause(clause, stands_alone, &mut clauses)?;
+    }
+    query.clauses = clauses;
+    Ok(())
+}
+
+fn write_out_clause(mut clause: Clause, stands_alone: bool, out: &mut Vec<Clause>) -> Lowered<()> {
+    match &mut clause.kind {
+        ClauseKind::CallSubquery(call) => write_out(&mut call.query)?,
+        ClauseKind::Foreach(each) => {
+            let mut body = Vec::new();
+            for clause in std::mem::take(&mut each.body) {
+                write_out_clause(clause, false, &mut body)?;
+            }
+            each.body = body;
+        }
+        ClauseKind::CallProcedure(call) => {
+            if let Some(procedure) = writing(call) {
+                let writer = WrittenCall { call, procedure, span: clause.span };
+                out.extend(writer.clauses(stands_alone)?);
+                return Ok(());
+            }
+        }
+        _ => {}
+    }
+    out.push(clause);
+    Ok(())
+}
+
+fn writing(call: &CallProcedure) -> Option<&'static Procedure> {
+    let name = call.name.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join(".");
+    Procedure::by_name(&name).filter(|procedure| WRITING.contains(&procedure.name))
+}
+
+struct WrittenCall<'c> {
+    call: &'c CallProcedure,
+    procedure: &'static Procedure,
+    span: Span,
+}
+
+impl WrittenCall<'_> {
+    fn clauses(&self, stands_alone: bool) -> Lowered<Vec<Clause>> {
+        self.check(stands_alone)?;
+        let result = self.result()?;
+        let mut kinds = match self.procedure.name {
+            "apoc.merge.node" => vec![self.merge_node(&result)?],
+            "apoc.merge.relationship" => vec![self.merge_relationship(&result)?],
+            "apoc.create.node" => vec![self.create_node(&result)],
+            "apoc.create.relationship" => vec![self.create_relationship(&result)?],
+            "apoc.create.addLabels" => {
+                let node = self.variable(0)?;
+                let labels = vec![self.dynamic(1)];
+                let again = Expression { kind: ExpressionKind::Variable(node.text.clone()), span: self.span };
+                vec![ClauseKind::Set(vec![SetItem::Labels(node, labels)]), self.with(again, &result)]
+            }
+            _ => {
+                let [owner, key, value] = [0, 1, 2].map(|at| self.argument(at));
+                vec![ClauseKind::Set(vec![SetItem::DynamicProperty(owner, key, value)])]
+            }
+        };
+        if let Some(condition) = self.call.yields.as_ref().and_then(|yields| yields.condition.clone()) {
+            kinds.push(ClauseKind::With(self.projection(true, Vec::new()), Some(condition)));
+        }
+        if stands_alone && !self.procedure.fields.is_empty() {
+            let value = Expression { kind: ExpressionKind::Variable(result.text.clone()), span: self.span };
+            let item = ProjectionItem { expression: value, alias: Some(result), span: self.span };
+            kinds.push(ClauseKind::Return(self.projection(false, vec![item])));
+        }
+        Ok(kinds.into_iter().map(|kind| Clause { kind, span: self.span }).collect())
+    }
+
+    fn check(&self, stands_alone: bool) -> Lowered<()> {
+        let (name, count) = (self.procedure.name, self.call.arguments.as_ref().map_or(0, Vec::len));
+        if !(self.procedure.arguments_min()..=self.procedure.arguments.len()).contains(&count) {
+            let message = format!("{name} takes {} arguments, not {count}", self.procedure.arguments.len());
+            let signature = self.procedure.signature();
+            return fail_with_hint(ErrorKind::InvalidNumberOfArguments, message, self.span, &signature);
+        }
+        if self.call.optional {
+            let message = format!("{name} writes, so it cannot be called by OPTIONAL CALL");
+            return fail(ErrorKind::UnexpectedSyntax, message, self.span);
+        }
+        match &self.call.yields {
+            None if !stands_alone && !self.procedure.fields.is_empty() => {
+                let message = "a call among other clauses needs YIELD";
+                let hint = format!("it yields {}", self.procedure.field_names().join(", "));
+                fail_with_hint(ErrorKind::UnexpectedSyntax, message, self.span, &hint)
+            }
+            Some(yields) if yields.star && !stands_alone => {
+                let message = "YIELD * can only be used when the call stands alone";
+                fail_with_hint(ErrorKind::UnexpectedSyntax, message, self.span, "name the columns")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The variable that holds what is yielded; one that no text can name, where nobody wants it.
+    fn result(&self) -> Lowered<Name> {
+        let own = self.procedure.fields.first().map(|(field, _)| *field);
+        let Some(yields) = &self.call.yields else {
+            return Ok(Name { text: own.unwrap_or(" nothing").into(), span: self.span });
+        };
+        let unknown = yields.items.iter().find(|(field, _)| Some(field.text.as_str()) != own);
+        if let Some((field, _)) = unknown {
+            let message = format!("{} does not yield `{}`", self.procedure.name, field.text);
+            let hint = format!("it yields {}", self.procedure.field_names().join(", "));
+            return fail_with_hint(ErrorKind::UndefinedVariable, message, field.span, &hint);
+        }
+        let named = yields.items.first().map(|(field, alias)| alias.as_ref().unwrap_or(field).clone());
+        Ok(named.unwrap_or_else(|| Name { text: own.unwrap_or(" nothing").into(), span: self.span }))
+    }
+
+    fn argument(&self, at: usize) -> Expression {
+        let given = self.call.arguments.as_ref().and_then(|arguments| arguments.get(at)).cloned();
+        given.unwrap_or(Expression { kind: ExpressionKind::Map(Vec::new()), span: self.span })
+    }
+
+    /// An argument that must be a variable.
+    fn variable(&self, at: usize) -> Lowered<Name> {
+        let argument = self.argument(at);
+        match argument.kind {
+            ExpressionKind::Variable(text) => Ok(Name { text, span: argument.span }),
+            _ => {
+                let message = format!("{} takes a variable here", self.procedure.name);
+                let hint = "name the value before the call: WITH …, value AS x";
+                fail_with_hint(ErrorKind::UnexpectedSyntax, message, argument.span, hint)
+            }
+        }
+    }
+
+    /// Labels, or a type, from an argument.
+    fn dynamic(&self, at: usize) -> LabelExpression {
+        LabelExpression::Dynamic { any: false, value: Box::new(self.argument(at)) }
+    }
+
+    /// An argument that is a map; null stands for an empty one.
+    fn map(&self, at: usize) -> Option<Expression> {
+        let argument = self.argument(at);
+        let span = argument.span;
+        if let ExpressionKind::Map(entries) = &argument.kind {
+            return (!entries.is_empty()).then_some(argument);
+        }
+        let empty = Expression { kind: ExpressionKind::Map(Vec::new()), span };
+        let name = vec![Name { text: "coalesce".into(), span }];
+        let call = FunctionCall { name, distinct: false, arguments: vec![argument, empty] };
+        Some(Expression { kind: ExpressionKind::Function(call), span })
+    }
+
+    fn assigned(&self, to: &Name, at: usize) -> Vec<SetItem> {
+        self.map(at).map(|map| SetItem::Merge(to.clone(), map)).into_iter().collect()
+    }
+
+    fn projection(&self, star: bool, items: Vec<ProjectionItem>) -> Projection {
+        Projection {
+            distinct: false,
+            star,
+            items,
+            order: Vec::new(),
+            skip: None,
+            limit: None,
+            span: self.span,
+        }
+    }
+
+    fn with(&self, value: Expression, name: &Name) -> ClauseKind {
+        let is_same = matches!(&value.kind, ExpressionKind::Variable(text) if *text == name.text);
+        let item = ProjectionItem { expression: value, alias: Some(name.clone()), span: self.span };
+        ClauseKind::With(self.projection(true, if is_same { Vec::new() } else { vec![item] }), None)
+    }
+
+    fn node(
+        &self,
+        variable: &Name,
+        labels: Option<LabelExpression>,
+        properties: Option<Expression>,
+    ) -> NodePattern {
+        NodePattern { variable: Some(variable.clone()), labels, properties, condition: None, span: self.span }
+    }
+
+    fn path(&self, elements: Vec<PatternElement>) -> PathPattern {
+        PathPattern { variable: None, selector: Selector::Every, mode: None, elements, span: self.span }
+    }
+
+    fn relationship_path(
+        &self,
+        result: &Name,
+        [from, to]: [usize; 2],
+        properties: usize,
+    ) -> Lowered<PathPattern> {
+        let relationship = RelationshipPattern {
+            variable: Some(result.clone()),
+            direction: Direction::Outgoing,
+            types: Some(self.dynamic(1)),
+            length: None,
+            properties: self.map(properties),
+            condition: None,
+            quantifier: None,
+            span: self.span,
+        };
+        let (from, to) = (self.variable(from)?, self.variable(to)?);
+        Ok(self.path(vec![
+            PatternElement::Node(self.node(&from, None, None)),
+            PatternElement::Relationship(relationship),
+            PatternElement::Node(self.node(&to, None, None)),
+        ]))
+    }
+
+    fn merge_node(&self, result: &Name) -> Lowered<ClauseKind> {
+        let node = self.node(result, Some(self.dynamic(0)), self.map(1));
+        let pattern = self.path(vec![PatternElement::Node(node)]);
+        let (on_create, on_match) = (self.assigned(result, 2), self.assigned(result, 3));
+        Ok(ClauseKind::Merge(Merge { pattern, on_create, on_match }))
+    }
+
+    fn merge_relationship(&self, result: &Name) -> Lowered<ClauseKind> {
+        let pattern = self.relationship_path(result, [0, 4], 2)?;
+        let (on_create, on_match) = (self.assigned(result, 3), self.assigned(result, 5));
+        Ok(ClauseKind::Merge(Merge { pattern, on_create, on_match }))
+    }
+
+    fn create_node(&self, result: &Name) -> ClauseKind {
+        let node = self.node(result, Some(self.dynamic(0)), self.map(1));
+        ClauseKind::Create(vec![self.path(vec![PatternElement::Node(node)])])
+    }
+
+    fn create_relationship(&self, result: &Name) -> Lowered<ClauseKind> {
+        Ok(ClauseKind::Create(vec![self.relationship_path(result, [0, 3], 2)?]))
+    }
+}
+
+/// A statement with clauses in the place of such calls; none where it has no such call.
+pub(super) fn written_out(body: &ast::StatementBody) -> Lowered<Option<ast::StatementBody>> {
+    let ast::StatementBody::Query(query) = body else { return Ok(None) };
+    if !holds(query) {
+        return Ok(None);
+    }
+    let mut query = query.clone();
+    write_out(&mut query)?;
+    Ok(Some(ast::StatementBody::Query(query)))
+}
+
+fn holds(query: &Query) -> bool {
+    let parts = std::iter::once(&query.first).chain(query.unions.iter().map(|union| &union.query));
+    parts.flat_map(|part| &part.clauses).any(is_or_holds)
+}
+
+fn is_or_holds(clause: &Clause) -> bool {
+    match &clause.kind {
+        ClauseKind::CallProcedure(call) => writing(call).is_some(),
+        ClauseKind::CallSubquery(call) => holds(&call.query),
+        ClauseKind::Foreach(each) => each.body.iter().any(is_or_holds),
+        _ => false,
+    }
+}
