@@ -7,6 +7,7 @@ mod exit;
 mod folder;
 mod interrupted;
 mod logging;
+mod traces;
 mod units;
 
 mod backup;

@@ -175,6 +175,7 @@ impl Node {
                 limits: options.limits.clone(),
                 cors: Vec::new(),
                 metrics_for_everyone: false,
+                traces: None,
             };
             HttpServer::start_beside(&bolt, database.clone(), http)
         });

@@ -7,6 +7,7 @@ use super::Exit;
 use super::config::variable;
 use super::folder::Made;
 use super::logging::Logging;
+use super::traces::Traces;
 use clap::Args;
 use database::{Database, Error};
 use given::Given;
@@ -16,6 +17,7 @@ use server::configuration::{Configuration, ConfigurationFaults, DATABASE_KEY};
 use server::gremlin::door::PATH;
 use server::gremlin::{DEFAULT_SOURCE, Manner, Sources};
 use server::notify::{NOTIFY_VARIABLE, ServiceStage};
+use server::trace_counts::TraceCounts;
 use server::users::{Gate, JwtOptions, JwtVerifier};
 use server::{
     EndSignal, GremlinServeOptions, GremlinServer, HttpServeOptions, HttpServer, ServeError, ServeOptions,
@@ -95,9 +97,11 @@ impl Starting {
         let others: Vec<Made> = others.collect::<Result<_, _>>()?;
         made.database().set_slow_query(self.settings.time("log.slow_query"));
         made.database().set_door_settings(SETTINGS_DOOR, self.settings.settings());
+        let databases: Vec<&Database> = others.iter().chain([&made]).map(Made::database).collect();
+        let traces = Traces::start(&self.settings, &databases)?;
         let server = Server::start(made.database().clone(), &options).map_err(failed)?;
         let gremlin = self.gremlin_server(&server, made.database(), &others, &options)?;
-        let http = self.http_server(&server, made.database(), &options)?;
+        let http = self.http_server(&server, made.database(), &options, traces.counts())?;
         let signals = EndSignal::catch_with_reload()
             .map_err(|error| failed(ServeError::Io(server.address().to_string(), error)))?;
         let database = made.keep();
@@ -120,6 +124,7 @@ impl Starting {
         drop((running, http, server, gremlin));
         others.into_iter().try_for_each(Database::close)?;
         database.close()?;
+        drop(traces);
         Ok(())
     }
 
@@ -164,6 +169,7 @@ impl Starting {
         server: &Server,
         database: &Database,
         options: &ServeOptions,
+        traces: Option<Arc<TraceCounts>>,
     ) -> Result<Option<HttpServer>, Exit> {
         let Some(address) = self.settings.text("http.address") else { return Ok(None) };
         let http = HttpServeOptions {
@@ -173,6 +179,7 @@ impl Starting {
             limits: options.limits.clone(),
             cors: self.settings.texts("http.cors").to_vec(),
             metrics_for_everyone: self.settings.text("http.metrics") == Some("everyone"),
+            traces,
         };
         HttpServer::start_beside(server, database.clone(), http).map(Some).map_err(failed)
     }

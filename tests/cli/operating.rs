@@ -1,6 +1,9 @@
 //! A server as an operator has it: settings from a file, a log without secrets, signals, metrics, and an end that drivers understand.
 
 use super::{Place, command, says};
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::trace::v1::Span;
+use prost::Message;
 use serde_json::Value as Json;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -347,4 +350,158 @@ fn a_server_that_ends_waits_for_what_is_open_and_tells_drivers_to_come_again() {
     let ended = answer(&mut long);
     assert!(ended.contains("Neo.TransientError.General.DatabaseUnavailable"), "{ended}");
     assert_eq!(server.ends(), Some(0));
+}
+
+/// A collector that answers with these statuses in turn, the last of them for ever; the bodies of the requests.
+fn collector(statuses: &'static [u16]) -> (String, std::sync::mpsc::Receiver<Vec<u8>>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let (bodies, taken) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for (at, socket) in listener.incoming().enumerate() {
+            let mut socket = BufReader::new(socket.unwrap());
+            let (mut line, mut head, mut length) = (String::new(), String::new(), 0);
+            while socket.read_line(&mut line).unwrap() > 2 {
+                if let Some(count) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
+                    length = count.trim().parse().unwrap();
+                }
+                head.push_str(&std::mem::take(&mut line));
+            }
+            assert!(
+                head.starts_with("POST /v1/traces HTTP/1.1") && head.contains("application/x-protobuf"),
+                "{head}"
+            );
+            let mut body = vec![0; length];
+            socket.read_exact(&mut body).unwrap();
+            let status = statuses[at.min(statuses.len() - 1)];
+            write!(socket.get_mut(), "HTTP/1.1 {status} x\r\nContent-Length: 0\r\n\r\n").unwrap();
+            if status == 200 && bodies.send(body).is_err() {
+                return;
+            }
+        }
+    });
+    (address, taken)
+}
+
+/// The spans of messages, until there are so many.
+fn spans(taken: &std::sync::mpsc::Receiver<Vec<u8>>, wanted: usize) -> Vec<Span> {
+    let mut found = Vec::new();
+    while found.len() < wanted {
+        let body = taken.recv_timeout(Duration::from_secs(20)).unwrap_or_else(|_| panic!("{found:?}"));
+        let message = ExportTraceServiceRequest::decode(&body[..]).unwrap();
+        let resource = &message.resource_spans[0];
+        let service =
+            resource.resource.as_ref().unwrap().attributes.iter().find(|one| one.key == "service.name");
+        assert!(format!("{service:?}").contains("graph-1"));
+        found.extend(resource.scope_spans[0].spans.clone());
+    }
+    found
+}
+
+fn told_of(span: &Span, key: &str) -> String {
+    let value = span.attributes.iter().find(|one| one.key == key).and_then(|one| one.value.clone()?.value);
+    value.map_or_else(String::new, |value| format!("{value:?}"))
+}
+
+#[test]
+fn queries_and_their_operators_are_spans_at_a_collector() {
+    let place = Place::new();
+    // The first message is sent again.
+    let (endpoint, taken) = collector(&[503, 200]);
+    let arguments = [
+        ":memory:",
+        "--bolt",
+        "127.0.0.1:0",
+        "--http",
+        "127.0.0.1:0",
+        "--traces-endpoint",
+        &endpoint,
+        "--traces-service",
+        "graph-1",
+    ];
+    let server = Operated::start(&place, &arguments, &[]);
+    server.query("", "UNWIND range(1, 100) AS i CREATE (:P {i: i})");
+    let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let text = "MATCH (p:P) WHERE p.i > $least RETURN p.i ORDER BY p.i LIMIT 5";
+    let body = serde_json::json!({ "statement": text, "parameters": { "least": 4_711_000 } }).to_string();
+    let mut socket = TcpStream::connect(&server.http).unwrap();
+    write!(
+        socket,
+        "POST /db/neo4j/query/v2 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\ntraceparent: {parent}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    assert!(answer(&mut socket).contains(" 202 "));
+    server.query("", "MATCH (p:P) RETURN p.i / 0");
+    let found = spans(&taken, 8);
+    let named = |name: &str| found.iter().filter(|span| span.name == name).collect::<Vec<_>>();
+    let (writes, reads) = (named("cypher write"), named("cypher read"));
+    assert_eq!((writes.len(), reads.len()), (1, 2), "{found:?}");
+    let (read, failed) = (reads[0], reads[1]);
+    assert!(told_of(read, "db.query.text").contains(text) && !format!("{found:?}").contains("4711000"));
+    assert_eq!(read.trace_id[..2], [0x0a, 0xf7]);
+    assert_eq!(read.parent_span_id[..2], [0xb7, 0xad]);
+    assert!(
+        told_of(failed, "error.type").contains("ArithmeticError")
+            && failed.status.as_ref().unwrap().code == 2
+    );
+    // Operators lie below their query, each below the one above it, and within its time.
+    let below = |id: &[u8]| found.iter().filter(|span| span.parent_span_id == id).collect::<Vec<_>>();
+    for query in [writes[0], read] {
+        let mut operators = below(&query.span_id);
+        assert_eq!(operators.len(), 1, "{found:?}");
+        while let Some(operator) = operators.pop() {
+            assert_eq!(operator.trace_id, query.trace_id);
+            assert!(operator.start_time_unix_nano >= query.start_time_unix_nano);
+            assert!(operator.end_time_unix_nano <= query.end_time_unix_nano);
+            operators.extend(below(&operator.span_id));
+        }
+    }
+    let scans: Vec<String> =
+        named("ScanVertices").iter().map(|span| told_of(span, "tanglewood.rows")).collect();
+    assert!(scans.iter().any(|rows| rows.contains("(100)") || rows.contains("(0)")), "{scans:?}");
+    let metrics = server.ask("GET", "/metrics", "", "");
+    assert!(metrics.contains("tanglewood_traced_queries_total{outcome=\"sent\"} 3"), "{metrics}");
+    // What was asked last is sent before the end.
+    server.query("", "RETURN 1 AS last");
+    server.signal("-TERM");
+    assert!(spans(&taken, 1).iter().any(|span| told_of(span, "db.query.text").contains("AS last")));
+    assert_eq!(server.ends(), Some(0));
+}
+
+#[test]
+fn a_collector_that_is_gone_holds_up_no_query() {
+    let place = Place::new();
+    // Nobody accepts there: a listener that is full, as one behind a wall is.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let arguments = [
+        ":memory:",
+        "--bolt",
+        "127.0.0.1:0",
+        "--http",
+        "127.0.0.1:0",
+        "--traces-endpoint",
+        &endpoint,
+        "--traces-queue",
+        "4",
+    ];
+    let server = Operated::start(&place, &arguments, &[]);
+    let began = Instant::now();
+    let dropped = || {
+        let metrics = server.ask("GET", "/metrics", "", "");
+        metrics.lines().any(|line| {
+            line.starts_with("tanglewood_traced_queries_total{outcome=\"dropped\"}") && !line.ends_with(" 0")
+        })
+    };
+    let mut longest = Duration::ZERO;
+    while !dropped() {
+        let asked = Instant::now();
+        assert!(server.query("", "RETURN 1").contains(" 202 "));
+        longest = longest.max(asked.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(20));
+    }
+    assert!(longest < Duration::from_secs(2), "{longest:?}");
+    let wrong = place.run(&["serve", ":memory:", "--traces-endpoint", "https://collector"]).failed(1);
+    says(&wrong, &["Serve.Traces", "http://127.0.0.1:4318"]);
 }

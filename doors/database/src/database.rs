@@ -10,6 +10,7 @@ use crate::error::in_text;
 use crate::housekeeping::Housekeeping;
 use crate::notes::Notes;
 use crate::query_log::{QueryFigures, QueryLog};
+use crate::query_trace::TraceListener;
 use crate::replica::ReplicaHost;
 use crate::roles::{Lens, Lenses};
 use crate::running::{Running, RunningQuery, shortened};
@@ -403,6 +404,11 @@ impl Database {
     /// Queries that take longer get a line in the log from now on, by way of `tracing`; none do where absent, as at the beginning.
     pub fn set_slow_query(&self, slow: Option<Duration>) {
         self.inner.query_log.set_slow(slow);
+    }
+    /// One of so many queries is measured and told to `listener` when it ends, from now on; false where somebody listens already. The listener is
+    /// called on the thread that ends the query, so it must not wait.
+    pub fn on_query_trace(&self, every: u64, listener: TraceListener) -> bool {
+        self.inner.query_log.tracing().listen(listener, every)
     }
     /// Time that executors gave to queries so far, by tenant. What is answered on the thread that asks is not in it.
     pub fn tenant_time(&self) -> Vec<(String, Duration)> {

@@ -6,6 +6,7 @@
 //! Cost: two reads of the clock, four additions, and no copy of the text where the plan was kept.
 
 use crate::cache::Planned;
+use crate::query_trace::{self, QueryTrace, Tracing};
 use crate::running::shortened;
 use crate::{Error, ErrorClass};
 use plan::StatementKind;
@@ -128,6 +129,7 @@ pub(crate) struct QueryLog {
     executors: usize,
     /// Queries that have not ended, and answers that were not read.
     open: AtomicUsize,
+    tracing: Tracing,
 }
 
 /// A query, or its answer, that somebody still waits for or reads.
@@ -153,9 +155,14 @@ impl QueryLog {
             slow_ns: AtomicU64::new(0),
             executors,
             open: AtomicUsize::new(0),
+            tracing: Tracing::default(),
         };
         log.set_slow(slow);
         Arc::new(log)
+    }
+    /// Who is told what queries did.
+    pub fn tracing(&self) -> &Tracing {
+        &self.tracing
     }
     /// Queries that take longer are logged from now on; none where absent.
     pub fn set_slow(&self, slow: Option<Duration>) {
@@ -225,6 +232,17 @@ pub(crate) struct QueryRecord {
     rows: u64,
     snapshot: Option<Snapshot>,
     is_counted: bool,
+    /// Where it is traced.
+    trace: Option<Box<TraceParts>>,
+}
+
+/// What a trace tells beside the record.
+#[derive(Default)]
+pub(crate) struct TraceParts {
+    /// The trace that the client wants it to be a part of.
+    pub parent: Option<String>,
+    /// What the nodes of its plan did.
+    pub nodes: Vec<execute::NodeProfile>,
 }
 
 impl QueryRecord {
@@ -252,6 +270,18 @@ impl QueryRecord {
             rows: 0,
             snapshot: None,
             is_counted: false,
+            trace: None,
+        }
+    }
+    /// It is traced, where there is something to tell.
+    pub fn traced(mut self, parts: Option<TraceParts>) -> QueryRecord {
+        self.trace = parts.map(Box::new);
+        self
+    }
+    /// What the nodes of its plan did, where it is traced.
+    pub fn measure(&mut self, nodes: impl FnOnce() -> Vec<execute::NodeProfile>) {
+        if let Some(trace) = &mut self.trace {
+            trace.nodes = nodes();
         }
     }
     /// Where it is counted.
@@ -282,11 +312,51 @@ impl QueryRecord {
         let elapsed_ns = monotonic_ns().saturating_sub(self.started_ns);
         let ended = outcome.map_or_else(outcome_of, |()| QueryOutcome::Completed);
         self.log.count(self, ended, elapsed_ns);
+        if let Some(parts) = self.trace.take() {
+            self.log.tracing.tell(|| self.traced_as(*parts, ended, outcome.err(), elapsed_ns));
+        }
         if self.log.is_slow(elapsed_ns) {
             self.write(ended, outcome.err(), elapsed_ns);
         } else if let Err(error) = outcome {
             tracing::debug!(target: "tanglewood::query", user = self.user.as_deref(), code = error.code, elapsed_ms = elapsed_ns / 1_000_000, "query failed");
         }
+    }
+    fn traced_as(
+        &self,
+        parts: TraceParts,
+        outcome: QueryOutcome,
+        error: Option<&Error>,
+        elapsed_ns: u64,
+    ) -> QueryTrace {
+        let text = match &self.subject {
+            QuerySubject::Planned(planned) => planned.text.to_string(),
+            QuerySubject::Text(text) => text.to_string(),
+            QuerySubject::Hidden => "not shown".to_string(),
+        };
+        QueryTrace {
+            language: LANGUAGES[self.language as usize].1,
+            kind: KINDS[self.kind as usize].1,
+            outcome: OUTCOMES[outcome as usize].1,
+            code: error.map(|error| error.code.to_string()),
+            text,
+            user: self.user.as_deref().map(str::to_string),
+            started_ns: self.started_ns,
+            first_ns: self.first_ns,
+            ended_ns: self.started_ns.saturating_add(elapsed_ns),
+            rows: self.rows,
+            parent: parts.parent,
+            operators: self.operators(&parts.nodes),
+        }
+    }
+    fn operators(&self, nodes: &[execute::NodeProfile]) -> Vec<query_trace::OperatorTrace> {
+        let (QuerySubject::Planned(planned), Some(snapshot)) = (&self.subject, &self.snapshot) else {
+            return Vec::new();
+        };
+        if nodes.is_empty() {
+            return Vec::new();
+        }
+        let (_, tree) = execute::profiling::Profiling::of(&planned.plan, snapshot).describe(nodes);
+        query_trace::operators(&tree)
     }
     /// The line of a slow query. Messages of errors may hold values, so the code stands for them.
     fn write(&self, outcome: QueryOutcome, error: Option<&Error>, elapsed_ns: u64) {

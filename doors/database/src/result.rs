@@ -114,6 +114,8 @@ pub struct QueryResult {
     ended: bool,
     profile_of: Option<execute::profiling::Profiling>,
     record: Option<Box<QueryRecord>>,
+    /// What the nodes of a plan did that has run to its end, where it is traced.
+    measured: Option<Vec<execute::NodeProfile>>,
     /// Until it is read to its end, a server that shuts down waits for it.
     open: Option<OpenQuery>,
     /// Rows that it may still tell, of how many.
@@ -152,6 +154,7 @@ impl QueryResult {
             ended,
             profile_of: None,
             record: None,
+            measured: None,
             open: None,
             rows_left: None,
         }
@@ -165,12 +168,19 @@ impl QueryResult {
         }
         self
     }
+    /// What the nodes of its plan did.
+    pub(crate) fn measured(mut self, nodes: Option<Vec<execute::NodeProfile>>) -> QueryResult {
+        self.measured = nodes;
+        self
+    }
     /// Counts it: now if the answer is whole or has no end, else when its last row was told.
     pub(crate) fn recorded(mut self, record: QueryRecord) -> QueryResult {
         let mut record = record.seen_in(&self.snapshot);
         match &self.source {
             Source::Stream(_) => self.record = Some(Box::new(record)),
             Source::Batches(batches) => {
+                let measured = self.measured.take();
+                record.measure(|| measured.unwrap_or_default());
                 record.add_rows(batches.iter().map(|batch| batch.len() as u64).sum());
                 record.end(Ok(()));
             }
@@ -360,6 +370,9 @@ impl QueryResult {
     }
     fn note_record(&mut self, next: &Result<Option<Batch>, Error>) {
         let Some(record) = &mut self.record else { return };
+        if let (Source::Stream(running), Ok(None) | Err(_)) = (&self.source, next) {
+            record.measure(|| running.stream.profile());
+        }
         match next {
             Ok(Some(batch)) => record.add_rows(batch.len() as u64),
             Ok(None) => record.end(Ok(())),

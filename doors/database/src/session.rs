@@ -29,7 +29,8 @@ use crate::accounts::Speaker;
 use crate::cache::Planned;
 use crate::clients::{Client, METADATA_BYTES_MAX};
 use crate::database::Database;
-use crate::query_log::{OpenQuery, QueryLanguage, QueryRecord, QuerySubject};
+use crate::query_log::{OpenQuery, QueryLanguage, QueryRecord, QuerySubject, TraceParts};
+use crate::query_trace::parent_of;
 use crate::roles::{Allowed, Lens};
 use crate::running::shortened;
 use crate::{Credential, Error, Interrupter, Params, QueryResult, Value};
@@ -76,6 +77,8 @@ pub struct Session {
     metadata: Value,
     /// The plan of the statement that is being run.
     planned: Option<Arc<Planned>>,
+    /// Is what is being run traced?
+    is_traced: bool,
     /// Its statements are parts of this query, which stands for them.
     part_of: Option<QueryId>,
 }
@@ -117,6 +120,7 @@ impl Session {
             client: Client::default(),
             metadata: no_metadata(),
             planned: None,
+            is_traced: false,
             part_of: None,
         }
     }
@@ -276,6 +280,7 @@ impl Session {
     ) -> Result<QueryResult, Error> {
         let (started_ns, open) = (monotonic_ns(), OpenQuery::begin(self.database.query_log()));
         self.planned = None;
+        self.is_traced = self.database.query_log().traces_next();
         let reading = reading || self.database.options().read_only;
         self.may_ask()?;
         self.check_terminated()?;
@@ -331,7 +336,9 @@ impl Session {
         started_ns: u64,
     ) -> QueryRecord {
         let user = self.speaker.user.as_deref();
+        let parts = || TraceParts { parent: parent_of(&self.metadata), ..TraceParts::default() };
         QueryRecord::new(self.database.query_log(), language, subject, user, started_ns)
+            .traced(self.is_traced.then(parts))
     }
 
     /// Does something for the client, with room for deep texts and values. A panic in it is an error of that request alone: what it has open here can only be rolled back.

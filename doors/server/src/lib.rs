@@ -5,7 +5,7 @@
 //! [`bolt::structure`] (nodes, relationships, paths, temporal values), [`bolt::connection`] (who may say what when), [`users`] (who
 //! they are), [`gremlin`] (the other protocol), [`http`] (for everyone without a driver), `site` (which pages may ask), [`limits`] (what a client may cost),
 //! [`listener`] (sockets, threads, TLS), [`client`] (the other end of Bolt), [`beside`] (how a client on this machine finds
-//! the server of a folder), [`configuration`] (settings from a file, the environment and flags), [`notify`] (what systemd is told).
+//! the server of a folder), [`configuration`] (settings from a file, the environment and flags), [`notify`] (what systemd is told), `telemetry` (traces for a collector).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this door owns its sockets")]
@@ -22,6 +22,9 @@ pub mod notify;
 mod percent;
 mod settings;
 mod site;
+#[cfg(feature = "telemetry")]
+pub mod telemetry;
+pub mod trace_counts;
 pub mod users;
 
 pub use client::{Client, ClientOptions};

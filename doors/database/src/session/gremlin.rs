@@ -45,6 +45,7 @@ impl Session {
     ) -> Result<GremlinAnswer, Error> {
         self.may_ask()?;
         let started_ns = monotonic_ns();
+        self.is_traced = self.database.query_log().traces_next();
         let outcome = self.within_net(|session| {
             failpoint::visit("traversal");
             session.traverse(traversal, options)
@@ -59,6 +60,7 @@ impl Session {
         text: impl FnOnce() -> String,
     ) -> Result<GremlinAnswer, Error> {
         let is_long = outcome.as_ref().is_ok_and(GremlinAnswer::is_running)
+            || self.is_traced
             || self.database.query_log().is_slow(monotonic_ns().saturating_sub(started_ns));
         let subject = if is_long { QuerySubject::Text(text().into()) } else { QuerySubject::Hidden };
         let writes = outcome.as_ref().is_ok_and(|answer| answer.place.is_some());

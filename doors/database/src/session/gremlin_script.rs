@@ -62,6 +62,7 @@ impl Session {
         match self.traversals().read(text, bindings, &view)? {
             planned::Script::Planned(known, params) => {
                 self.may_ask()?;
+                self.is_traced = self.database.query_log().traces_next();
                 let (planned, timeout_ms) = (&known.plan, known.timeout_ms);
                 let (text, started_ns) = (&|| known.text.to_string(), monotonic_ns());
                 let outcome = self.run_planned(Running { planned, params, timeout_ms, text }, view, options);

@@ -330,7 +330,8 @@ impl Session {
     ) -> Result<Option<ResultStream>, Error> {
         let (credit, ready) = (&request.plan.credit, &request.plan.ready);
         // What was interrupted gets a number, by which it is ended as soon as it starts.
-        if !credit.is_due() || self.interrupter.is_in_force() {
+        // Operators are measured on executors.
+        if !credit.is_due() || self.interrupter.is_in_force() || self.is_traced {
             return Ok(None);
         }
         remaining(request.deadline_ns)?;

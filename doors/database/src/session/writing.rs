@@ -19,6 +19,8 @@ pub(super) struct Written {
     batches: Vec<model::Batch>,
     counters: Counters,
     profile: Option<(String, plan::explain::PlanDescription)>,
+    /// What the nodes of its plan did, where it is traced.
+    measured: Option<Vec<execute::NodeProfile>>,
 }
 
 impl Written {
@@ -35,7 +37,7 @@ impl Written {
             summary.plan_text = Some(text);
             summary.plan = Some(plan);
         }
-        QueryResult::of_batches(self.columns, self.batches, snapshot, summary)
+        QueryResult::of_batches(self.columns, self.batches, snapshot, summary).measured(self.measured)
     }
 }
 
@@ -128,6 +130,13 @@ impl Session {
         check_written(transaction, request.bytes_max)?;
         let profile = Profiling::wanted(request.plan, &transaction.snapshot())
             .map(|profiling| profiling.describe(&stream.profile()));
-        Ok(Written { columns: stream.columns().clone(), batches, counters: stream.counters(), profile })
+        let measured = self.is_traced.then(|| stream.profile());
+        Ok(Written {
+            columns: stream.columns().clone(),
+            batches,
+            counters: stream.counters(),
+            profile,
+            measured,
+        })
     }
 }

@@ -61,7 +61,7 @@ const fn reloaded(row: SettingRow) -> SettingRow {
 }
 
 /// All settings, in the order of the help. [`super::DATABASE_KEY`] stands beside them.
-pub static SETTINGS: [SettingRow; 46] = [
+pub static SETTINGS: [SettingRow; 50] = [
     row(
         0,
         ("bolt.address", "bolt", "server.bolt.listen_address"),
@@ -387,6 +387,34 @@ pub static SETTINGS: [SettingRow; 46] = [
         Count,
         "8192",
         "Lines that wait to be written; beyond them lines are dropped, and counted in the next one",
+    ),
+    row(
+        4,
+        ("traces.endpoint", "traces-endpoint", "tanglewood.traces.endpoint"),
+        Text,
+        "",
+        "Collector of OpenTelemetry that traces of queries are sent to (OTLP over HTTP), such as http://127.0.0.1:4318; if not said: none are",
+    ),
+    row(
+        4,
+        ("traces.every", "traces-every", "tanglewood.traces.every"),
+        Count,
+        "1",
+        "Of so many queries one is traced; it runs on the executors, where operators are measured",
+    ),
+    row(
+        4,
+        ("traces.service", "traces-service", "tanglewood.traces.service"),
+        Text,
+        "tanglewood",
+        "Name of this server in traces",
+    ),
+    row(
+        4,
+        ("traces.queue", "traces-queue", "tanglewood.traces.queue"),
+        Count,
+        "4096",
+        "Queries whose traces wait to be sent; beyond them traces are dropped, and counted in /metrics",
     ),
 ];
 

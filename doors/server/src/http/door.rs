@@ -12,6 +12,7 @@ use crate::Limits;
 use crate::listener::crowd::{Crowd, Origin};
 use crate::listener::doorway::{listen, permitted, prepare};
 use crate::listener::{ServeError, Server, Tls};
+use crate::trace_counts::TraceCounts;
 use crate::users::Gate;
 use database::Database;
 use hyper::StatusCode;
@@ -63,6 +64,8 @@ pub struct HttpServeOptions {
     pub cors: Vec<String>,
     /// May everyone read the metrics, where passwords are asked for?
     pub metrics_for_everyone: bool,
+    /// What became of traces of queries, where they are sent.
+    pub traces: Option<Arc<TraceCounts>>,
 }
 
 impl HttpServeOptions {
@@ -76,6 +79,7 @@ impl HttpServeOptions {
             limits,
             cors: Vec::new(),
             metrics_for_everyone: false,
+            traces: None,
         }
     }
 }
@@ -97,6 +101,7 @@ pub(super) struct Door {
     tls: Option<Tls>,
     /// Who may read the metrics without a log-on.
     pub metrics_for_everyone: bool,
+    pub traces: Option<Arc<TraceCounts>>,
 }
 
 /// A running HTTP door. Dropping it closes every connection.
@@ -177,6 +182,7 @@ impl HttpServer {
             bolt,
             tls: options.tls,
             metrics_for_everyone: options.metrics_for_everyone,
+            traces: options.traces.clone(),
             limits: options.limits,
         });
         let (stop, stopped) = watch::channel(false);

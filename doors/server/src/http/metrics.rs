@@ -43,7 +43,18 @@ pub(super) fn text(door: &Door, has_names: bool) -> String {
     of_memory(&mut page, door);
     of_queries(&mut page, door, has_names);
     of_standing(&mut page, door, has_names);
+    of_traces(&mut page, door);
     page.0
+}
+
+fn of_traces(page: &mut Page, door: &Door) {
+    let Some(counts) = &door.traces else { return };
+    page.head("traced_queries_total", "counter", "Queries that were traced, by what became of the trace.");
+    for (outcome, count) in
+        [("sent", &counts.sent), ("dropped", &counts.dropped), ("refused", &counts.refused)]
+    {
+        page.line("traced_queries_total", &[("outcome", outcome)], count.load(Ordering::Relaxed));
+    }
 }
 
 fn of_server(page: &mut Page, door: &Door) {

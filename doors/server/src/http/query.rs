@@ -93,6 +93,8 @@ pub(super) struct Asked {
     pub acts_as: Option<String>,
     /// Is the statement Gremlin?
     pub is_gremlin: bool,
+    /// The trace that it is a part of, by the header of W3C Trace Context.
+    pub trace_parent: Option<String>,
 }
 
 impl Asked {
@@ -222,6 +224,8 @@ pub(super) struct Writer<'w> {
 
 impl Writer<'_> {
     fn run(&mut self, session: &mut Session, asked: &Asked, ending: &Ending) -> Result<(), Stop> {
+        let parent = asked.trace_parent.as_deref();
+        session.set_metadata(parent.map(|parent| Value::map([("traceparent", parent.into())])))?;
         let Some(statement) = &asked.statement else {
             self.out.bytes.push(b'{');
             self.end(session, ending, 0)?;

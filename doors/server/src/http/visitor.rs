@@ -123,10 +123,12 @@ impl Visitor {
         body: Incoming,
     ) -> Result<Answer, Refusal> {
         let user = self.clone().known(&head.headers).await?;
-        let (asked, room) = match route.takes_json() {
+        let (mut asked, room) = match route.takes_json() {
             true => self.asked(&head.headers, body).await?,
             false => (Asked::default(), None),
         };
+        let parent = head.headers.get("traceparent").and_then(|value| value.to_str().ok());
+        asked.trace_parent = parent.map(str::to_string);
         let format = Format::accepted(&head.headers);
         let name = user.as_ref().map(|user| user.name().to_string());
         match route {
