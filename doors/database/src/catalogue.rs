@@ -27,6 +27,8 @@ pub(crate) struct Asker<'a> {
     pub own: Option<&'a Credential>,
     /// Are the privileges of others shown?
     pub lists_others: bool,
+    /// Is nothing hidden from whoever asks?
+    pub sees_all: bool,
     /// The statement that asks.
     pub text: &'a str,
     /// The transaction that it runs in: the open one, or its own.
@@ -49,7 +51,7 @@ pub(crate) fn list(
             // To explain is not to do.
             _ if statement.mode == StatementMode::Explain => Vec::new(),
             LISTED_QUERIES => queries(database),
-            LISTED_STANDING => standing(database),
+            LISTED_STANDING => standing(database, asker.sees_all),
             LISTED_TRANSACTIONS => transactions(database, asker),
             LISTED_USERS => users::listed(&database.users(), None),
             LISTED_CURRENT_USER => {
@@ -261,8 +263,10 @@ fn milliseconds(count: u64) -> Value {
     Duration { months: 0, days: 0, seconds, nanos: (count % 1_000) as u32 * 1_000_000 }.into()
 }
 
-fn standing(database: &Database) -> Vec<Vec<Value>> {
+/// The sizes of answers tell of what they are made of, and so do reasons of failures: they are for those who see all of it.
+fn standing(database: &Database, sees_all: bool) -> Vec<Vec<Value>> {
     database.await_standing_at_gate();
+    let told = |value: Value| if sees_all { value } else { Value::Null };
     let snapshot = database.snapshot();
     let row = |query: crate::Standing| {
         let failure = query.failure.as_ref().map(ToString::to_string);
@@ -271,14 +275,14 @@ fn standing(database: &Database) -> Vec<Vec<Value>> {
             query.name.into(),
             query.text.into(),
             query.state.name().into(),
-            whole(query.rows as u64),
+            told(whole(query.rows as u64)),
             whole(query.subscribers as u64),
             database.accounts().names(query.payer, 0).0.into(),
             milliseconds(query.used_ns / 1_000_000),
-            whole(query.bytes as u64),
+            told(whole(query.bytes as u64)),
             whole(query.place),
             retain.map_or(Value::Null, |retain| retain.to_string().into()),
-            failure.map_or(Value::Null, Value::from),
+            told(failure.map_or(Value::Null, Value::from)),
         ]
     };
     database.standing().into_iter().map(row).collect()

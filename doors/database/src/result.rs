@@ -219,7 +219,7 @@ impl QueryResult {
     }
     /// What a standing query tells, as rows: it has no end but that of the subscription.
     pub(crate) fn of_subscription(told: Told, summary: Summary) -> QueryResult {
-        let snapshot = told.database().snapshot();
+        let snapshot = told.snapshot();
         let (columns, source) = (told.columns(), Source::Subscription(Box::new(told)));
         QueryResult::new(columns, source, snapshot, summary, false)
     }

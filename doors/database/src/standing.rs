@@ -7,6 +7,7 @@ pub(crate) mod definition;
 mod installation;
 mod maker;
 pub(crate) mod queries;
+mod restricted;
 mod told;
 
 pub(crate) use definition::retained;
@@ -14,6 +15,7 @@ pub(crate) use maker::Creator;
 pub(crate) use told::Told;
 
 use crate::accounts::DEFAULT_TENANT;
+use crate::roles::Lens;
 use crate::{Database, Error, Params, Value, entries};
 use ::standing::{Begin, Mark, Resume, Standing, StandingError, Subscription};
 use definition::Definition;
@@ -98,9 +100,11 @@ impl Database {
     fn maker(&self) -> Maker {
         let standing = self.standing_queries();
         let handle = standing.wake.get_or_init(|| {
-            let keeper = standing.keeper.clone();
-            self.runtime()
-                .add_root(SHARE, move |at| Box::new(Feeding { keeper: keeper.clone(), at }) as Box<dyn Root>)
+            let (keeper, restricted) = (standing.keeper.clone(), standing.restricted.clone());
+            self.runtime().add_root(SHARE, move |at| {
+                Box::new(Feeding { keeper: keeper.clone(), restricted: restricted.clone(), at })
+                    as Box<dyn Root>
+            })
         });
         Maker {
             engine: self.engine().clone(),
@@ -133,7 +137,7 @@ impl Database {
                 let from = from.as_ref().map(|from| resume(from, params)).transpose()?;
                 let begin = Begin { from, snapshot: *snapshot, with_base: !key.is_empty() };
                 let subscription = self.begin_subscription(name, params, begin, creator)?;
-                return Told::new(subscription, key, self.clone()).map(Some);
+                return Ok(Some(Told::new(subscription, key, self.clone())?.seen_with(creator.lens.clone())));
             }
         }
         Ok(None)
@@ -153,6 +157,7 @@ impl Database {
             None => Err(StandingError::NoSuchQuery(name.into()).into()),
         })?;
         standing.installations.drop_query(name);
+        standing.restricted.drop_query(name);
         // One that is set aside, or is being installed, is not there.
         let _ = standing.keeper.drop_query(name);
         Ok(())
@@ -257,7 +262,44 @@ impl Database {
         creator: &Creator<'_>,
     ) -> Result<Subscription, Error> {
         self.standing_queries().installations.await_ready(name, creator)?;
+        if let Some(lens) = creator.lens.as_ref().filter(|lens| lens.hides()) {
+            return self.subscribe_restricted(name, arguments, begin, (creator, lens));
+        }
         self.maker().subscribe(name, arguments.clone(), begin, creator)
+    }
+    /// Reads a standing query as those who have these rights may.
+    fn subscribe_restricted(
+        &self,
+        name: &str,
+        params: &Params,
+        begin: Begin,
+        (creator, lens): (&Creator<'_>, &Arc<Lens>),
+    ) -> Result<Subscription, Error> {
+        let restricted = &self.standing_queries().restricted;
+        let keeper = restricted.keeper(lens, &self.standing_queries().keeper)?;
+        let maker = Maker { keeper: keeper.clone(), ..self.maker() };
+        let snapshot = self.snapshot();
+        let content = snapshot.catalog().entries().get(EntryKind::STANDING, name);
+        let content = content.ok_or_else(|| Error::from(StandingError::NoSuchQuery(name.into())))?;
+        let definition = Definition::read(name, content)?;
+        // Marks of other rights are of another answer.
+        let text = format!("{}\n-- as seen with {}", definition.text, lens.rights.told());
+        let is_kept = || {
+            keeper
+                .list()
+                .iter()
+                .any(|query| query.name == name && query.text == text && query.failure.is_none())
+        };
+        if !is_kept() {
+            // What has failed, or was of a query of the same name, goes.
+            let _ = keeper.drop_query(name);
+            let made = maker.make_as((&definition, &text), Some(lens), creator.payer.tenant, creator);
+            match made {
+                Err(error) if error.code.ends_with("NameTaken") => {}
+                made => made?,
+            }
+        }
+        maker.subscribe(name, params.clone(), begin, creator)
     }
 }
 

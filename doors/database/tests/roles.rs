@@ -256,3 +256,69 @@ fn explain_names_what_of_the_graph_is_seen() {
     assert!(told.plan.unwrap().arguments.iter().any(|(name, _)| *name == "Restriction"));
     assert!(!plan(&mut database.session()).plan_text.unwrap().contains("Restriction"));
 }
+
+/// What comes of a subscription until there are so many differences: by row, and the last mark.
+fn followed(session: &mut Session, text: &str, wanted: usize) -> Result<(Vec<String>, String), Error> {
+    let mut told = session.query(text, Params::new())?;
+    let (mut found, mut mark) = (Vec::new(), String::new());
+    while found.len() < wanted || mark.is_empty() {
+        let batch = told.next_batch()?.unwrap();
+        for row in (0..batch.len()).map(|row| batch.row(row)) {
+            match row[3].as_str() {
+                Some(text) => mark = text.to_string(),
+                None => found.push(format!("{:?} {:?}", row[4], row[2])),
+            }
+        }
+    }
+    found.sort();
+    Ok((found, mark))
+}
+
+#[test]
+fn a_restricted_reader_resumes_from_its_mark_also_after_a_restart() {
+    let folder = world::files::TemporaryFolder::new("roles").unwrap();
+    let open =
+        || Database::open(folder.path(), Options { executors: Some(1), ..Options::default() }).unwrap();
+    let mark = {
+        let database = open();
+        run(
+            &database,
+            &[
+                "CREATE (:A {id: 1}), (:A:S {id: 2})",
+                "CREATE STANDING QUERY s AS MATCH (n) RETURN n.id AS id RETAIN 1h",
+            ],
+        );
+        let grants = [
+            "GRANT MATCH {*} ON GRAPH * TO restricted",
+            "DENY TRAVERSE ON GRAPH * NODES S TO restricted",
+            "GRANT SUBSCRIBE ON DATABASE * TO restricted",
+        ];
+        let mut guest = restricted(&database, &grants);
+        let (found, mark) = followed(&mut guest, "SUBSCRIBE TO s SNAPSHOT", 1).unwrap();
+        assert_eq!(found, ["Int(1) Int(1)"]);
+        run(
+            &database,
+            &[
+                "MATCH (n {id: 1}) SET n:S",
+                "MATCH (n {id: 2}) REMOVE n:S",
+                "CREATE (:A {id: 3}), (:S {id: 4})",
+            ],
+        );
+        let after = format!("SUBSCRIBE TO s FROM '{mark}'");
+        let (found, _) = followed(&mut guest, &after, 3).unwrap();
+        assert_eq!(found, ["Int(1) Int(-1)", "Int(2) Int(1)", "Int(3) Int(1)"]);
+        // A mark is of what one may see: to those who see more it says nothing.
+        let foreign = followed(&mut database.session(), &after, 1).unwrap_err();
+        assert_eq!(foreign.code, "Tanglewood.ClientError.Standing.ForeignMark");
+        database.close().unwrap();
+        mark
+    };
+    let database = open();
+    let mut guest = session_of(&database, "guest");
+    let (found, _) = followed(&mut guest, &format!("SUBSCRIBE TO s FROM '{mark}'"), 3).unwrap();
+    assert_eq!(found, ["Int(1) Int(-1)", "Int(2) Int(1)", "Int(3) Int(1)"]);
+    // A query of the same name is another one.
+    run(&database, &["DROP STANDING QUERY s", "CREATE STANDING QUERY s AS MATCH (n) RETURN -n.id AS id"]);
+    let (found, _) = followed(&mut guest, "SUBSCRIBE TO s SNAPSHOT", 2).unwrap();
+    assert_eq!(found, ["Int(-2) Int(1)", "Int(-3) Int(1)"]);
+}

@@ -190,7 +190,7 @@ impl Exporter {
         }
     }
     /// Sends a message until the collector takes it or must be given up.
-    async fn post(&mut self, batch: &[Box<QueryTrace>]) -> bool {
+    async fn post(&mut self, batch: &[QueryTrace]) -> bool {
         let message = Bytes::from(self.encoder.message(batch).encode_to_vec());
         let mut wait = RETRY_AFTER;
         for _ in 0..TRIES_MAX {
@@ -258,14 +258,14 @@ impl PostEnd {
 }
 
 /// The next queries, as many as wait or come in a moment; and whether it is over.
-fn gather(orders: &Receiver<TraceOrder>) -> (Vec<Box<QueryTrace>>, bool) {
+fn gather(orders: &Receiver<TraceOrder>) -> (Vec<QueryTrace>, bool) {
     let mut batch = Vec::new();
     let Ok(first) = orders.recv() else { return (batch, true) };
     let until_ns = after_ns(BATCH_WAIT);
     let mut next = Some(first);
     loop {
         match next.take() {
-            Some(TraceOrder::Query(query)) => batch.push(query),
+            Some(TraceOrder::Query(query)) => batch.push(*query),
             Some(TraceOrder::End) => return (batch, true),
             None => {}
         }

@@ -2,10 +2,12 @@
 
 use crate::StandingError;
 use crate::limits::COMMITS_KNOWN_MAX;
+use crate::shown::{Shown, view_of};
 use crate::view::{Tick, Touched, View};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
+use store::Restriction;
 use transact::{CommitRecord, Engine, Feed, FeedEnd, Point, Waker};
 
 /// How long the change feed may take to tell of a commit that is visible already, before it is asked again.
@@ -28,6 +30,8 @@ pub(crate) struct Follower {
     pub waker: Option<Waker>,
     /// The last commits that were absorbed, and the one it began with.
     pub known: VecDeque<Point>,
+    /// Under a restriction, what it hides from the view.
+    shown: Option<Shown>,
 }
 
 /// What became of the commits that were asked for.
@@ -40,19 +44,21 @@ pub(crate) enum Gathered {
 
 impl Follower {
     /// From the present on. `waker` is called when there are commits to gather.
-    pub fn begin(engine: &Engine, waker: Option<Waker>) -> Follower {
+    pub fn begin(engine: &Engine, waker: Option<Waker>, restriction: Option<&Arc<Restriction>>) -> Follower {
         let (snapshot, at, feed) = engine.subscribe_waking(waker.clone());
         debug_assert_eq!(snapshot.place(), at.place);
-        Follower { view: View::new(snapshot), tick: 1, at, feed, waker, known: VecDeque::from([at]) }
+        let (view, shown) = view_of(snapshot, restriction);
+        Follower { view, tick: 1, at, feed, waker, known: VecDeque::from([at]), shown }
+    }
+    /// As [`Follower::begin`], from now on, with the same waker and the same restriction; its ticks go on.
+    pub fn begin_anew(&self, engine: &Engine) -> Follower {
+        let restriction = self.shown.as_ref().map(Shown::restriction);
+        Follower { tick: self.tick + 1, ..Follower::begin(engine, self.waker.clone(), restriction) }
     }
     /// The commit at this place, if it is one of the last.
     pub fn known(&self, place: u64) -> Option<Point> {
         let at = self.known.binary_search_by_key(&place, |known| known.place).ok()?;
         Some(self.known[at])
-    }
-    /// Who is woken when there are commits to gather.
-    pub fn waker(&self) -> Option<Waker> {
-        self.waker.clone()
     }
     /// Takes up the commits that came since.
     pub fn gather(&mut self, engine: &Engine) -> Result<Gathered, StandingError> {
@@ -77,11 +83,22 @@ impl Follower {
         if records.is_empty() {
             return Ok(Gathered::Steps(Vec::new()));
         }
-        self.view.expect(target);
+        let target = match &mut self.shown {
+            Some(shown) => shown.prepare(target),
+            None => target,
+        };
+        self.view.prepare(target);
         let mut steps = Vec::with_capacity(records.len());
         for record in records {
             debug_assert!(self.at.place < record.place, "commits come in order, each once");
             self.tick += 1;
+            let record = match &mut self.shown {
+                Some(shown) => match shown.record(self.tick, &record, &self.view)? {
+                    Some(record) => record,
+                    None => return Ok(Gathered::Anew),
+                },
+                None => record,
+            };
             let touched = self.view.absorb(self.tick, &record)?;
             self.at = Point { place: record.place, time_micros: record.time_micros };
             if self.known.len() == COMMITS_KNOWN_MAX {
@@ -100,5 +117,6 @@ impl Follower {
             "the newest snapshot ends with the last commit taken up"
         );
         self.view.rebase();
+        self.shown.iter_mut().for_each(Shown::rebase);
     }
 }

@@ -22,6 +22,7 @@ use plan::expr::Name;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use store::Restriction;
 use transact::{Engine, Waker};
 use world::clock::{after_ns, monotonic_ns};
 use world::failpoint;
@@ -58,6 +59,8 @@ pub struct Keeper {
     /// Makes an account of bytes for who pays, and a service of each query's upkeep.
     ledger: Option<Ledger>,
     upkeep: Option<Upkeep>,
+    /// What is hidden from all its queries, where something is.
+    restriction: Option<Arc<Restriction>>,
     /// Those who resume and must look up what they missed come one after the other: each reads the log, and makes an answer anew.
     resuming: Arc<Mutex<()>>,
 }
@@ -107,8 +110,24 @@ impl Keeper {
             names: Arc::default(),
             ledger: None,
             upkeep: None,
+            restriction: None,
             resuming: Arc::default(),
         }
+    }
+    /// Another keeper of as many places, on the same accounts, whose queries are answered as if what this hides were not there.
+    pub fn beside(&self, restriction: Arc<Restriction>) -> Keeper {
+        Keeper {
+            engine: self.engine.clone(),
+            places: self.places.iter().map(|_| Mutex::default()).collect(),
+            names: Arc::default(),
+            ledger: self.ledger.clone(),
+            upkeep: self.upkeep.clone(),
+            restriction: Some(restriction),
+            resuming: Arc::default(),
+        }
+    }
+    fn begin(&self, waker: Option<Waker>) -> Follower {
+        Follower::begin(&self.engine, waker, self.restriction.as_ref())
     }
     /// Counts the bytes of queries made from now on in these accounts.
     pub fn charging(self, ledger: Ledger) -> Keeper {
@@ -151,7 +170,7 @@ impl Keeper {
         let at = self.check_room(name, &self.names.lock())?;
         let wake: Waker = Arc::new(move || wake(at));
         let begin_ns = watch::work_clock_ns();
-        let mut own = Follower::begin(&self.engine, None);
+        let mut own = self.begin(None);
         own.view.bounds = Some(bounds.clone());
         bounds.charge(self.ledger.as_ref().map(|ledger| ledger(payer)));
         let query = Query::begin((name, text), definition.into(), &own.view, own.tick, own.at);
@@ -166,8 +185,7 @@ impl Keeper {
         loop {
             catch_up(&mut own, &self.engine, &mut query)?;
             let mut inner = lock_watched(&self.places[at])?;
-            let others =
-                inner.follower.get_or_insert_with(|| Follower::begin(&self.engine, Some(wake.clone())));
+            let others = inner.follower.get_or_insert_with(|| self.begin(Some(wake.clone())));
             // What the others have taken up already would never reach it.
             if others.at.place <= query.at.place {
                 let mut names = self.names.lock();
@@ -279,7 +297,7 @@ impl Keeper {
         missed: Missed,
     ) -> Result<Subscription, StandingError> {
         let answer = missed.answer;
-        let mut resuming = Resuming::begin(&self.engine, from, missed)?;
+        let mut resuming = Resuming::begin(&self.engine, from, missed, self.restriction.as_ref())?;
         loop {
             let has_enough = resuming.catch_up()?;
             let (at, queue) = (resuming.at, &resuming.queue);
@@ -390,8 +408,7 @@ impl Inner {
     fn begin_anew(&mut self, engine: &Engine) -> bool {
         failpoint::visit("queries begin anew");
         let Some(follower) = &mut self.follower else { return false };
-        let tick = follower.tick + 1;
-        *follower = Follower { tick, ..Follower::begin(engine, follower.waker()) };
+        *follower = follower.begin_anew(engine);
         self.queries.values_mut().for_each(|query| query.replace(follower));
         true
     }
@@ -440,7 +457,7 @@ fn catch_up(follower: &mut Follower, engine: &Engine, query: &mut Query) -> Resu
             }
             Gathered::Anew => {
                 let bounds = follower.view.bounds.take();
-                *follower = Follower::begin(engine, None);
+                *follower = follower.begin_anew(engine);
                 follower.view.bounds = bounds;
                 query.replace(follower);
             }

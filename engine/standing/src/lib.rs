@@ -7,7 +7,7 @@
 //! working on ([`view`]); it keeps what its own steps need (groups, distinct rows, rows in order), and patterns need nothing at all.
 //!
 //! Reading order: [`row`], [`view`] (the graph at a tick), [`turn`] (what goes from step to step), [`shape`] and [`analysis`] with [`demand`] (from a plan to steps), [`join`]
-//! (patterns), [`operator`] (steps with state), [`steps`] and [`network`] (all steps of a query), [`weight`] (what they keep, in bytes), [`status`] (what lists say), [`follower`] (the change feed), [`installing`] (what the first answer may cost), [`query`] (one query and its readers), [`keeper`] (all
+//! (patterns), [`operator`] (steps with state), [`steps`] and [`network`] (all steps of a query), [`weight`] (what they keep, in bytes), [`status`] (what lists say), [`follower`] (the change feed), [`shown`] (commits as a restricted reader sees them), [`installing`] (what the first answer may cost), [`query`] (one query and its readers), [`keeper`] (all
 //! queries of a database), [`subscription`] and [`upsert`] (who is told, and how), [`mark`] and [`resume`] (a reader who goes on where it was). Datalog programs are kept by [`rules`], which reads them from the graph
 //! at a tick ([`facts`]: what a commit changed of it); [`kept`] is where the two kinds of query meet.
 
@@ -32,6 +32,7 @@ mod resume;
 mod row;
 mod rules;
 mod shape;
+mod shown;
 mod status;
 mod steps;
 mod subscription;

@@ -18,12 +18,14 @@ use crate::kept::{Definition, Kept};
 use crate::limits::{RESUME_TIME_MAX, SUBSCRIBER_ROWS_MAX};
 use crate::mark::Resume;
 use crate::row::Row;
+use crate::shown::{Shown, view_of};
 use crate::status::Ledger;
 use crate::subscription::{Queue, SubscriptionEnd};
 use crate::turn::{Changes, Turn, consolidate, in_order};
 use crate::view::{Tick, View};
 use dataflow::Held;
 use std::sync::Arc;
+use store::Restriction;
 use transact::{CommitRecord, Engine, Moment, Point, Since, Stretch, TransactError};
 use world::clock::{after_ns, monotonic_ns};
 
@@ -63,6 +65,8 @@ pub(crate) struct Resuming {
     kept: Kept,
     held: Option<Held>,
     view: View,
+    /// Under a restriction, what it hides from the view.
+    shown: Option<Shown>,
     tick: Tick,
     /// The last commit that was fed.
     pub at: Point,
@@ -77,18 +81,24 @@ impl Resuming {
     ///
     /// # Errors
     /// That is not kept any more, or was no commit of this database; the answer cannot be made.
-    pub fn begin(engine: &Engine, from: Resume, missed: Missed) -> Result<Resuming, StandingError> {
+    pub fn begin(
+        engine: &Engine,
+        from: Resume,
+        missed: Missed,
+        restriction: Option<&Arc<Restriction>>,
+    ) -> Result<Resuming, StandingError> {
         let until_ns = after_ns(RESUME_TIME_MAX);
         let since = engine.since(from.place()).map_err(not_kept)?;
         if !from.fits(since.at()) {
             return Err(StandingError::ForeignMark);
         }
-        let (mut view, tick) = (View::new(since.graph().clone()), 1);
+        let ((mut view, shown), tick) = (view_of(since.graph().clone(), restriction), 1);
         let (kept, held) = (missed.answer(&mut view, tick)?, missed.account());
         let (at, queue) = (since.at(), Arc::<Queue>::default());
         queue.begin(at);
         let base = missed.with_base.then(|| kept.answer(&missed.arguments));
-        let mut resuming = Resuming { since, missed, kept, held, view, tick, at, queue, base, until_ns };
+        let mut resuming =
+            Resuming { since, missed, kept, held, view, shown, tick, at, queue, base, until_ns };
         resuming.charge()?;
         Ok(resuming)
     }
@@ -100,12 +110,17 @@ impl Resuming {
         while let Some(stretch) = self.since.read_next().map_err(not_kept)? {
             let is_enough = match stretch {
                 Stretch::Commits { records, after } => {
-                    self.view.expect(after);
+                    let after = match &mut self.shown {
+                        Some(shown) => shown.prepare(after),
+                        None => after,
+                    };
+                    self.view.prepare(after);
                     self.feed(&records)?
                 }
                 Stretch::Replaced { graph, at } => {
                     let before = self.kept.answer(&self.missed.arguments);
-                    self.view = View::new(graph);
+                    let restriction = self.shown.as_ref().map(|shown| shown.restriction().clone());
+                    (self.view, self.shown) = view_of(graph, restriction.as_ref());
                     self.tick += 1;
                     self.kept = self.missed.answer(&mut self.view, self.tick)?;
                     let mut changes = self.kept.answer(&self.missed.arguments);
@@ -119,6 +134,7 @@ impl Resuming {
                 return Ok(true);
             }
             self.view.rebase();
+            self.shown.iter_mut().for_each(Shown::rebase);
         }
         Ok(false)
     }
@@ -127,7 +143,16 @@ impl Resuming {
         for record in records {
             self.tick += 1;
             let at = Point { place: record.place, time_micros: record.time_micros };
-            steps.push((self.tick, at, self.view.absorb(self.tick, record)?));
+            let touched = match &mut self.shown {
+                Some(shown) => {
+                    let seen = shown.record(self.tick, record, &self.view)?;
+                    // Rare: a vertex was hidden and shown again. Whoever resumes reads the whole answer instead.
+                    let forgotten = || StandingError::Forgotten { from: self.at.place, oldest: None };
+                    self.view.absorb(self.tick, &seen.ok_or_else(forgotten)?)?
+                }
+                None => self.view.absorb(self.tick, record)?,
+            };
+            steps.push((self.tick, at, touched));
         }
         for (tick, at, touched) in &steps {
             let turn = Turn { view: &self.view, tick: *tick, touched: Some(touched) };

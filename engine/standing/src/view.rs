@@ -148,7 +148,7 @@ impl View {
         &self.newest
     }
     /// Commits of which the names must be known are about to come.
-    pub fn expect(&mut self, newest: Snapshot) {
+    pub fn prepare(&mut self, newest: Snapshot) {
         self.newest = newest;
     }
     /// From now on the graph is read as of `newest`, which holds all that was absorbed and nothing else.
@@ -272,6 +272,10 @@ impl View {
             None => Ok(self.base.property(vertex, key)?),
         }
     }
+    /// Was the vertex born, or did it go, or get other labels, since the base?
+    pub fn has_changed(&self, vertex: VertexId) -> bool {
+        self.delta.vertices.contains_key(&vertex)
+    }
     /// Was the vertex born at this tick?
     pub fn is_born_at(&self, vertex: VertexId, tick: Tick) -> bool {
         self.delta.births.get(&vertex).is_some_and(|birth| birth.since == tick)
@@ -283,6 +287,10 @@ impl View {
     }
     /// All properties of a vertex that exists at `tick`, by name.
     pub fn properties(&self, vertex: VertexId, tick: Tick) -> Result<Value, StoreError> {
+        Ok(self.named(self.property_list(vertex, tick)?))
+    }
+    /// The same by number; each key once.
+    pub fn property_list(&self, vertex: VertexId, tick: Tick) -> Result<Vec<(KeyId, Value)>, StoreError> {
         let mut found: HashMap<KeyId, Value> = match self.born_with(vertex, tick) {
             Some(properties) => properties.iter().cloned().collect(),
             None => self.base.properties(vertex)?.into_iter().collect(),
@@ -293,12 +301,12 @@ impl View {
                 found.insert(*key, value.clone());
             }
         }
-        Ok(self.named(found))
+        Ok(found.into_iter().filter(|(_, value)| !value.is_null()).collect())
     }
-    fn named(&self, found: HashMap<KeyId, Value>) -> Value {
+    fn named(&self, found: Vec<(KeyId, Value)>) -> Value {
         let catalog = self.newest.catalog();
-        let present = found.into_iter().filter(|(_, value)| !value.is_null());
-        let named = present.filter_map(|(key, value)| Some((catalog.key_name(key)?.clone(), value)));
+        let named =
+            found.into_iter().filter_map(|(key, value)| Some((catalog.key_name(key)?.clone(), value)));
         Value::map(named.filter(|(key, _)| !is_hidden(key)))
     }
 
@@ -335,14 +343,20 @@ impl View {
     }
     /// All properties of an edge that exists at `tick`, by name.
     pub fn edge_properties(&self, edge: EdgeId, tick: Tick) -> Result<Value, StoreError> {
+        Ok(self.named(self.edge_property_list(edge, tick)?))
+    }
+    /// The same by number; each key once.
+    pub fn edge_property_list(&self, edge: EdgeId, tick: Tick) -> Result<Vec<(KeyId, Value)>, StoreError> {
         let mut keys: Vec<KeyId> = Vec::new();
         if self.birth(edge, tick).is_none() {
             keys.extend(self.base.edge_properties(edge)?.into_iter().map(|(key, _)| key));
         }
         keys.extend(self.delta.edge_properties.keys().filter(|(id, _)| *id == edge).map(|(_, key)| *key));
-        let found: Result<_, StoreError> =
+        keys.sort_unstable();
+        keys.dedup();
+        let found: Result<Vec<_>, StoreError> =
             keys.into_iter().map(|key| Ok((key, self.edge_property(edge, key, tick)?))).collect();
-        Ok(self.named(found?))
+        Ok(found?.into_iter().filter(|(_, value)| !value.is_null()).collect())
     }
 
     /// Calls `found` with each edge of these types (none: all) at a vertex in this direction, in stored direction; a loop comes once.

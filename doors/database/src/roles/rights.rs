@@ -91,6 +91,14 @@ impl Rights {
             _ => told.join(", "),
         }
     }
+    /// Everything that is granted and denied, as text: equal rights are told alike, in every version.
+    pub fn told(&self) -> String {
+        let told = self.privileges.iter().map(|(effect, privilege)| match effect {
+            Effect::Grant => format!("GRANT {privilege}"),
+            Effect::Deny => format!("DENY {privilege}"),
+        });
+        told.collect::<Vec<_>>().join("; ")
+    }
     /// May this user be acted as?
     pub fn may_act_as(&self, user: &str) -> bool {
         self.allows(Action::Impersonate, Scope::Server, user, "")

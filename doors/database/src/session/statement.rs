@@ -72,6 +72,7 @@ impl Session {
         let asker = catalogue::Asker {
             own,
             lists_others: self.lists_others(),
+            sees_all: self.lens().is_none_or(|lens| !lens.hides()),
             text,
             transaction,
             back_up: &back_up,
@@ -172,6 +173,7 @@ impl Session {
         time: Option<Duration>,
     ) -> Result<QueryResult, Error> {
         let interrupted = || self.interrupted();
+        let lens = self.allowed.lens().cloned();
         let said = self.database.will_do(command);
         let told = if self.database.engine().is_gate() {
             let replica = self.database.replica(time, &interrupted, "standing queries")?;
@@ -179,12 +181,12 @@ impl Session {
             let own = replica.accounts().names(payer.tenant, 0).0;
             // It is no query of this database, so it has no number here to be ended by.
             let wait = |stream: &mut ResultStream| wait_interrupted(stream, &interrupted);
-            let creator = Creator { payer, time, interrupted: &interrupted, wait: &wait };
+            let creator = Creator { payer, time, interrupted: &interrupted, lens, wait: &wait };
             crate::at_gate::carry_out(&self.database, command, params, (&own, &creator))?
         } else {
             let payer = self.speaker.payer(self.database.accounts());
             let wait = |stream: &mut ResultStream| self.wait(stream);
-            let creator = Creator { payer, time, interrupted: &interrupted, wait: &wait };
+            let creator = Creator { payer, time, interrupted: &interrupted, lens, wait: &wait };
             self.database.carry_out(command, params, &creator)?
         };
         let summary = Summary { said, ..planned.summary(&snapshot) };

@@ -1,8 +1,10 @@
 //! Makes standing queries, and lets clients read them.
 
 use super::definition::Definition;
+use super::restricted::RestrictedAnswers;
 use crate::accounts::Payer;
 use crate::job::{self, Ended};
+use crate::roles::Lens;
 use crate::running::shortened;
 use crate::{Error, Params};
 use ::standing::{Begin, Installing, Keeper, Subscription, TurnEnd};
@@ -23,19 +25,24 @@ pub(super) const SHARE: u32 = 100;
 /// Feeds the queries of one place, on the executor of that number.
 pub(super) struct Feeding {
     pub keeper: Keeper,
+    /// Answers for those from whom something is hidden.
+    pub restricted: Arc<RestrictedAnswers>,
     pub at: usize,
 }
 
 impl Root for Feeding {
     fn run(&mut self, _quota_ns: u64) -> RootStatus {
-        match self.keeper.turn(self.at) {
-            TurnEnd::Done => RootStatus::Idle,
-            TurnEnd::More => RootStatus::Busy,
-            TurnEnd::InTheWay => RootStatus::WakeAt(world::clock::monotonic_ns() + TRY_AGAIN_NS),
+        self.restricted.sweep();
+        match (self.keeper.turn(self.at), self.restricted.turn(self.at)) {
+            (TurnEnd::More, _) | (_, TurnEnd::More) => RootStatus::Busy,
+            (TurnEnd::Done, TurnEnd::Done) => RootStatus::Idle,
+            _ => RootStatus::WakeAt(world::clock::monotonic_ns() + TRY_AGAIN_NS),
         }
     }
     fn charges(&mut self) -> Vec<(u32, u64)> {
-        self.keeper.take_spent(self.at)
+        let mut spent = self.keeper.take_spent(self.at);
+        spent.extend(self.restricted.take_spent(self.at));
+        spent
     }
 }
 
@@ -55,6 +62,8 @@ pub(crate) struct Creator<'a> {
     pub time: Option<Duration>,
     /// Looks after whoever asks: why they must not wait any longer, if that is so. Asked every few milliseconds, without a lock.
     pub interrupted: &'a dyn Fn() -> Option<&'static str>,
+    /// What it may see, where that is not everything.
+    pub lens: Option<Arc<Lens>>,
     /// Waits for the end of a job.
     pub wait: &'a dyn Fn(&mut ResultStream) -> Result<(), Error>,
 }
@@ -63,7 +72,7 @@ impl Creator<'static> {
     /// The database itself, which nobody interrupts.
     pub fn itself() -> Creator<'static> {
         let wait = &|job: &mut ResultStream| Ok(job.next().transpose().map(drop)?);
-        Creator { payer: Payer::default(), time: None, interrupted: &|| None, wait }
+        Creator { payer: Payer::default(), time: None, interrupted: &|| None, lens: None, wait }
     }
 }
 
@@ -86,14 +95,35 @@ impl Maker {
         bounds: &Arc<Installing>,
         creator: &Creator<'_>,
     ) -> Result<(), Error> {
-        let (snapshot, definition) = (self.engine.snapshot(), definition.clone());
+        self.make_within((definition, &definition.text.clone()), None, (payer, bounds), creator)
+    }
+    /// Likewise, as these rights show the graph; the keeper knows it by this text.
+    pub fn make_as(
+        &self,
+        (definition, text): (&Definition, &str),
+        lens: Option<&Arc<Lens>>,
+        payer: u32,
+        creator: &Creator<'_>,
+    ) -> Result<(), Error> {
+        self.make_within((definition, text), lens, (payer, &Arc::default()), creator)
+    }
+    fn make_within(
+        &self,
+        (definition, text): (&Definition, &str),
+        lens: Option<&Arc<Lens>>,
+        (payer, bounds): (u32, &Arc<Installing>),
+        creator: &Creator<'_>,
+    ) -> Result<(), Error> {
+        let whole = self.engine.snapshot();
+        let snapshot = lens.map_or_else(|| whole.clone(), |lens| lens.shown(whole.clone()));
+        let (definition, text) = (definition.clone(), text.to_string());
         let name = definition.name.clone();
         let (handle, keeper, bounds) = (self.handle.clone(), self.keeper.clone(), bounds.clone());
         let label = shortened(&definition.content()).to_string();
         let ended = self.job(label, creator, move || {
             let asked = definition.planned(&snapshot)?;
             let wake = Arc::new(move |at| handle.wake(at));
-            Ok(keeper.create_within(&definition.name, &definition.text, asked, payer, wake, &bounds)?)
+            Ok(keeper.create_within(&definition.name, &text, asked, payer, wake, &bounds)?)
         })?;
         // Who was told to end may have come to its own end first.
         if ended.why.is_some() && matches!(ended.outcome, Some(Ok(_))) {

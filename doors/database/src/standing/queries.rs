@@ -2,6 +2,7 @@
 
 use super::attempts::Attempts;
 use super::installation::Installations;
+use super::restricted::RestrictedAnswers;
 use crate::accounts::Accounts;
 use crate::entries::SetAside;
 use ::standing::Keeper;
@@ -16,6 +17,8 @@ use world::disk::Disk;
 /// What one database needs to keep its standing queries.
 pub(crate) struct StandingQueries {
     pub(super) keeper: Keeper,
+    /// Answers for those from whom something is hidden.
+    pub(super) restricted: Arc<RestrictedAnswers>,
     pub(super) wake: OnceLock<RootHandle>,
     /// Those that do not run yet.
     pub(super) installations: Arc<Installations>,
@@ -35,12 +38,13 @@ impl StandingQueries {
         let installations = Installations::of(entries, |tenant| accounts.tenant(tenant), attempts);
         let installations = Arc::new(installations);
         let heard = Mutex::new(entries.table(EntryKind::STANDING).cloned());
-        StandingQueries { keeper, wake: OnceLock::new(), installations, heard }
+        StandingQueries { keeper, restricted: Arc::default(), wake: OnceLock::new(), installations, heard }
     }
     /// Ends all subscriptions and installations.
     pub fn close(&self) {
         self.installations.close();
         self.keeper.close();
+        self.restricted.close();
     }
     /// Waits until no query of the catalogue waits for its installation any more, or for so long.
     pub fn await_installed(&self, time: Duration) {

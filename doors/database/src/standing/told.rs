@@ -1,6 +1,6 @@
 //! A subscription as the rows of a statement.
 
-use crate::roles::Allowed;
+use crate::roles::{Allowed, Lens};
 use crate::{Batch, Credential, Database, Error, Interrupter, Value};
 use ::standing::{Event, Row, Subscription, SubscriptionEnd, Upsert, Upserts};
 use parking_lot::Mutex;
@@ -28,6 +28,8 @@ pub(crate) struct Told {
     interrupter: Option<Interrupter>,
     credential: Option<Credential>,
     allowed: Allowed,
+    /// The rights that the subscription began with, where they are not everything.
+    lens: Option<Arc<Lens>>,
 }
 
 /// How far apart marks come, at least, of commits that change nothing.
@@ -63,14 +65,21 @@ impl Told {
             interrupter: None,
             credential: None,
             allowed: Allowed::default(),
+            lens: None,
         })
+    }
+    /// Of somebody who may not do everything.
+    pub fn seen_with(self, lens: Option<Arc<Lens>>) -> Told {
+        Told { lens, ..self }
+    }
+    /// The graph as its reader may see it.
+    pub fn snapshot(&self) -> Snapshot {
+        let snapshot = self.database.snapshot();
+        self.lens.as_ref().map_or_else(|| snapshot.clone(), |lens| lens.shown(snapshot.clone()))
     }
     /// Ends when this says so, or when whoever logged on is not welcome any more.
     pub fn until(self, interrupter: Interrupter, credential: Option<Credential>) -> Told {
         Told { interrupter: Some(interrupter), credential, ..self }
-    }
-    pub fn database(&self) -> &Database {
-        &self.database
     }
     pub fn columns(&self) -> Arc<[Arc<str>]> {
         let third = if self.upserts.is_some() { "state" } else { "difference" };
@@ -105,7 +114,7 @@ impl Told {
             return Ok(Some(self.batch(mark.at, Vec::new())));
         }
         let Some(event) = self.next_event(timeout)? else { return Ok(None) };
-        *snapshot = self.database.snapshot();
+        *snapshot = self.snapshot();
         let told = match &event {
             Event::Snapshot { rows, .. } | Event::Changes { rows, .. } => self.told(rows),
             Event::Progress { .. } => {
@@ -115,13 +124,26 @@ impl Told {
         };
         Ok(Some(self.batch(event.at(), told)))
     }
-    /// Is whoever logged on still welcome, and may it still follow standing queries?
+    /// Is whoever logged on still welcome, and does it still see what it saw when it began?
     fn check_reader(&mut self) -> Result<(), Error> {
         let Some(credential) = &self.credential else { return Ok(()) };
         credential.check()?;
         let now = self.database.snapshot();
         self.allowed.settle(credential.name(), now.catalog().entries(), self.database.lenses());
-        self.allowed.lens().map_or(Ok(()), |lens| lens.demand_subscription())
+        let now = self.allowed.lens();
+        if self.lens.as_ref().map(Arc::as_ptr) == now.map(Arc::as_ptr) {
+            return Ok(());
+        }
+        now.map_or(Ok(()), |lens| lens.demand_subscription())?;
+        let hides = |lens: Option<&Arc<Lens>>| lens.is_some_and(|lens| lens.hides());
+        if hides(self.lens.as_ref()) || hides(now) {
+            let message = "what the user may see was changed since the subscription began";
+            return Err(
+                Error::new("Neo.ClientError.Security.AuthorizationExpired", message).hint("subscribe again")
+            );
+        }
+        self.lens = now.cloned();
+        Ok(())
     }
     /// The next event, if it comes in time. Of marks of progress that come soon after each other only the last is told.
     fn next_event(&mut self, timeout: Duration) -> Result<Option<Event>, Error> {

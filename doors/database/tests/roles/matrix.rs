@@ -101,10 +101,13 @@ fn names_that_are_new_files_backups_and_standing_queries_have_their_own_rules() 
     assert_eq!(code(rows(&mut guest, "CALL dbms.backup('x')")), FORBIDDEN);
     assert_eq!(code(rows(&mut guest, "EXPORT DATABASE 'x'")), FORBIDDEN);
     assert_eq!(code(rows(&mut guest, "CALL dbms.setHistory('1d')")), FORBIDDEN);
-    // Who does not see everything cannot follow what is answered of everything.
-    run(&database, &["GRANT SUBSCRIBE ON DATABASE * TO restricted"]);
-    assert_eq!(code(rows(&mut guest, "SUBSCRIBE TO s")), FORBIDDEN);
+    // Who does not see everything follows what it sees, and changes nothing that others follow.
     assert_eq!(code(rows(&mut guest, "SHOW STANDING QUERIES")), FORBIDDEN);
+    run(&database, &["GRANT SUBSCRIBE ON DATABASE * TO restricted"]);
+    let sizes = "SHOW STANDING QUERIES YIELD name, rows, bytes RETURN name, rows, bytes";
+    assert_eq!(rows(&mut guest, sizes).unwrap(), ["[String(\"s\"), Null, Null]"]);
+    run(&database, &["GRANT STANDING QUERY MANAGEMENT ON DATABASE * TO restricted"]);
+    assert_eq!(code(rows(&mut guest, "DROP STANDING QUERY s")), FORBIDDEN);
     run(&database, &["GRANT MATCH {*} ON GRAPH * TO restricted"]);
     let mut told = guest.query("SUBSCRIBE TO s", Params::new()).unwrap();
     assert!(told.next_batch().unwrap().is_some());
@@ -113,6 +116,15 @@ fn names_that_are_new_files_backups_and_standing_queries_have_their_own_rules() 
         match told.next_batch() {
             Ok(_) => {}
             Err(error) => break error,
+        }
+    };
+    assert_eq!(ended.code, "Neo.ClientError.Security.AuthorizationExpired");
+    let mut told = guest.query("SUBSCRIBE TO s SNAPSHOT", Params::new()).unwrap();
+    assert!(told.next_batch().unwrap().is_some(), "what is left to see");
+    run(&database, &["DENY SUBSCRIBE ON DATABASE * TO restricted"]);
+    let ended = loop {
+        if let Err(error) = told.next_batch() {
+            break error;
         }
     };
     assert_eq!(ended.code, FORBIDDEN);

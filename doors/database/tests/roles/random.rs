@@ -288,3 +288,131 @@ fn what_is_hidden_was_never_there() {
     }
     assert!(given.is_some() || hidden > 0, "something was hidden");
 }
+
+const STANDING: [&str; 7] = [
+    "MATCH (n:A) RETURN n.id AS id, n.p AS p, n.q AS q",
+    "MATCH (a)-[r:T]->(b) RETURN a.id AS a, r.p AS p, b.id AS b, b.q AS q",
+    "MATCH (n) UNWIND labels(n) AS label RETURN label, count(*) AS c, sum(n.p) AS s",
+    "MATCH (a:B)-->(b)-->(c) RETURN a.id AS a, c.id AS c",
+    "MATCH (n) WHERE n.p > 1 RETURN n.id AS id, properties(n) AS all",
+    "MATCH (n) RETURN n.id AS id ORDER BY n.id DESC LIMIT 3",
+    "DATALOG { f(i, v) :- A.p(x, v), _.id(x, i). ?- f(i, v). }",
+];
+
+/// A statement that changes something, often what decides what is hidden.
+fn change(chance: &mut Chance, made: &mut u64) -> String {
+    let (id, other, value) = (chance.below(16), chance.below(16), chance.below(4));
+    let (label, kind, key) = (LABELS[chance.index(3)], TYPES[chance.index(2)], KEYS[chance.index(2)]);
+    match chance.below(10) {
+        0 | 1 => format!("MATCH (n {{id: {id}}}) SET n:{label}"),
+        2 | 3 => format!("MATCH (n {{id: {id}}}) REMOVE n:{label}"),
+        4 => format!("MATCH (n {{id: {id}}}) SET n.{key} = {value}"),
+        5 => format!(
+            "MATCH (n {{id: {id}}}) SET n.{key} = {value}, n:{label} REMOVE n.{}",
+            KEYS[chance.index(2)]
+        ),
+        6 => {
+            *made += 1;
+            format!("CREATE (:{label} {{id: {}, {key}: {value}}})", 15 + *made % 3)
+        }
+        7 => format!("MATCH (n {{id: {id}}}) DETACH DELETE n"),
+        8 => format!(
+            "MATCH (a {{id: {id}}}), (b {{id: {other}}}) CREATE (a)-[:{kind} {{id: {id}, {key}: {value}}}]->(b)"
+        ),
+        _ => format!(
+            "MATCH ()-[r:{kind} {{id: {id}}}]->() SET r.{key} = {value} WITH r LIMIT 1 WHERE {value} = 0 DELETE r"
+        ),
+    }
+}
+
+/// What a subscriber has been told so far: rows, and how often each is there.
+#[derive(Default)]
+struct ToldRows(std::collections::BTreeMap<String, i64>);
+
+impl ToldRows {
+    fn take(&mut self, batch: &tanglewood_database::Batch) {
+        for row in 0..batch.len() {
+            let cells = batch.row(row);
+            let count = cells[2].as_int().unwrap_or(0);
+            let of = self.0.entry(format!("{:?}", &cells[4..])).or_default();
+            *of += count;
+        }
+        self.0.retain(|_, count| *count != 0);
+    }
+    fn rows(&self) -> Vec<String> {
+        let mut rows: Vec<String> = self
+            .0
+            .iter()
+            .flat_map(|(row, count)| std::iter::repeat_n(row.clone(), *count as usize))
+            .collect();
+        rows.sort();
+        rows
+    }
+}
+
+/// What subscribers under a restriction have been told adds up to what their own queries answer, while labels come and go that decide what is hidden.
+#[test]
+fn standing_queries_tell_a_restricted_reader_what_its_own_queries_answer() {
+    let given = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
+    let first = given.unwrap_or_else(Chance::system_seed);
+    let rounds = if given.is_some() { 1 } else { 2 };
+    for seed in (0..rounds as u64).map(|round| first.wrapping_add(round)) {
+        println!("SEED={seed}");
+        let mut chance = Chance::seeded(seed);
+        let (graph, privileges) = (Graph::random(&mut chance), Privileges::random(&mut chance));
+        let database = made(&graph.statements(None));
+        for (at, text) in STANDING.iter().enumerate() {
+            super::run(&database, &[&format!("CREATE STANDING QUERY s{at} AS {text}")]);
+        }
+        let mut grants = privileges.statements();
+        grants.push("GRANT SUBSCRIBE ON DATABASE * TO restricted".into());
+        let grants: Vec<&str> = grants.iter().map(String::as_str).collect();
+        let mut guest = restricted(&database, &grants);
+        let mut readers: Vec<_> = (0..STANDING.len())
+            .map(|at| {
+                let mut reader = super::session_of(&database, "guest");
+                let text = format!("SUBSCRIBE TO s{at} SNAPSHOT");
+                let told =
+                    reader.query(&text, Params::new()).unwrap_or_else(|error| panic!("{text}: {error}"));
+                (told, ToldRows::default(), reader)
+            })
+            .collect();
+        let (mut admin, mut made) = (database.session(), 0);
+        for _ in 0..10 {
+            let count = 1 + chance.index(4);
+            let changes: Vec<String> = (0..count).map(|_| change(&mut chance, &mut made)).collect();
+            let together = chance.happens(0.4);
+            if together {
+                admin.begin(tanglewood_database::Mode::Write).unwrap();
+            }
+            for text in &changes {
+                admin
+                    .query(text, Params::new())
+                    .and_then(|result| result.finish())
+                    .unwrap_or_else(|error| panic!("{text}: {error}"));
+            }
+            if together {
+                admin.commit().unwrap();
+            }
+            for (at, (told, so_far, _)) in readers.iter_mut().enumerate() {
+                let wanted = rows(&mut guest, STANDING[at]).unwrap();
+                let began = std::time::Instant::now();
+                while so_far.rows() != wanted {
+                    let next = told.next_batch_timeout(std::time::Duration::from_millis(20)).unwrap();
+                    next.flatten().iter().for_each(|batch| so_far.take(batch));
+                    assert!(
+                        began.elapsed().as_secs() < 10,
+                        "SEED={seed} {}\nafter {changes:?} in one: {together}\ntold {:?}\nwanted {wanted:?}",
+                        STANDING[at],
+                        so_far.rows()
+                    );
+                }
+            }
+        }
+        // A change of rights ends them all.
+        super::run(&database, &["DENY TRAVERSE ON GRAPH * NODES C TO restricted"]);
+        let ended = (0..200)
+            .find_map(|_| readers[0].0.next_batch_timeout(std::time::Duration::from_millis(50)).err());
+        assert_eq!(ended.unwrap().code, "Neo.ClientError.Security.AuthorizationExpired");
+    }
+}

@@ -44,7 +44,7 @@ impl Encoder {
     pub fn new(service: &str) -> Encoder {
         Encoder { service: service.to_string(), chance: Chance::from_system() }
     }
-    pub fn message(&mut self, queries: &[Box<QueryTrace>]) -> ExportTraceServiceRequest {
+    pub fn message(&mut self, queries: &[QueryTrace]) -> ExportTraceServiceRequest {
         // What the clock of spans says when the queries' own says nothing.
         let offset_ns = (wall_us() * 1_000).wrapping_sub(monotonic_ns());
         let spans = queries.iter().flat_map(|query| self.spans(query, offset_ns)).collect();

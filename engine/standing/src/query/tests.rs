@@ -17,7 +17,7 @@ fn a_reader_who_is_ended_withdraws_what_others_left() {
     }
     t.commit().unwrap();
 
-    let mut follower = Follower::begin(&engine, None);
+    let mut follower = Follower::begin(&engine, None, None);
     let text = "MATCH (a:P) WHERE a.x < $x RETURN id(a) AS a";
     let statement = plan::normalize(cypher::compile(text).unwrap()).unwrap();
     let (view, tick, at) = (&follower.view, follower.tick, follower.at);

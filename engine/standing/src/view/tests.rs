@@ -144,7 +144,7 @@ fn a_view_at_a_tick_is_the_snapshot_of_that_commit() {
         let engine = transact::open(None, &OpenOptions::default()).unwrap().0;
         let (mut chance, mut known) = (Chance::seeded(seed), Known::default());
         (0..10).for_each(|_| known.commit(&engine, &mut chance));
-        let mut follower = Follower::begin(&engine, None);
+        let mut follower = Follower::begin(&engine, None, None);
         for round in 0..20 {
             let mut snapshots = vec![engine.snapshot()];
             for at in 0..1 + chance.below(4) {

@@ -169,6 +169,22 @@ impl Snapshot {
     pub(crate) fn shows_set(&self, set: LabelSetId) -> bool {
         self.sight.as_ref().is_none_or(|sight| sight.mask.shows_set(set))
     }
+    /// Are vertices with this label set shown?
+    pub fn shows_label_set(&self, set: LabelSetId) -> bool {
+        self.shows_set(set)
+    }
+    /// Are edges of this type shown, between vertices that are?
+    pub fn shows_edge_type(&self, edge_type: EdgeTypeId) -> bool {
+        self.sight.as_ref().is_none_or(|sight| sight.mask.shows_type(edge_type))
+    }
+    /// Is this property shown of vertices with this label set?
+    pub fn shows_key(&self, set: LabelSetId, key: KeyId) -> bool {
+        self.shows_property(Some(set), key)
+    }
+    /// Is this property shown of edges of this type?
+    pub fn shows_edge_key(&self, edge_type: EdgeTypeId, key: KeyId) -> bool {
+        self.sight.as_ref().is_none_or(|sight| sight.mask.shows_edge_property(edge_type, key))
+    }
     /// Edges of these types that are shown, counted one by one, up to this many or a few more. Looks at every vertex.
     ///
     /// # Errors

@@ -1,0 +1,117 @@
+//! Answers of standing queries for those from whom something is hidden: kept once for all who have the same rights, as long as one of them reads.
+//!
+//! Idea: the definition is one, the answers are many. Whoever subscribes under a restriction has its query kept a second time, over the graph as the
+//! restriction shows it, on its own account. All who have the same rights share that. Invariant: nothing that such a reader is told was computed from
+//! what is hidden from it. Cost: that of a standing query for each set of rights that reads it; what nobody reads for some seconds is let go.
+
+use crate::Error;
+use crate::roles::Lens;
+use ::standing::{Keeper, TurnEnd};
+use parking_lot::Mutex;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Weak};
+use world::clock::monotonic_ns;
+
+/// Sets of rights for which answers are kept at once.
+const RIGHTS_MAX: usize = 64;
+/// An answer that nobody reads is let go after one to two times this.
+const IDLE_NS: u64 = 10_000_000_000;
+
+/// The keepers of answers, by the rights that they are kept for.
+#[derive(Default)]
+pub(crate) struct RestrictedAnswers {
+    keepers: Mutex<Vec<RestrictedKeeper>>,
+    swept_ns: Mutex<u64>,
+}
+
+struct RestrictedKeeper {
+    lens: Weak<Lens>,
+    keeper: Keeper,
+    /// Queries that nobody read when this was looked at last.
+    idle: BTreeSet<String>,
+}
+
+impl RestrictedAnswers {
+    /// The keeper for these rights.
+    pub fn keeper(&self, lens: &Arc<Lens>, like: &Keeper) -> Result<Keeper, Error> {
+        let Some(restriction) = &lens.party.restriction else { return Ok(like.clone()) };
+        let mut keepers = self.keepers.lock();
+        if let Some(known) = keepers.iter().find(|known| std::ptr::eq(known.lens.as_ptr(), Arc::as_ptr(lens)))
+        {
+            return Ok(known.keeper.clone());
+        }
+        keepers.retain(|known| known.is_wanted());
+        if keepers.len() == RIGHTS_MAX {
+            let message =
+                format!("standing queries are followed under {RIGHTS_MAX} different sets of rights already");
+            return Err(Error::new("Tanglewood.ClientError.Standing.Limit", message)
+                .hint("give users who read the same the same roles"));
+        }
+        let keeper = like.beside(restriction.clone());
+        keepers.push(RestrictedKeeper {
+            lens: Arc::downgrade(lens),
+            keeper: keeper.clone(),
+            idle: BTreeSet::new(),
+        });
+        Ok(keeper)
+    }
+    /// Ends the answers of a query.
+    pub fn drop_query(&self, name: &str) {
+        for known in &*self.keepers.lock() {
+            // Not all of them have it.
+            let _ = known.keeper.drop_query(name);
+        }
+    }
+    /// As [`Keeper::turn`], of all of them.
+    pub fn turn(&self, at: usize) -> TurnEnd {
+        let keepers: Vec<Keeper> = self.keepers.lock().iter().map(|known| known.keeper.clone()).collect();
+        let ends: Vec<TurnEnd> = keepers.iter().map(|keeper| keeper.turn(at)).collect();
+        [TurnEnd::More, TurnEnd::InTheWay].into_iter().find(|end| ends.contains(end)).unwrap_or(TurnEnd::Done)
+    }
+    /// As [`Keeper::take_spent`].
+    pub fn take_spent(&self, at: usize) -> Vec<(u32, u64)> {
+        self.keepers.lock().iter().flat_map(|known| known.keeper.take_spent(at)).collect()
+    }
+    /// Lets go what nobody has read for a while.
+    pub fn sweep(&self) {
+        let Some(mut swept_ns) = self.swept_ns.try_lock() else { return };
+        let now_ns = monotonic_ns();
+        if now_ns < swept_ns.saturating_add(IDLE_NS) {
+            return;
+        }
+        *swept_ns = now_ns;
+        let mut idle = Vec::new();
+        let mut keepers = self.keepers.lock();
+        keepers.retain(|known| known.is_wanted());
+        for known in &mut *keepers {
+            idle.extend(known.idle().into_iter().map(|name| (known.keeper.clone(), name)));
+        }
+        drop(keepers);
+        for (keeper, name) in idle {
+            // It may have been dropped meanwhile.
+            let _ = keeper.drop_query(&name);
+        }
+    }
+    /// Ends all subscriptions.
+    pub fn close(&self) {
+        self.keepers.lock().drain(..).for_each(|known| known.keeper.close());
+    }
+}
+
+impl RestrictedKeeper {
+    /// Has anybody these rights? If not, nobody reads: whoever does holds them.
+    fn is_wanted(&self) -> bool {
+        let is_wanted = self.lens.strong_count() > 0;
+        if !is_wanted {
+            self.keeper.close();
+        }
+        is_wanted
+    }
+    /// Queries that nobody reads, now and when this was asked last.
+    fn idle(&mut self) -> Vec<String> {
+        let unread = self.keeper.list().into_iter().filter(|query| query.subscribers == 0);
+        let unread: BTreeSet<String> = unread.map(|query| query.name).collect();
+        let before = std::mem::replace(&mut self.idle, unread);
+        before.intersection(&self.idle).cloned().collect()
+    }
+}
