@@ -232,6 +232,7 @@ impl Database {
             });
             if !is_same {
                 standing.installations.drop_query(&known.name);
+                standing.restricted.drop_query(&known.name);
                 let _ = standing.keeper.drop_query(&known.name);
             }
         }
