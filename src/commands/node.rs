@@ -49,6 +49,9 @@ pub struct Node {
     /// Its address for the other processes, as the layout names it
     #[arg(long, value_name = "ADDR")]
     listen: String,
+    /// Where it really listens, if others reach it by another address: behind a proxy, in a container
+    #[arg(long, value_name = "ADDR")]
+    bind: Option<String>,
     /// The addresses of all processes, and the secret that they share (JSON)
     #[arg(long, value_name = "FILE")]
     layout: PathBuf,
@@ -102,8 +105,14 @@ impl Node {
         let truth = Box::new(trusted(&self.truth, || Ok(()))?);
         let mut end = EndSignal::catch()?;
         let secret = layout.secret.as_bytes();
-        let node = cluster::node::RunningNode::start(role, &layout.addresses, secret, truth, &folder)
-            .map_err(|error| Error::new("Tanglewood.ClientError.Cluster.Address", error.to_string()))?;
+        let node = cluster::node::RunningNode::start(
+            (role, self.bind.as_deref()),
+            &layout.addresses,
+            secret,
+            truth,
+            &folder,
+        )
+        .map_err(|error| Error::new("Tanglewood.ClientError.Cluster.Address", error.to_string()))?;
         let memory = Options::default().memory_bytes;
         let replica = self.data.as_ref().map(|folder| self.replica(folder));
         let of_gate = |gate| {

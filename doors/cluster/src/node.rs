@@ -71,12 +71,12 @@ pub struct RunningNode {
 }
 
 impl RunningNode {
-    /// Starts a process. An oracle needs no truth, and a folder; a shard makes checkpoints in its folder, if it has one.
+    /// Starts a process, which listens at the address that others know it by, or at another that leads there. An oracle needs no truth, and a folder; a shard makes checkpoints in its folder, if it has one.
     ///
     /// # Errors
     /// Its address is taken, the system gives no thread, or the folder of an oracle cannot be read or written.
     pub fn start(
-        role: NodeRole,
+        (role, bind): (NodeRole, Option<&str>),
         addresses: &Addresses,
         secret: &[u8],
         truth: Box<dyn Truth + Send>,
@@ -84,7 +84,7 @@ impl RunningNode {
     ) -> Result<RunningNode, NetError> {
         let address = role.address(addresses).unwrap_or_default();
         let failed = |error| NetError::Listen(address.to_string(), error);
-        let (net, all) = (Box::new(TcpNet::open(address, secret)?), addresses.clone());
+        let (net, all) = (Box::new(TcpNet::open(bind.unwrap_or(address), secret)?), addresses.clone());
         let mut gate = None;
         let driver = match role {
             NodeRole::Gate(number) => {

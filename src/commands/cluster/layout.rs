@@ -3,6 +3,7 @@
 use cluster::Addresses;
 use database::Error;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The doors of a gate.
@@ -23,6 +24,8 @@ pub struct Layout {
     pub truth: Option<String>,
     /// The database whose content it begins with.
     pub from: Option<String>,
+    /// Where processes really listen that others reach by another address, by that address. Whoever puts proxies between them writes it.
+    pub binds: BTreeMap<String, String>,
 }
 
 /// The file in the cluster's folder.
@@ -66,6 +69,8 @@ impl Layout {
             scribe: text(&value["scribe"])?,
             keeper: text(&value["keeper"])?,
         };
+        let binds = value["binds"].as_object().into_iter().flatten();
+        let binds = binds.map(|(listen, bind)| Some((listen.clone(), text(bind)?))).collect::<Option<_>>()?;
         let doors = value["gates"].as_array()?.iter().map(doors).collect::<Option<Vec<Doors>>>()?;
         Some(Layout {
             addresses,
@@ -73,6 +78,7 @@ impl Layout {
             secret: text(&value["secret"])?,
             truth: text(&value["truth"]),
             from: text(&value["from"]),
+            binds,
         })
     }
     pub fn write(&self, path: &Path) -> Result<(), Error> {
@@ -89,6 +95,7 @@ impl Layout {
             "secret": self.secret,
             "truth": self.truth,
             "from": self.from,
+            "binds": self.binds,
         });
         let failed = |error: world::disk::DiskError| {
             Error::new("Tanglewood.DatabaseError.General.Io", format!("{}: {error}", path.display()))

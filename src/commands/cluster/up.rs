@@ -6,6 +6,7 @@ use super::{Up, load, status};
 use cluster::Addresses;
 use cluster::node::free_addresses;
 use database::Error;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -101,7 +102,7 @@ fn made(up: &Up) -> Result<Layout, Error> {
     doors.resize_with(gates, || Doors { bolt: next(), gremlin: next(), http: next() });
     let word = || format!("{:016x}", Chance::system_seed());
     let secret = [word(), word()].concat();
-    Ok(Layout { addresses, doors, secret, truth: up.truth.clone(), from: None })
+    Ok(Layout { addresses, doors, secret, truth: up.truth.clone(), from: None, binds: BTreeMap::new() })
 }
 
 /// Leaves a process behind that starts the others and watches them; it writes into the folder's log.

@@ -110,6 +110,11 @@ impl Watched {
         command.args(["node", "--watched", "--truth", &self.truth, "--roles", role.name(), "--layout"]);
         command.arg(layout::file(&self.folder));
         command.args(["--listen", role.address(&self.layout.addresses).unwrap_or_default()]);
+        if let Some(bind) =
+            role.address(&self.layout.addresses).and_then(|listen| self.layout.binds.get(listen))
+        {
+            command.args(["--bind", bind]);
+        }
         if let NodeRole::Gate(number) = role {
             let doors = &self.layout.doors[usize::from(number)];
             command.args(["--bolt", &doors.bolt, "--gremlin", &doors.gremlin, "--http", &doors.http]);

@@ -319,6 +319,7 @@ impl Gate {
     fn hear(&mut self, from: Node, message: Message) {
         let Message { epoch, body } = message;
         match body {
+            Body::Pulse(clock) => self.member.pulse = clock,
             Body::Begin { incarnation, members } if incarnation == self.member.incarnation => {
                 self.begin(members);
             }

@@ -32,6 +32,7 @@ pub struct Keeper {
     phase: Phase,
     since_us: u64,
     sent_us: u64,
+    pulsed_us: u64,
     next_question: u64,
     epochs: u64,
 }
@@ -42,6 +43,8 @@ struct Alive {
     epoch: u64,
     ready: bool,
     seen_us: u64,
+    /// When it was reached last: its messages may come while ours do not.
+    reached_us: u64,
 }
 
 #[derive(Debug)]
@@ -91,6 +94,7 @@ impl Keeper {
             phase: Phase::Starting,
             since_us: 0,
             sent_us: 0,
+            pulsed_us: 0,
             next_question: 0,
             epochs: 0,
         }
@@ -126,7 +130,20 @@ impl Keeper {
 
     fn is_alive(&self, node: Node) -> bool {
         let lease = self.member.timing.lease_us;
-        self.alive.get(&node).is_some_and(|alive| self.now_us.saturating_sub(alive.seen_us) < lease)
+        let is_young = |at_us: u64| self.now_us.saturating_sub(at_us) < lease;
+        self.alive.get(&node).is_some_and(|alive| is_young(alive.seen_us) && is_young(alive.reached_us))
+    }
+    /// Who was heard of lately is sent this clock, which comes back with what it says next.
+    fn pulse(&mut self) {
+        let Timing { heartbeat_us, lease_us, .. } = self.member.timing;
+        if self.now_us.saturating_sub(self.pulsed_us) < heartbeat_us {
+            return;
+        }
+        self.pulsed_us = self.now_us;
+        let near = |alive: &Alive| self.now_us.saturating_sub(alive.seen_us) < lease_us;
+        let all: Vec<Node> =
+            self.alive.iter().filter(|(_, alive)| near(alive)).map(|(node, _)| *node).collect();
+        all.into_iter().for_each(|node| self.member.send(node, self.epoch, Body::Pulse(self.now_us)));
     }
 
     fn live_gates(&self) -> Vec<u16> {
@@ -134,6 +151,7 @@ impl Keeper {
     }
 
     fn tick(&mut self) {
+        self.pulse();
         let again = self.now_us.saturating_sub(self.sent_us) >= self.member.timing.resend_us;
         match &self.phase {
             Phase::Starting if again => {
@@ -226,8 +244,13 @@ impl Keeper {
 
     fn hear(&mut self, from: Node, message: Message) {
         match message.body {
-            Body::Alive { incarnation, ready } => {
-                let alive = Alive { incarnation, epoch: message.epoch, ready, seen_us: self.now_us };
+            Body::Alive { incarnation, ready, pulse } => {
+                let (epoch, seen_us) = (message.epoch, self.now_us);
+                let before = self.alive.get(&from).filter(|last| last.incarnation == incarnation);
+                // A new one is taken for reached until a pulse must have come back; a pulse of the future is of another life of this process.
+                let reached_us = before
+                    .map_or(seen_us, |last| last.reached_us.max(if pulse <= seen_us { pulse } else { 0 }));
+                let alive = Alive { incarnation, epoch, ready, seen_us, reached_us };
                 let newer = self.alive.get(&from).is_none_or(|last| last.incarnation <= incarnation);
                 if newer {
                     self.alive.insert(from, alive);

@@ -12,11 +12,13 @@ pub(crate) struct Member {
     pub(crate) outputs: Vec<Output>,
     next_token: u64,
     alive_us: Option<u64>,
+    /// The last pulse of the keeper.
+    pub(crate) pulse: u64,
 }
 
 impl Member {
     pub(crate) fn new(incarnation: u64, timing: Timing) -> Member {
-        Member { incarnation, timing, outputs: Vec::new(), next_token: 0, alive_us: None }
+        Member { incarnation, timing, outputs: Vec::new(), next_token: 0, alive_us: None, pulse: 0 }
     }
     pub(crate) fn send(&mut self, to: Node, epoch: u64, body: Body) {
         self.outputs.push(Output::Send { to, message: Message { epoch, body } });
@@ -35,7 +37,7 @@ impl Member {
     }
     pub(crate) fn tell_keeper(&mut self, now_us: u64, epoch: u64, ready: bool) {
         self.alive_us = Some(now_us);
-        let incarnation = self.incarnation;
-        self.send(Node::Keeper, epoch, Body::Alive { incarnation, ready });
+        let (incarnation, pulse) = (self.incarnation, self.pulse);
+        self.send(Node::Keeper, epoch, Body::Alive { incarnation, ready, pulse });
     }
 }

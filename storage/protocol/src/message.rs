@@ -129,11 +129,16 @@ pub enum Body {
     /// Scribe to oracle: nobody asks about these counters any more.
     Forget(Box<[u64]>),
     /// To the keeper: I live.
+    /// Keeper to a process: my clock. It is sent back, so that the keeper knows whom it reaches.
+    Pulse(u64),
+    /// To the keeper: I live, and hear you.
     Alive {
         /// Which life of this process.
         incarnation: u64,
         /// It has done what begins the epoch of this message.
         ready: bool,
+        /// The last pulse that it heard; 0 before the first.
+        pulse: u64,
     },
     /// Keeper to a process: leave the epoch that you are in, and make ready for this one.
     Begin {

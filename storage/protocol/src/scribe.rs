@@ -145,6 +145,10 @@ impl Scribe {
 
     fn hear(&mut self, from: Node, message: Message) {
         let Message { epoch, body } = message;
+        if let Body::Pulse(clock) = body {
+            self.member.pulse = clock;
+            return;
+        }
         if let Body::Begin { incarnation, members } = body {
             let newer = self.part.as_ref().is_none_or(|part| part.members.epoch < members.epoch);
             if incarnation == self.member.incarnation && newer {

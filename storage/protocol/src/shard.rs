@@ -248,6 +248,10 @@ impl Shard {
 
     fn hear(&mut self, from: Node, message: Message) {
         let Message { epoch, body } = message;
+        if let Body::Pulse(clock) = body {
+            self.member.pulse = clock;
+            return;
+        }
         if let Body::Begin { incarnation, members } = body {
             if incarnation == self.member.incarnation {
                 self.begin(members);

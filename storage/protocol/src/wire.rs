@@ -159,9 +159,10 @@ impl Writer {
                 self.u64(*place);
                 self.option(frontier.as_ref(), |to, frontier| to.vector(frontier));
             }
-            Body::Alive { incarnation, ready } => {
+            Body::Alive { incarnation, ready, pulse } => {
                 self.u64(*incarnation);
                 self.bool(*ready);
+                self.u64(*pulse);
             }
             Body::Begin { incarnation, members } => {
                 self.u64(*incarnation);
@@ -171,6 +172,7 @@ impl Writer {
                 self.u64(members.first_place);
             }
             Body::Open { incarnation } => self.u64(*incarnation),
+            Body::Pulse(clock) => self.u64(*clock),
         }
     }
 }
@@ -197,6 +199,7 @@ fn kind(body: &Body) -> u8 {
         Body::Begin { .. } => 17,
         Body::Open { .. } => 18,
         Body::Replica(_) => 19,
+        Body::Pulse(_) => 20,
     }
 }
 
@@ -321,10 +324,11 @@ impl<'a> Reader<'a> {
             },
             14 => Body::Low(self.vector()?),
             15 => Body::Forget(self.vector()?),
-            16 => Body::Alive { incarnation: self.u64()?, ready: self.bool()? },
+            16 => Body::Alive { incarnation: self.u64()?, ready: self.bool()?, pulse: self.u64()? },
             17 => Body::Begin { incarnation: self.u64()?, members: self.members()? },
             18 => Body::Open { incarnation: self.u64()? },
             19 => Body::Replica(self.bytes()?),
+            20 => Body::Pulse(self.u64()?),
             _ => return None,
         })
     }

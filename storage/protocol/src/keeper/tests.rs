@@ -18,7 +18,7 @@ fn gathering() -> Keeper {
 
 fn live(nodes: &[Node]) -> impl Iterator<Item = Input> {
     let alive = |from: &Node| {
-        let body = Body::Alive { incarnation: 1, ready: false };
+        let body = Body::Alive { incarnation: 1, ready: false, pulse: 0 };
         Input::Message { from: *from, message: Message { epoch: 0, body } }
     };
     nodes.iter().map(alive)
@@ -64,6 +64,41 @@ fn who_was_not_heard_for_a_lease_is_lost() {
         [(TIMING.lease_us - 1, true), (TIMING.lease_us, false), (TIMING.lease_us + 1, false)]
     {
         assert_eq!(ends(&all, BEGUN_US, BEGUN_US + after_us), is_there, "{after_us} later");
+    }
+}
+
+/// Whose messages come, and who hears nothing, is lost after a lease: a link that leads one way, or a process that is stopped in part.
+#[test]
+fn who_does_not_hear_the_keeper_is_lost() {
+    let all = [Node::Gate(0), Node::Gate(1), Node::Shard(0), Node::Shard(1), Node::Scribe];
+    for (deaf, pulse, is_there) in [
+        (None, 0, true),
+        (Some(Node::Gate(1)), 0, false),
+        // It has heard nothing since.
+        (Some(Node::Gate(1)), BEGUN_US, false),
+        // What a life before of the keeper has sent, whose clock was ahead.
+        (Some(Node::Gate(1)), u64::MAX, false),
+    ] {
+        let mut keeper = gathering();
+        keeper.step(BEGUN_US, live(&all));
+        let (mut now_us, mut pulsed) = (BEGUN_US, 0);
+        while now_us < BEGUN_US + 2 * TIMING.lease_us {
+            now_us += TIMING.heartbeat_us / 2;
+            for output in keeper.step(now_us, [Input::Tick]) {
+                if let Output::Send { message: Message { body: Body::Pulse(clock), .. }, .. } = output {
+                    pulsed = clock;
+                }
+            }
+            let beats = all.iter().map(|from| {
+                let pulse = if Some(*from) == deaf { pulse } else { pulsed };
+                let body = Body::Alive { incarnation: 1, ready: false, pulse };
+                Input::Message { from: *from, message: Message { epoch: 0, body } }
+            });
+            let beats: Vec<Input> = beats.collect();
+            keeper.step(now_us, beats);
+        }
+        assert!(pulsed > BEGUN_US + TIMING.lease_us, "pulses go on");
+        assert_eq!(keeper.live_gates() == [0, 1], is_there, "{deaf:?} with {pulse}");
     }
 }
 

@@ -57,13 +57,14 @@ fn body(kind: u64, chance: &mut Chance) -> Body {
         }
         14 => Body::Low(vector(chance).into()),
         15 => Body::Forget(vector(chance).into()),
-        16 => Body::Alive { incarnation: number, ready: flag },
+        16 => Body::Alive { incarnation: number, ready: flag, pulse: chance.next_u64() },
         17 => {
             let members = Members { epoch: number, gates: vec![0, 2], shards: 3, first_place: 9 };
             Body::Begin { incarnation: 4, members: Arc::new(members) }
         }
         18 => Body::Open { incarnation: number },
-        _ => Body::Replica(bytes(chance)),
+        19 => Body::Replica(bytes(chance)),
+        _ => Body::Pulse(number),
     }
 }
 
