@@ -13,6 +13,7 @@ mod analytics;
 mod banyan;
 mod bolt;
 mod choice;
+mod cluster;
 mod cypher;
 pub mod data;
 mod datalog;
@@ -51,6 +52,11 @@ const BENCHES: &[(&str, &str, Bench)] = &[
         recursive::run,
     ),
     ("bolt", "look-ups and rows a second over Bolt", bolt::run),
+    (
+        "cluster",
+        "a cluster on this machine: the mix of TAO, strict reads, commits beside PostgreSQL",
+        cluster::run,
+    ),
     ("datalog", "rules: full answers, single facts that go, questions with bound values", datalog::run),
     (
         "kronos",

@@ -1,0 +1,133 @@
+//! A cluster that this program starts, asks how it stands, and ends.
+
+use super::told;
+use database::entity::Hydrated;
+use database::{Params, Value};
+use serde_json::Value as Json;
+use server::client::{Address, Client, ClientOptions};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use world::clock::monotonic_ns;
+
+/// A cluster; it is ended when this goes.
+pub struct Cluster {
+    program: PathBuf,
+    folder: PathBuf,
+    status: Json,
+    /// How long it took until it served.
+    pub up_seconds: f64,
+}
+
+/// What the gates and shards have done.
+#[derive(Clone, Copy, Default)]
+pub struct Figures {
+    pub commits: f64,
+    pub groups: f64,
+    pub reads: f64,
+    pub announcements: f64,
+    pub nops: f64,
+    pub questions: f64,
+    /// Of the last gate.
+    pub tau_us: f64,
+}
+
+impl Figures {
+    /// What was done since then.
+    pub fn since(self, before: &Figures) -> Figures {
+        Figures {
+            commits: self.commits - before.commits,
+            groups: self.groups - before.groups,
+            reads: self.reads - before.reads,
+            announcements: self.announcements - before.announcements,
+            nops: self.nops - before.nops,
+            questions: self.questions - before.questions,
+            tau_us: self.tau_us,
+        }
+    }
+    /// Transactions: each begins with a read.
+    pub fn operations(&self) -> f64 {
+        self.reads
+    }
+}
+
+impl Cluster {
+    /// Starts one with the content of a database; none where there is no PostgreSQL.
+    pub fn up(folder: PathBuf, gates: u16, shards: u16, from: &Path) -> Result<Option<Cluster>, String> {
+        let program = std::env::current_exe().map_err(|error| error.to_string())?;
+        let mut cluster = Cluster { program, folder, status: Json::Null, up_seconds: 0.0 };
+        let began_ns = monotonic_ns();
+        let (gates, shards) = (gates.to_string(), shards.to_string());
+        let folder = cluster.folder.display().to_string();
+        let from = from.display().to_string();
+        let up =
+            cluster.command(&["up", &folder, "--gates", &gates, "--shards", &shards, "--from", &from])?;
+        if !up.status.success() {
+            let why = String::from_utf8_lossy(&up.stderr).into_owned();
+            return if why.contains("Cluster.NoPostgres") { Ok(None) } else { Err(why) };
+        }
+        cluster.up_seconds = (monotonic_ns() - began_ns) as f64 / 1e9;
+        let status = cluster.command(&["status", &folder, "--json"])?;
+        cluster.status = serde_json::from_slice(&status.stdout).map_err(|error| error.to_string())?;
+        Ok(Some(cluster))
+    }
+    fn command(&self, arguments: &[&str]) -> Result<Output, String> {
+        Command::new(&self.program).arg("cluster").args(arguments).output().map_err(|error| error.to_string())
+    }
+    fn processes(&self) -> impl Iterator<Item = &Json> {
+        self.status["processes"].as_array().into_iter().flatten()
+    }
+    /// Where the gates listen.
+    pub fn gates(&self) -> Vec<String> {
+        self.processes().filter_map(|process| Some(format!("bolt://{}", process["bolt"].as_str()?))).collect()
+    }
+    /// How PostgreSQL is reached.
+    pub fn truth(&self) -> Result<String, String> {
+        let truth = self.processes().find(|process| process["role"] == "truth");
+        let listen = truth.and_then(|process| process["listen"].as_str());
+        listen.map(str::to_string).ok_or_else(|| "the cluster's own PostgreSQL is not listed".to_string())
+    }
+    /// Bytes of a record of the log, of those that were made last.
+    pub fn record_bytes(&self) -> Result<usize, String> {
+        super::bare::record_bytes(&self.truth()?)
+    }
+    /// What `SHOW ORDER` says at every gate; what is of the shards is said alike by all.
+    pub fn figures(&self) -> Result<Figures, String> {
+        let mut figures = Figures::default();
+        for url in self.gates() {
+            let address = Address::parse(&url).map_err(|error| told(&error))?;
+            let mut client =
+                Client::connect(&address, ClientOptions::default()).map_err(|error| told(&error))?;
+            let mut rows =
+                client.run("SHOW ORDER YIELD name, value", &Params::new()).map_err(|error| told(&error))?;
+            while let Some(some) = rows.next_rows().map_err(|error| told(&error))? {
+                for row in some {
+                    let [Hydrated::Plain(Value::String(name)), Hydrated::Plain(Value::Int(value))] = &row[..]
+                    else {
+                        continue;
+                    };
+                    let value = *value as f64;
+                    match &**name {
+                        "commits" => figures.commits += value,
+                        "groups" => figures.groups += value,
+                        "reads" => figures.reads += value,
+                        "announcements" => figures.announcements += value,
+                        "nops" => figures.nops += value,
+                        "questions" => figures.questions = value,
+                        "tauMicros" => figures.tau_us = value,
+                        _ => {}
+                    }
+                }
+            }
+        }
+        Ok(figures)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let folder = self.folder.display().to_string();
+        if let Err(error) = self.command(&["down", &folder]) {
+            eprintln!("the cluster in {folder} could not be ended: {error}");
+        }
+    }
+}
