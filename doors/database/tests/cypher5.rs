@@ -488,3 +488,57 @@ fn statements_answer_or_are_refused_as_in_neo4j() {
         }
     }
 }
+
+/// What a scope clause lets in stays in sight behind an aggregation of one row, as behind any other WITH.
+#[test]
+fn imports_stay_in_sight_behind_an_aggregation_of_one_row() {
+    let mut session = session();
+    rows(&mut session, "CREATE (:P {x: 1}), (b:P {x: 2}), (b)-[:R]->(:Q {x: 5}), (b)-[:R]->(:Q {x: 6})");
+    for (text, expected) in [
+        (
+            "CALL (n) { MATCH (m:Q) WITH count(m) AS g RETURN g AS k, sum(g) AS y } RETURN n.x AS n, k, y",
+            "[[1, 2, 2], [2, 2, 2]]",
+        ),
+        (
+            "CALL (n) { MATCH (m:Q) WITH count(m) AS g RETURN DISTINCT g AS k, n.x AS y } RETURN n.x AS n, k, y",
+            "[[1, 2, 1], [2, 2, 2]]",
+        ),
+        (
+            "CALL (n) { MATCH (n)-->(m) WITH count(m) AS g RETURN g * 10 + n.x AS y } RETURN n.x AS n, y",
+            "[[1, 1], [2, 22]]",
+        ),
+        (
+            "CALL (n) { MATCH (n)-->(m) WITH max(m.x) AS g WHERE n.x = 2 RETURN g } RETURN n.x AS n, g",
+            "[[2, 6]]",
+        ),
+        (
+            "CALL (n) { MATCH (n)-->(m) WITH count(m) AS g WITH g AS h WITH sum(h) AS s MATCH (q:P {x: n.x}) RETURN s + q.x AS y } RETURN n.x AS n, y",
+            "[[1, 1], [2, 4]]",
+        ),
+        (
+            "CALL (n) { MATCH (m:Q) WITH count(m) AS g RETURN g UNION ALL MATCH (n)-->(m) WITH sum(m.x) AS g RETURN g + n.x AS g } RETURN n.x AS n, g",
+            "[[1, 1], [1, 2], [2, 13], [2, 2]]",
+        ),
+        (
+            "WITH n, COLLECT { MATCH (n)-->(m) WITH count(m) AS g UNWIND [g, n.x] AS y RETURN y } AS y RETURN n.x AS n, y",
+            "[[1, [0, 1]], [2, [2, 2]]]",
+        ),
+        (
+            "WITH n WHERE EXISTS { MATCH (m:Q) WITH count(m) AS g WHERE g = n.x RETURN g } RETURN n.x AS n",
+            "[[2]]",
+        ),
+        (
+            "RETURN n.x AS n, COUNT { MATCH (n)-->(m) WITH sum(m.x) AS g MATCH (q:Q) WHERE q.x < g AND n.x > 0 RETURN q } AS c",
+            "[[1, 0], [2, 2]]",
+        ),
+    ] {
+        let text = format!("MATCH (n:P) {text}");
+        let mut found = rows(&mut session, &text);
+        found.sort_by_key(|row| shown(row));
+        let plain = shown(&found).replace("Int(", "").replace(')', "").replace("List(", "");
+        assert_eq!(plain, expected, "{text}");
+        // And kept true: a standing query has the same plan.
+        rows(&mut session, &format!("CREATE STANDING QUERY q AS {text}"));
+        rows(&mut session, "DROP STANDING QUERY q");
+    }
+}

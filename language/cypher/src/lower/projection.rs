@@ -76,8 +76,8 @@ impl Lowerer<'_> {
         let lowered = if grouping { self.group(&items, rows)? } else { self.plain_columns(&items, rows)? };
         let columns = self.name_columns(&items, &lowered);
         let mut after = rows.scope.outer_only();
-        if grouping && items.iter().all(|item| item.aggregates) {
-            // One row comes out even of none, so nothing of the outside can be carried along.
+        if returning && grouping && items.iter().all(|item| item.aggregates) {
+            // One row comes out even of none, with nothing of the outside in it, and nothing follows.
             after = Scope::default();
         }
         for column in &columns {

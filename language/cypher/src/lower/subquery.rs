@@ -1,7 +1,7 @@
 //! Queries and patterns inside expressions. Each becomes a plan of its own that starts from the outer variables it reads.
 
 use plan::Plan;
-use plan::algebra::Project;
+use plan::algebra::{Apply, ApplyKind, Project};
 use plan::expr::{Expr, Subquery, SubqueryKind, Var};
 use plan::{Function, Vars, expr};
 
@@ -184,25 +184,72 @@ pub(super) fn has_with(query: &Query) -> bool {
 }
 
 /// Keeps the imported columns across the projections of a plan's main line.
+///
+/// One row comes out of an aggregation without keys, even of none, and nothing of the outside in it. Where what follows reads an import, the
+/// aggregation is run for the row of imports, and its columns put beside them; where nothing does, imports end there.
 pub(super) fn carry(plan: &mut Plan, imports: &[Var]) {
     let mut waiting = vec![plan];
-    while let Some(plan) = waiting.pop() {
-        match plan {
-            Plan::Project(project) => carry_items(&mut project.items, imports),
-            Plan::Aggregate(aggregate) if !aggregate.keys.is_empty() => {
-                carry_items(&mut aggregate.keys, imports)
+    while let Some(mut at) = waiting.pop() {
+        let (end, nodes_above) = end_of(at, imports);
+        for _ in 0..nodes_above {
+            if end != End::OneRow {
+                carry_across(at, imports);
             }
-            Plan::Distinct(distinct) => {
-                let columns =
-                    std::mem::take(&mut distinct.columns).into_iter().chain(imports.iter().copied());
-                distinct.columns = columns.collect::<Vars>().into_vec();
-            }
+            at = at.input_mut().expect("its end was found by going down");
+        }
+        if end == End::OneRowBesideImports {
+            let mut inner = at.take();
+            set_argument(&mut inner, imports);
+            let kind = ApplyKind::Inner(inner.makes().into_vec());
+            let (input, imports) = (Plan::Argument(imports.to_vec()), imports.to_vec());
+            let apply = Apply { input, inner, imports, kind, scope: Default::default(), rank: None };
+            *at = Plan::Apply(Box::new(apply));
+        }
+        match at {
+            Plan::Union(union) => waiting.extend([&mut union.left, &mut union.right]),
+            Plan::Aggregate(node) => waiting.push(&mut node.input),
+            Plan::Apply(node) if end == End::OneRowBesideImports => waiting.extend(node.inner.input_mut()),
             _ => {}
         }
-        match plan {
-            Plan::Union(union) => waiting.extend([&mut union.left, &mut union.right]),
-            other => waiting.extend(other.input_mut()),
+    }
+}
+
+/// Where a stretch of a plan's main line ends, from above.
+#[derive(PartialEq)]
+enum End {
+    /// At a union, or at the leaf.
+    Rows,
+    /// At an aggregation without keys, and nothing above reads an import.
+    OneRow,
+    /// Likewise, and something does.
+    OneRowBesideImports,
+}
+
+/// The end, and how many nodes stand above it.
+fn end_of(mut at: &Plan, imports: &[Var]) -> (End, usize) {
+    let (mut is_read, mut nodes_above) = (false, 0);
+    while !is_single_row(at) {
+        let below = if matches!(at, Plan::Union(_)) { None } else { at.input() };
+        let Some(below) = below else { return (End::Rows, nodes_above) };
+        is_read = is_read || at.reads().iter().any(|var| imports.contains(var));
+        (at, nodes_above) = (below, nodes_above + 1);
+    }
+    (if is_read { End::OneRowBesideImports } else { End::OneRow }, nodes_above)
+}
+
+fn is_single_row(plan: &Plan) -> bool {
+    matches!(plan, Plan::Aggregate(node) if node.keys.is_empty())
+}
+
+fn carry_across(plan: &mut Plan, imports: &[Var]) {
+    match plan {
+        Plan::Project(project) => carry_items(&mut project.items, imports),
+        Plan::Aggregate(aggregate) => carry_items(&mut aggregate.keys, imports),
+        Plan::Distinct(distinct) => {
+            let columns = std::mem::take(&mut distinct.columns).into_iter().chain(imports.iter().copied());
+            distinct.columns = columns.collect::<Vars>().into_vec();
         }
+        _ => {}
     }
 }
 
