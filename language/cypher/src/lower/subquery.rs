@@ -192,12 +192,14 @@ pub(super) fn carry(plan: &mut Plan, imports: &[Var]) {
     while let Some(mut at) = waiting.pop() {
         let (end, nodes_above) = end_of(at, imports);
         for _ in 0..nodes_above {
-            if end != End::OneRow {
+            if end != LineEnd::OneRow {
                 carry_across(at, imports);
             }
-            at = at.input_mut().expect("its end was found by going down");
+            // Its end was found by going down the same way.
+            let Some(below) = at.input_mut() else { return };
+            at = below;
         }
-        if end == End::OneRowBesideImports {
+        if end == LineEnd::OneRowBesideImports {
             let mut inner = at.take();
             set_argument(&mut inner, imports);
             let kind = ApplyKind::Inner(inner.makes().into_vec());
@@ -208,7 +210,9 @@ pub(super) fn carry(plan: &mut Plan, imports: &[Var]) {
         match at {
             Plan::Union(union) => waiting.extend([&mut union.left, &mut union.right]),
             Plan::Aggregate(node) => waiting.push(&mut node.input),
-            Plan::Apply(node) if end == End::OneRowBesideImports => waiting.extend(node.inner.input_mut()),
+            Plan::Apply(node) if end == LineEnd::OneRowBesideImports => {
+                waiting.extend(node.inner.input_mut())
+            }
             _ => {}
         }
     }
@@ -216,7 +220,7 @@ pub(super) fn carry(plan: &mut Plan, imports: &[Var]) {
 
 /// Where a stretch of a plan's main line ends, from above.
 #[derive(PartialEq)]
-enum End {
+enum LineEnd {
     /// At a union, or at the leaf.
     Rows,
     /// At an aggregation without keys, and nothing above reads an import.
@@ -226,15 +230,15 @@ enum End {
 }
 
 /// The end, and how many nodes stand above it.
-fn end_of(mut at: &Plan, imports: &[Var]) -> (End, usize) {
+fn end_of(mut at: &Plan, imports: &[Var]) -> (LineEnd, usize) {
     let (mut is_read, mut nodes_above) = (false, 0);
     while !is_single_row(at) {
         let below = if matches!(at, Plan::Union(_)) { None } else { at.input() };
-        let Some(below) = below else { return (End::Rows, nodes_above) };
+        let Some(below) = below else { return (LineEnd::Rows, nodes_above) };
         is_read = is_read || at.reads().iter().any(|var| imports.contains(var));
         (at, nodes_above) = (below, nodes_above + 1);
     }
-    (if is_read { End::OneRowBesideImports } else { End::OneRow }, nodes_above)
+    (if is_read { LineEnd::OneRowBesideImports } else { LineEnd::OneRow }, nodes_above)
 }
 
 fn is_single_row(plan: &Plan) -> bool {
