@@ -669,3 +669,25 @@ fn a_plan_serves_no_other_shape() {
         }
     }
 }
+
+/// Each step doubles its value: the limit of its parts is reached as quickly as the value is made, not when it has been written out.
+#[test]
+fn values_that_double_at_each_step_are_refused_at_once() {
+    let mut session = session();
+    plain(&mut session, "g.addV('A').iterate()");
+    for step in [
+        ".group().by()",
+        ".group()",
+        ".map(union(identity(), identity()).fold())",
+        ".fold().store('x').cap('x')",
+        ".aggregate('x').aggregate('x').cap('x')",
+        ".group('m').by().by(fold()).cap('m')",
+    ] {
+        let begin_ns = world::clock::monotonic_ns();
+        let text = format!("g.V(){}", step.repeat(100));
+        let error = ask(&mut session, &text, &GremlinOptions::default()).unwrap_err();
+        assert!(error.message.contains("more than 10000000 parts"), "{text}: {error}");
+        let took_ms = (world::clock::monotonic_ns() - begin_ns) / 1_000_000;
+        assert!(took_ms < 2_000, "{step} took {took_ms} ms");
+    }
+}

@@ -5,6 +5,7 @@
 //! for "no" and that stays an error when negated: [`Truth`] is `None` then. *Orderability* is total: types have an order, and so has
 //! NaN. *Sameness*, which `dedup`, sets and the keys of maps use, is equality except that NaN is the same as itself.
 
+use crate::extent::{Place, shared};
 use crate::number::Number;
 use foldhash::HashMap;
 use gremlin::{Compare, Object, Predicate, TextTest, Token};
@@ -27,6 +28,10 @@ pub fn same(a: &Object, b: &Object) -> bool {
 fn alike(a: &Object, b: &Object, nan: bool) -> bool {
     if let (Some(x), Some(y)) = (Number::of(a), Number::of(b)) {
         return (nan && x.is_nan() && y.is_nan()) || x.compare(y) == Some(Ordering::Equal);
+    }
+    // The very same collection, though not of NaN where that is not equal to itself.
+    if nan && shared(a).is_some_and(|place| shared(b) == Some(place)) {
+        return true;
     }
     let all =
         |a: &[Object], b: &[Object]| a.len() == b.len() && a.iter().zip(b).all(|(x, y)| alike(x, y, nan));
@@ -80,9 +85,30 @@ fn is_flat(object: &Object) -> bool {
 }
 
 fn hash_of(object: &Object) -> u64 {
+    hash_within(object, &mut Hashes::default())
+}
+
+/// Hashes of collections that stand in several places of one value: each is gone through once.
+type Hashes = HashMap<Place, u64>;
+
+fn hash_within(object: &Object, known: &mut Hashes) -> u64 {
+    let place = shared(object);
+    if let Some(hash) = place.and_then(|place| known.get(&place)) {
+        return *hash;
+    }
     let mut state = foldhash::fast::FixedState::default().build_hasher();
-    hash(object, &mut state);
-    state.finish()
+    hash(object, &mut state, known);
+    let hash = state.finish();
+    known.extend(place.map(|place| (place, hash)));
+    hash
+}
+
+/// A part of a collection: a collection by its hash, which is the same wherever it stands.
+fn hash_part<H: Hasher>(object: &Object, state: &mut H, known: &mut Hashes) {
+    match is_flat(object) {
+        true => hash(object, state, known),
+        false => hash_within(object, known).hash(state),
+    }
 }
 
 /// Is the traversal over, so that nobody asks any more what is compared? Asked once for each collection.
@@ -104,11 +130,11 @@ impl Eq for Keyed {}
 
 impl Hash for Keyed {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        hash(&self.0, state);
+        hash(&self.0, state, &mut Hashes::default());
     }
 }
 
-fn hash<H: Hasher>(object: &Object, state: &mut H) {
+fn hash<H: Hasher>(object: &Object, state: &mut H, known: &mut Hashes) {
     if let Some(number) = Number::of(object) {
         let number = number.as_f64();
         // -0.0 is 0.0, and all NaN are one
@@ -134,36 +160,41 @@ fn hash<H: Hasher>(object: &Object, state: &mut H) {
         Object::Duration(seconds, nanos) => (seconds, nanos).hash(state),
         Object::Uuid(uuid) => uuid.hash(state),
         Object::DateTime(instant) => (instant.seconds, instant.nanos).hash(state),
-        Object::List(elements) => hash_sequence(elements, state),
-        Object::Set(elements) => hash_any_order(elements.iter().map(hash_of), state),
-        Object::Bulk(elements) => hash_any_order(elements.iter().map(|(element, _)| hash_of(element)), state),
-        Object::Path(path) => hash_sequence(&path.objects, state),
+        Object::List(elements) => hash_sequence(elements, state, known),
+        Object::Set(elements) => {
+            hash_any_order(elements.iter().map(|element| hash_within(element, known)), state)
+        }
+        Object::Bulk(elements) => {
+            hash_any_order(elements.iter().map(|(element, _)| hash_within(element, known)), state)
+        }
+        Object::Path(path) => hash_sequence(&path.objects, state, known),
         Object::Vertex(vertex) => vertex.hash(state),
         Object::Edge(edge) => edge.id.hash(state),
         Object::VertexProperty(property) => (property.vertex, &property.key, property.place).hash(state),
         Object::Property(property) => {
             property.key.hash(state);
-            hash(&property.value, state);
+            hash_part(&property.value, state, known);
         }
         Object::Token(token) => token.hash(state),
         Object::Entry(entry) => {
-            hash(&entry.0, state);
-            hash(&entry.1, state);
+            hash_part(&entry.0, state, known);
+            hash_part(&entry.1, state, known);
         }
         Object::Map(pairs) | Object::Tree(pairs) => {
-            let one = |(key, value): &(Object, Object)| hash_of(key).rotate_left(1) ^ hash_of(value);
+            let mut of = |part: &Object| hash_within(part, known);
+            let one = |(key, value): &(Object, Object)| of(key).rotate_left(1) ^ of(value);
             hash_any_order(pairs.iter().map(one), state);
         }
         _ => {}
     }
 }
 
-fn hash_sequence<H: Hasher>(elements: &[Object], state: &mut H) {
+fn hash_sequence<H: Hasher>(elements: &[Object], state: &mut H, known: &mut Hashes) {
     for (at, element) in elements.iter().enumerate() {
         if at % PIECE == 0 && must_end() {
             return;
         }
-        hash(element, state);
+        hash_part(element, state, known);
     }
 }
 

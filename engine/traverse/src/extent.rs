@@ -2,11 +2,15 @@
 //!
 //! Whoever compares, hashes, prints, encodes or drops a value goes down into it, so its depth has a limit; and as parts are shared, a value
 //! that takes little room can be huge to whoever goes through it, so what counts is its size as it would be written out. Each value that a
-//! step gives is looked at once, here, before any other step sees it. Cost: a visit of each part, ended at the limit.
+//! step gives is looked at once, here, before any other step sees it. Cost: a visit of each part that is there; one that stands in many places is
+//! measured once, so that a value whose size doubles at each step passes the limit as quickly as it was made.
 
 use crate::error::{Outcome, TraverseError};
+use foldhash::HashMap;
 use gremlin::Object;
 use model::nested::VALUE_DEPTH_MAX;
+use std::mem::Discriminant;
+use std::sync::Arc;
 
 /// Parts of one value: as many as one collection may have, and as many again for what they are made of.
 const PARTS_MAX: usize = 2 * crate::limits::COLLECTION_MAX;
@@ -25,35 +29,95 @@ pub(crate) fn is_flat(object: &Object) -> bool {
     )
 }
 
+/// A collection that may stand in several places of a value, by what tells it from others for as long as the value lives.
+pub(crate) type Place = (Discriminant<Object>, *const ());
+
+/// Where a collection is that others hold, too.
+pub(crate) fn shared(object: &Object) -> Option<Place> {
+    fn of<T>(part: &Arc<T>) -> Option<*const ()> {
+        (Arc::strong_count(part) > 1).then(|| Arc::as_ptr(part).cast())
+    }
+    let place = match object {
+        Object::List(all) | Object::Set(all) => of(all),
+        Object::Bulk(bag) => of(bag),
+        Object::Map(pairs) | Object::Tree(pairs) => of(pairs),
+        Object::Entry(entry) => of(entry),
+        Object::Path(path) => of(path),
+        _ => None,
+    };
+    place.map(|place| (std::mem::discriminant(object), place))
+}
+
+/// How large a value is, written out.
+#[derive(Clone, Copy)]
+struct Extent {
+    parts: usize,
+    /// Collections within collections.
+    depth: usize,
+}
+
 /// Says whether a value is within the limits.
 ///
 /// # Errors
 /// It is deeper or larger.
 pub(crate) fn check(object: &Object) -> Outcome<()> {
-    let (mut waiting, mut parts): (Vec<(&Object, usize)>, usize) = (vec![(object, 0)], 0);
-    while let Some((object, depth)) = waiting.pop() {
-        parts += 1;
-        if depth > VALUE_DEPTH_MAX {
-            let message = format!("a value is nested deeper than {VALUE_DEPTH_MAX}");
-            return Err(TraverseError::Limit(message));
+    Measuring::default().extent(object, 0).map(drop)
+}
+
+/// Parts between two looks whether the traversal is over.
+const LOOK_EVERY: usize = 4_096;
+
+#[derive(Default)]
+struct Measuring {
+    known: HashMap<Place, Extent>,
+    visits: usize,
+}
+
+impl Measuring {
+    /// The extent of a part so deep within the value; the limit of depth bounds the recursion.
+    fn extent(&mut self, object: &Object, above: usize) -> Outcome<Extent> {
+        let place = shared(object);
+        let known = place.and_then(|place| self.known.get(&place).copied());
+        if above + known.map_or(0, |known| known.depth) > VALUE_DEPTH_MAX {
+            return Err(TraverseError::Limit(format!("a value is nested deeper than {VALUE_DEPTH_MAX}")));
         }
-        if parts > PARTS_MAX {
-            return Err(TraverseError::Limit(format!("a value has more than {PARTS_MAX} parts")));
+        if let Some(known) = known {
+            return Ok(known);
         }
-        let inner = depth + 1;
-        // the order in which they are visited is of no matter
+        let mut all = Extent { parts: 1, depth: 0 };
         match object {
-            Object::List(all) | Object::Set(all) => waiting.extend(all.iter().map(|one| (one, inner))),
-            Object::Bulk(bag) => waiting.extend(bag.iter().map(|(one, _)| (one, inner))),
-            Object::Path(path) => waiting.extend(path.objects.iter().map(|one| (one, inner))),
-            Object::Entry(entry) => waiting.extend([(&entry.0, inner), (&entry.1, inner)]),
+            Object::List(parts) | Object::Set(parts) => self.add_all(&mut all, parts.iter(), above)?,
+            Object::Bulk(bag) => self.add_all(&mut all, bag.iter().map(|(part, _)| part), above)?,
+            Object::Path(path) => self.add_all(&mut all, path.objects.iter(), above)?,
+            Object::Entry(entry) => self.add_all(&mut all, [&entry.0, &entry.1].into_iter(), above)?,
             Object::Map(pairs) | Object::Tree(pairs) => {
-                waiting.extend(pairs.iter().flat_map(|(key, value)| [(key, inner), (value, inner)]));
+                self.add_all(&mut all, pairs.iter().flat_map(|(key, value)| [key, value]), above)?;
             }
             _ => {}
         }
+        self.known.extend(place.map(|place| (place, all)));
+        Ok(all)
     }
-    Ok(())
+    fn add_all<'o>(
+        &mut self,
+        all: &mut Extent,
+        parts: impl Iterator<Item = &'o Object>,
+        above: usize,
+    ) -> Outcome<()> {
+        for part in parts {
+            self.visits += 1;
+            if self.visits.is_multiple_of(LOOK_EVERY) && execute::watch::is_over() {
+                return Ok(());
+            }
+            let found = self.extent(part, above + 1)?;
+            all.parts = all.parts.saturating_add(found.parts);
+            all.depth = all.depth.max(found.depth + 1);
+            if all.parts > PARTS_MAX {
+                return Err(TraverseError::Limit(format!("a value has more than {PARTS_MAX} parts")));
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -69,5 +133,41 @@ mod tests {
         let most = VALUE_DEPTH_MAX;
         assert!(check(&deep(most - 1)).is_ok() && check(&deep(most)).is_ok());
         assert!(check(&deep(most + 1)).is_err());
+    }
+
+    /// The plain form: each part is gone to wherever it stands.
+    fn twin(object: &Object) -> (usize, usize) {
+        let parts: Vec<&Object> = match object {
+            Object::List(all) | Object::Set(all) => all.iter().collect(),
+            Object::Map(pairs) => pairs.iter().flat_map(|(key, value)| [key, value]).collect(),
+            _ => return (1, 0),
+        };
+        let found = parts.into_iter().map(twin).collect::<Vec<_>>();
+        let sum = found.iter().map(|(parts, _)| parts).sum::<usize>();
+        (1 + sum, found.iter().map(|(_, depth)| depth + 1).max().unwrap_or(0))
+    }
+
+    #[test]
+    fn what_stands_in_many_places_is_measured_as_if_written_out() {
+        let mut chance = world::chance::Chance::seeded(7);
+        for _ in 0..200 {
+            let mut made = vec![Object::Int(1), Object::list(vec![])];
+            for _ in 0..12 {
+                let mut some = || made[chance.index(made.len())].clone();
+                let (one, other) = (some(), some());
+                made.push(match chance.below(3) {
+                    0 => Object::list(vec![one, other]),
+                    1 => Object::Set(Arc::new(vec![one])),
+                    _ => Object::map(vec![(one, other)]),
+                });
+            }
+            for object in &made {
+                let found = Measuring::default().extent(object, 0).unwrap();
+                assert_eq!((found.parts, found.depth), twin(object));
+            }
+        }
+        // Written out, it would have a part for each grain of the chessboard.
+        let doubled = (0..64).fold(Object::Int(1), |part, _| Object::list(vec![part.clone(), part]));
+        assert!(check(&doubled).unwrap_err().to_string().contains("parts"));
     }
 }
