@@ -5,7 +5,7 @@
 //! for "no" and that stays an error when negated: [`Truth`] is `None` then. *Orderability* is total: types have an order, and so has
 //! NaN. *Sameness*, which `dedup`, sets and the keys of maps use, is equality except that NaN is the same as itself.
 
-use crate::extent::{Place, shared};
+use crate::extent::{SharedPart, shared};
 use crate::number::Number;
 use foldhash::HashMap;
 use gremlin::{Compare, Object, Predicate, TextTest, Token};
@@ -89,7 +89,7 @@ fn hash_of(object: &Object) -> u64 {
 }
 
 /// Hashes of collections that stand in several places of one value: each is gone through once.
-type Hashes = HashMap<Place, u64>;
+type Hashes = HashMap<SharedPart, u64>;
 
 fn hash_within(object: &Object, known: &mut Hashes) -> u64 {
     let place = shared(object);

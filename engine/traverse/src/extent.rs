@@ -30,10 +30,10 @@ pub(crate) fn is_flat(object: &Object) -> bool {
 }
 
 /// A collection that may stand in several places of a value, by what tells it from others for as long as the value lives.
-pub(crate) type Place = (Discriminant<Object>, *const ());
+pub(crate) type SharedPart = (Discriminant<Object>, *const ());
 
 /// Where a collection is that others hold, too.
-pub(crate) fn shared(object: &Object) -> Option<Place> {
+pub(crate) fn shared(object: &Object) -> Option<SharedPart> {
     fn of<T>(part: &Arc<T>) -> Option<*const ()> {
         (Arc::strong_count(part) > 1).then(|| Arc::as_ptr(part).cast())
     }
@@ -50,7 +50,7 @@ pub(crate) fn shared(object: &Object) -> Option<Place> {
 
 /// How large a value is, written out.
 #[derive(Clone, Copy)]
-struct Extent {
+struct ValueSize {
     parts: usize,
     /// Collections within collections.
     depth: usize,
@@ -69,13 +69,13 @@ const LOOK_EVERY: usize = 4_096;
 
 #[derive(Default)]
 struct Measuring {
-    known: HashMap<Place, Extent>,
+    known: HashMap<SharedPart, ValueSize>,
     visits: usize,
 }
 
 impl Measuring {
     /// The extent of a part so deep within the value; the limit of depth bounds the recursion.
-    fn extent(&mut self, object: &Object, above: usize) -> Outcome<Extent> {
+    fn extent(&mut self, object: &Object, above: usize) -> Outcome<ValueSize> {
         let place = shared(object);
         let known = place.and_then(|place| self.known.get(&place).copied());
         if above + known.map_or(0, |known| known.depth) > VALUE_DEPTH_MAX {
@@ -84,7 +84,7 @@ impl Measuring {
         if let Some(known) = known {
             return Ok(known);
         }
-        let mut all = Extent { parts: 1, depth: 0 };
+        let mut all = ValueSize { parts: 1, depth: 0 };
         match object {
             Object::List(parts) | Object::Set(parts) => self.add_all(&mut all, parts.iter(), above)?,
             Object::Bulk(bag) => self.add_all(&mut all, bag.iter().map(|(part, _)| part), above)?,
@@ -100,7 +100,7 @@ impl Measuring {
     }
     fn add_all<'o>(
         &mut self,
-        all: &mut Extent,
+        all: &mut ValueSize,
         parts: impl Iterator<Item = &'o Object>,
         above: usize,
     ) -> Outcome<()> {
