@@ -15,7 +15,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub fn monotonic_ns() -> u64 {
     static START: OnceLock<Instant> = OnceLock::new();
     let elapsed = START.get_or_init(Instant::now).elapsed();
-    elapsed.as_secs() * 1_000_000_000 + u64::from(elapsed.subsec_nanos())
+    joined_ns(elapsed.as_secs(), u64::from(elapsed.subsec_nanos()))
+}
+
+/// Whole seconds, and the nanoseconds behind them.
+const fn joined_ns(seconds: u64, nanos: u64) -> u64 {
+    seconds * 1_000_000_000 + nanos
 }
 
 /// A span of time in nanoseconds; one of more than 64 bits, some 584 years, is as long as 64 bits can tell.
@@ -33,7 +38,7 @@ pub fn after_ns(span: Duration) -> u64 {
 /// 200 to 500 ns; for the hot path there is [`monotonic_ns`].
 pub fn thread_cpu_ns() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    joined_ns(time.tv_sec as u64, time.tv_nsec as u64)
 }
 
 /// Microseconds since 1970-01-01 UTC by the machine's wall clock; may jump when someone sets it.
@@ -102,6 +107,14 @@ mod tests {
         assert!(slept_ns >= 20_000_000 && thread_cpu_ns() - cpu_ns < slept_ns / 2);
         let cpu_ns = thread_cpu_ns();
         while thread_cpu_ns() - cpu_ns < 1_000_000 {}
+    }
+
+    /// Readings of a process that is young do not tell.
+    #[test]
+    fn seconds_and_nanoseconds_are_one_number() {
+        assert_eq!([joined_ns(0, 7), joined_ns(1, 0), joined_ns(3, 5)], [7, 1_000_000_000, 3_000_000_005]);
+        let span = Duration::new(4_000_000, 999_999_999);
+        assert_eq!(joined_ns(span.as_secs(), u64::from(span.subsec_nanos())), span_ns(span));
     }
 
     #[test]

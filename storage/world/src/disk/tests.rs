@@ -304,3 +304,34 @@ fn what_is_created_belongs_to_its_owner_alone() {
         assert_eq!(mode(&inner.join(name)), 0o600, "{name}");
     }
 }
+
+/// What a failure of power leaves of sectors that were not synced: nothing, everything, any beginning of what was written, or some of them in no order.
+#[test]
+fn a_failure_of_power_leaves_each_kind_of_part() {
+    const SECTORS: usize = 16;
+    // It begins and ends within a sector, so it is cut at borders that are not its own.
+    const WRITTEN: std::ops::Range<usize> = 100..SECTORS * 512 - 400;
+    let (mut beginnings, mut scattered) = (std::collections::BTreeSet::new(), 0);
+    for seed in 0..600 {
+        let (disk, folder) = sim_with_folder();
+        let file = disk.open(&folder.join("x"), OpenHow::CreateNew).unwrap();
+        file.append(&[0; SECTORS * 512]).unwrap();
+        file.sync().unwrap();
+        disk.sync_dir(&folder).unwrap();
+        file.write_at(&[1; WRITTEN.end - WRITTEN.start], WRITTEN.start as u64).unwrap();
+        let after = disk.crash(seed).read_whole(&folder.join("x")).unwrap();
+        assert_eq!((after.len(), after[..100].iter().all(|byte| *byte == 0)), (SECTORS * 512, true));
+        let kept: Vec<bool> = after.chunks(512).map(|sector| sector.contains(&1)).collect();
+        for (at, sector) in after.chunks(512).enumerate() {
+            let ones = sector.iter().filter(|byte| **byte == 1).count();
+            let whole = WRITTEN.end.min(at * 512 + 512) - WRITTEN.start.max(at * 512);
+            assert!(ones == 0 || ones == whole, "seed {seed}: sector {at} is torn");
+        }
+        match kept.iter().position(|kept| !kept) {
+            Some(first) if kept[first..].contains(&true) => scattered += 1,
+            first => _ = beginnings.insert(first.unwrap_or(SECTORS)),
+        }
+    }
+    assert_eq!(beginnings, (0..=SECTORS).collect(), "every beginning, nothing and everything among them");
+    assert!((60..300).contains(&scattered), "{scattered} of 600 are in no order");
+}

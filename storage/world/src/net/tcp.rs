@@ -338,7 +338,7 @@ fn write_frames(socket: &TcpStream, first: Vec<u8>, queue: &Queue, shared: &Shar
 }
 
 /// Nothing ever comes back on this connection but its end.
-fn has_ended(socket: &TcpStream) -> bool {
+pub(super) fn has_ended(socket: &TcpStream) -> bool {
     let peek = || -> io::Result<bool> {
         socket.set_nonblocking(true)?;
         let ended = match socket.peek(&mut [0]) {

@@ -60,6 +60,21 @@ fn a_peer_that_is_gone_loses_frames_and_is_found_again() {
     assert!(one.counts().connects >= 2);
 }
 
+/// Nothing comes back on a connection but its end, which whoever is idle notices: a frame to the one who came after is not lost in it.
+#[test]
+fn who_is_idle_notices_the_end_of_a_connection() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let socket = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (other, _) = listener.accept().unwrap();
+    assert!(!tcp::has_ended(&socket) && !tcp::has_ended(&socket));
+    drop(other);
+    let until_ns = crate::clock::after_ns(SOON);
+    while !tcp::has_ended(&socket) {
+        assert!(crate::clock::monotonic_ns() < until_ns, "it is never noticed");
+        crate::threads::sleep(Duration::from_millis(1));
+    }
+}
+
 /// Nobody is there: what is sent is dropped, and nobody waits for it.
 #[test]
 fn queues_are_bounded_and_sending_never_waits() {
@@ -145,4 +160,27 @@ fn who_waits_for_a_frame_is_woken() {
     (0..=INBOX_FRAMES_MAX).for_each(|_| simulated[1].send("a", Vec::new()));
     let counts = simulated[1].counts();
     assert_eq!((counts.sent, counts.dropped), (INBOX_FRAMES_MAX as u64, 1));
+}
+
+/// A late frame is waited for until it is due, neither past that nor past the time that whoever waits has.
+#[test]
+fn a_late_frame_comes_when_it_is_due() {
+    let late = Duration::from_millis(40);
+    let faults = NetFaults { late: 1.0, late_max: late, ..NetFaults::default() };
+    let nets = SimNet::network(&["a", "b"], faults, 11);
+    let (mut waits_ms, begun_ns) = (BTreeSet::new(), crate::clock::monotonic_ns());
+    for number in 0..8 {
+        let sent_ns = crate::clock::monotonic_ns();
+        nets[0].send("b", vec![number]);
+        assert_eq!(nets[1].receive(SOON), Some(vec![number]));
+        waits_ms.insert((crate::clock::monotonic_ns() - sent_ns) / 1_000_000);
+    }
+    assert!(waits_ms.len() > 2 && crate::clock::monotonic_ns() - begun_ns < 5_000_000_000, "{waits_ms:?}");
+    // Who has less time than that leaves without it, and finds it later.
+    let faults = NetFaults { late: 1.0, late_max: Duration::from_secs(3_600), ..NetFaults::default() };
+    let nets = SimNet::network(&["a", "b"], faults, 11);
+    nets[0].send("b", vec![1]);
+    let begun_ns = crate::clock::monotonic_ns();
+    assert_eq!(nets[1].receive(Duration::from_millis(5)), None);
+    assert!((5_000_000..2_000_000_000).contains(&(crate::clock::monotonic_ns() - begun_ns)));
 }
