@@ -10,6 +10,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this door owns its sockets")]
 
+mod allowance;
 pub mod beside;
 pub mod bolt;
 pub mod client;

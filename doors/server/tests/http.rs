@@ -245,6 +245,21 @@ fn so_many_transactions_are_open_and_no_more() {
     assert_eq!(client.ask("POST", BEGIN, &[], None).status, 202);
 }
 
+/// A time that the client gave has a code of its own, as over Bolt: of a statement alone, and of a transaction.
+#[test]
+fn a_time_that_the_client_gave_is_told_as_its_own() {
+    let (_database, server) = serve();
+    let mut client = Client::connect(server.address());
+    let endless = "UNWIND range(1, 1000000) AS i UNWIND range(1, 1000000) AS j RETURN sum(i * j)";
+    let code = "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration";
+    let own = json!({"statement": endless, "maxExecutionTime": 1}).to_string();
+    assert_eq!(client.ask("POST", QUERY, &[], Some(&own)).code(), code);
+    let begun = client.ask("POST", BEGIN, &[], Some(&json!({"maxExecutionTime": 1}).to_string()));
+    let id = begun.json()["transaction"]["id"].as_str().unwrap().to_string();
+    let asked = json!({"statement": endless}).to_string();
+    assert_eq!(client.ask("POST", &format!("{BEGIN}/{id}"), &[], Some(&asked)).code(), code);
+}
+
 #[test]
 fn lines_come_while_the_query_runs_and_a_client_that_goes_ends_it() {
     let (database, server) = serve();

@@ -9,6 +9,8 @@ use tanglewood_sim::workload::{Shape, Values, interleaved, on_threads, read_ever
 use transact::{BankCounts, OpenOptions};
 use world::chance::Chance;
 
+mod soak;
+
 fn accept(seed: u64, history: &History) {
     let findings = check(history);
     assert!(findings.is_clean(), "seed {seed}\n{findings}\nthe whole history:\n{history}");
@@ -179,9 +181,9 @@ fn unvalidated_reads_are_found_out() {
 #[ignore = "soak: thousands of histories, more threads, fewer objects; minutes"]
 fn soak_concurrent_transactions() {
     let crowded = Shape { processes: 8, transactions: 12, objects: 4, operations_max: 6, ..Shape::default() };
-    println!("{:?}", interleaved_histories(1_000..6_000, &Shape::default(), 300, 3));
-    println!("{:?}", direct_histories(1_000..3_000, &Shape::default(), 1));
-    println!("{:?}", direct_histories(5_000..5_500, &crowded, 4));
-    println!("{:?}", cypher_histories(1_000..1_500, &Shape::default(), 1));
-    println!("{:?}", cypher_histories(5_000..5_200, &crowded, 4));
+    println!("{:?}", interleaved_histories(soak::part(1_000..6_000), &Shape::default(), 300, 3));
+    println!("{:?}", direct_histories(soak::part(1_000..3_000), &Shape::default(), 1));
+    println!("{:?}", direct_histories(soak::part(5_000..5_500), &crowded, 4));
+    println!("{:?}", cypher_histories(soak::part(1_000..1_500), &Shape::default(), 1));
+    println!("{:?}", cypher_histories(soak::part(5_000..5_200), &crowded, 4));
 }

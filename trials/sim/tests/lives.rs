@@ -1,10 +1,14 @@
 //! Seeded lives on a disk that tears, loses, refuses and dies: after each recovery everything acknowledged is there, and nothing half.
+//!
+//! `TANGLEWOOD_SOAK_PERCENT=5` makes the long forms so much shorter.
 
 use database::{Database, Params};
 use std::sync::Arc;
 use tanglewood_sim::audit::audit;
 use tanglewood_sim::lives::{Options, Report, live, live_in_cypher};
 use world::disk::SimDisk;
+
+mod soak;
 
 fn lives(seeds: std::ops::Range<u64>, options: Options) -> Report {
     all(seeds, |seed| live(seed, options).map(|(report, _)| report))
@@ -104,15 +108,15 @@ fn seeds_that_once_failed_hold() {
 #[test]
 #[ignore = "soak: thousands of seeds, longer lives; minutes"]
 fn soak_lives() {
-    println!("{:?}", lives(10_000..14_000, Options::default()));
+    println!("{:?}", lives(soak::part(10_000..14_000), Options::default()));
     let long = Options { lives: 12, steps_max: 600, ..Options::default() };
-    println!("{:?}", lives(20_000..20_300, long));
-    println!("{:?}", lives(30_000..30_500, Options { threads: true, ..Options::default() }));
+    println!("{:?}", lives(soak::part(20_000..20_300), long));
+    println!("{:?}", lives(soak::part(30_000..30_500), Options { threads: true, ..Options::default() }));
 }
 
 #[test]
 #[ignore = "soak: hundreds of seeds of whole databases; minutes"]
 fn soak_lives_in_cypher() {
-    println!("{:?}", lives_in_cypher(40_000..40_400, false));
-    println!("{:?}", lives_in_cypher(50_000..50_200, true));
+    println!("{:?}", lives_in_cypher(soak::part(40_000..40_400), false));
+    println!("{:?}", lives_in_cypher(soak::part(50_000..50_200), true));
 }

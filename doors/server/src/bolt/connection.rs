@@ -19,6 +19,7 @@ use super::notices::Filter;
 use super::packstream::{Packer, Unreadable};
 use super::{Version, bookmark};
 use crate::Limits as DoorLimits;
+use crate::allowance::by_whose_clock;
 use crate::listener::crowd::{Crowd, Origin, Share, ValueAccount};
 use crate::users::Gate;
 use database::{Credential, Database, Error, Limits, Mode, Params, QueryResult, Session};
@@ -42,8 +43,6 @@ const BOOKMARK_PAUSE: Duration = Duration::from_millis(1);
 const BUFFER_KEPT_BYTES_MAX: usize = 1 << 20;
 /// Seconds of silence after which a driver may think the server gone; it says something every [`crate::Limits::keep_alive`].
 const RECEIVE_TIMEOUT_SECONDS: i64 = 120;
-/// The code of a transaction that took too long.
-const TIMED_OUT: &str = "Neo.ClientError.Transaction.TransactionTimedOut";
 /// What the server calls itself; drivers look for the name of Neo4j to enable their features.
 pub const AGENT: &str = "Neo4j/5.26.0-tanglewood";
 
@@ -483,17 +482,9 @@ impl Connection {
         self.drop_results();
         let version = self.version;
         let database = self.session.database();
-        let error = &database.without_paths(database.while_ending(self.by_whose_clock(error)));
+        let error = &database
+            .without_paths(database.while_ending(by_whose_clock(error.clone(), self.client_deadline_ns)));
         self.say(|packer| message::failure(packer, error, version));
-    }
-
-    /// A time that the client set has a code of its own.
-    fn by_whose_clock(&self, error: &Error) -> Error {
-        let is_over = self.client_deadline_ns.is_some_and(|end_ns| world::clock::monotonic_ns() >= end_ns);
-        match error.code == TIMED_OUT && is_over {
-            true => Error { code: format!("{TIMED_OUT}ClientConfiguration"), ..error.clone() },
-            false => error.clone(),
-        }
     }
 
     fn say(&mut self, pack: impl FnOnce(&mut Packer)) {

@@ -8,6 +8,7 @@ use super::parameters;
 use super::refusal::{Refusal, write_error_list, write_errors};
 use super::traversal;
 use super::values::{Form, put, write_hydrated, write_list, write_text, write_value};
+use crate::allowance::by_whose_clock;
 use crate::bolt::{bookmark, notices};
 use database::entity::hydrate;
 use database::{Batch, Error, Limits, Params, QueryResult, Session, Summary};
@@ -17,6 +18,7 @@ use model::{Map, Value};
 use serde_json::Value as Json;
 use std::sync::Arc;
 use std::time::Duration;
+use world::clock::after_ns;
 
 /// How often whoever waits for rows looks after the client, and sends what it has.
 const FLUSH_AFTER: Duration = Duration::from_millis(5);
@@ -171,26 +173,27 @@ pub(super) enum Ending {
     Commit,
 }
 
-/// Runs a statement and writes its answer. The error, if it fails: `None` where its client is gone.
+/// Runs a statement and writes its answer; its client gave the transaction time up to this reading of the clock. The error, if it fails: `None` where its client is gone.
 pub(super) fn answer(
     session: &mut Session,
     asked: &Asked,
     format: Format,
     ending: &Ending,
+    client_until_ns: Option<u64>,
     out: &mut Outlet,
 ) -> Result<(), Option<Error>> {
+    let until_ns = client_until_ns.into_iter().chain(asked.timeout.map(after_ns)).min();
     out.set(StatusCode::ACCEPTED, format.mime());
     let mut writer = Writer { out, format, rows: 0, is_headed: false };
-    let outcome = writer.run(session, asked, ending);
-    match outcome {
-        Err(Stop::Failed(error)) if writer.out.is_begun() => {
-            let error = session.database().without_paths(session.database().while_ending(error));
-            writer.tell_late(&error);
-            Err(Some(error))
-        }
+    match writer.run(session, asked, ending) {
         Err(Stop::Failed(error)) => {
-            writer.out.bytes.clear();
-            Err(Some(session.database().without_paths(session.database().while_ending(error))))
+            let (database, error) = (session.database(), by_whose_clock(error, until_ns));
+            let error = database.without_paths(database.while_ending(error));
+            match writer.out.is_begun() {
+                true => writer.tell_late(&error),
+                false => writer.out.bytes.clear(),
+            }
+            Err(Some(error))
         }
         Err(Stop::Gone) => Err(None),
         Ok(()) => Ok(()),

@@ -34,6 +34,8 @@ pub(super) struct Open {
     /// Ends what runs in it.
     pub interrupter: Interrupter,
     owner: Option<String>,
+    /// When it has taken the time that its client gave it.
+    pub client_until_ns: Option<u64>,
     touched_ns: AtomicU64,
     _place: Share<Origin>,
 }
@@ -64,6 +66,7 @@ impl Transactions {
         &self,
         session: Session,
         owner: Option<&str>,
+        client_until_ns: Option<u64>,
         place: Share<Origin>,
     ) -> Result<(String, Arc<Open>), Refusal> {
         let id = secret(ID_BYTES)?;
@@ -71,6 +74,7 @@ impl Transactions {
             interrupter: session.interrupter(),
             session: Mutex::new(Some(session)),
             owner: owner.map(str::to_string),
+            client_until_ns,
             touched_ns: AtomicU64::new(monotonic_ns()),
             _place: place,
         });

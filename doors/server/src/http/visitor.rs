@@ -259,7 +259,7 @@ impl Visitor {
             let _room = room;
             visitor.await_bookmarks(&asked, out)?;
             session.act_as(asked.acts_as.as_deref()).map_err(|error| Some(error.into()))?;
-            query::answer(&mut session, &asked, format, &Ending::Bookmark, out)
+            query::answer(&mut session, &asked, format, &Ending::Bookmark, None, out)
                 .map_err(|error| error.map(Refusal::from))
         })
         .await
@@ -280,9 +280,10 @@ impl Visitor {
             visitor.await_bookmarks(&asked, out)?;
             session.act_as(asked.acts_as.as_deref()).map_err(|error| Some(error.into()))?;
             let mode = if asked.reads_only { Mode::Read } else { Mode::Write };
+            let until_ns = asked.timeout.map(world::clock::after_ns);
             session.begin_within(mode, asked.timeout).map_err(|error| Some(error.into()))?;
-            let (id, open) =
-                visitor.door.transactions.keep(session, owner.as_deref(), place).map_err(Some)?;
+            let kept = visitor.door.transactions.keep(session, owner.as_deref(), until_ns, place);
+            let (id, open) = kept.map_err(Some)?;
             visitor.in_transaction(&id, &open, (&asked, room), format, false, out)
         })
         .await
@@ -322,7 +323,7 @@ impl Visitor {
             true => Ending::Commit,
             false => Ending::Transaction { id: id.to_string(), expires: transactions.expires() },
         };
-        let outcome = query::answer(session, asked, format, &ending, out);
+        let outcome = query::answer(session, asked, format, &ending, open.client_until_ns, out);
         if commits || outcome.is_err() {
             if session.in_transaction() {
                 // Nothing is lost by a rollback that finds nothing to roll back.

@@ -1,0 +1,15 @@
+//! The time that a client gave what it asked: an error of it has a code of its own, as in Neo4j, so that drivers can tell it from a limit of the server.
+
+use database::Error;
+use world::clock::monotonic_ns;
+
+const TIMED_OUT: &str = "Neo.ClientError.Transaction.TransactionTimedOut";
+
+/// The error as its client is told it; the client's own time, if it gave one, is over at this reading of the clock.
+pub(crate) fn by_whose_clock(error: Error, client_until_ns: Option<u64>) -> Error {
+    let is_over = client_until_ns.is_some_and(|until_ns| monotonic_ns() >= until_ns);
+    match error.code == TIMED_OUT && is_over {
+        true => Error { code: format!("{TIMED_OUT}ClientConfiguration"), ..error },
+        false => error,
+    }
+}
