@@ -12,8 +12,8 @@ export interface LabelStyle {
 export const SIZES = [4, 6, 9, 13, 18]
 /** Colours that are told apart in light and in dark, by people who see red and green alike too. */
 const COLOURS = ['#2f8f6f', '#c46a1c', '#4a7bd0', '#b04a8b', '#8a8f1f', '#7a5cc7', '#c0473f', '#2a93a8', '#8c6d46', '#5f7f8f']
-/** Properties that often name a node. */
-const NAMING = ['name', 'title', 'label', 'caption', 'id', 'key', 'code']
+/** Properties that often name a node, the first that there is; one that was chosen for the label goes before. */
+const NAMING = ['name', 'title', 'id', 'label', 'caption', 'key', 'code']
 const CAPTION_CHARACTERS_MAX = 40
 const LABELS_MAX = 1_000
 

@@ -8,9 +8,11 @@ import { EDGES_MAX, GraphModel, labelOf, NODES_MAX } from './graph-model'
 import { Layout } from './layout'
 import { Legend } from './legend'
 import { bring, type Count, Panel } from './neighbours'
-import { change, draw, type Highlight } from './sigma'
+import { change, draw, follow, type Highlight } from './sigma'
 import { rowsOf } from '../api/client'
 
+/** Time within which two clicks are one. */
+const DOUBLE_CLICK_MS = 600
 /** Nodes among which all relationships are looked for. */
 const CONNECTED_MAX = 2_000
 /** Time between two additions to the drawing while rows come. */
@@ -32,6 +34,8 @@ export function Graph({ answer, isDark, isSchema = false }: Properties) {
   const highlight = useRef<Highlight>({})
   const [, redraw] = useReducer((count: number) => count + 1, 0)
   const [chosen, setChosen] = useState<string>()
+  /** The node that was double-clicked; a new object each time. */
+  const [expanded, setExpanded] = useState<{ id: string }>()
   const [path, setPath] = useState(-1)
   const [isMoving, setIsMoving] = useState(true)
   const [message, setMessage] = useState('')
@@ -64,12 +68,22 @@ export function Graph({ answer, isDark, isSchema = false }: Properties) {
     })
     sigma.current = drawing
     layout.current = moves
-    drawing.on('clickNode', ({ node }) => setChosen(node))
+    // The panel that the first click opens moves the picture, so the second one may miss the node.
+    let clicked = { node: '', atMs: -Infinity }
+    drawing.on('clickNode', ({ node }) => {
+      clicked = { node, atMs: performance.now() }
+      setChosen(node)
+    })
     drawing.on('clickEdge', ({ edge }) => setChosen(edge))
     drawing.on('clickStage', () => setChosen(undefined))
-    drawing.on('doubleClickNode', ({ node, preventSigmaDefault }) => {
+    const doubled = (node: string, { preventSigmaDefault }: { preventSigmaDefault(): void }) => {
       preventSigmaDefault()
       setChosen(node)
+      setExpanded({ id: node })
+    }
+    drawing.on('doubleClickNode', (event) => doubled(event.node, event))
+    drawing.on('doubleClickStage', (event) => {
+      if (performance.now() - clicked.atMs < DOUBLE_CLICK_MS) doubled(clicked.node, event)
     })
     return () => {
       moves.end()
@@ -106,6 +120,8 @@ export function Graph({ answer, isDark, isSchema = false }: Properties) {
     highlight.current.elements = path === -2 ? undefined : elementsOf(model.current, path)
     sigma.current?.refresh()
   }, [chosen, path, isDark, answer.count])
+
+  useEffect(() => follow(sigma.current, highlight.current, isMoving), [isMoving, answer.startedMs])
 
   const grow = async (find: () => Promise<() => void>) => {
     try {
@@ -227,6 +243,7 @@ export function Graph({ answer, isDark, isSchema = false }: Properties) {
         <Panel
           chosen={found}
           drawn={graph.hasNode(found.id) ? graph.degree(found.id) : 0}
+          expanded={expanded?.id === found.id ? expanded : undefined}
           onBring={(kind) => expand(found.id, kind)}
           onRemove={() => remove(found.id)}
           onClose={() => setChosen(undefined)}

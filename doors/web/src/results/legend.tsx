@@ -10,7 +10,7 @@ export function Legend({ model, onChange }: { model: GraphModel; onChange(): voi
   const [open, setOpen] = useState<string>()
   const labels = model.labels()
   return (
-    <div className="legend" aria-label="Labels">
+    <div className="legend" role="group" aria-label="Labels">
       {labels.slice(0, SHOWN_MAX).map(([label, count]) => (
         <button key={label} type="button" aria-expanded={open === label} onClick={() => setOpen(open === label ? undefined : label)}>
           <span className="dot" style={{ background: styleOf(label).colour }} /> {label || 'no label'} <span className="soft">{count.toLocaleString('en')}</span>

@@ -1,5 +1,5 @@
 /** What a chosen node or relationship is, and how many neighbours it has by type, before they are brought in. */
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { rowsOf } from '../api/client'
 import { Node, Relationship, show, type Value } from '../api/values'
 import { quoted } from '../query/statements'
@@ -39,14 +39,23 @@ interface PanelProperties {
   chosen: Node | Relationship
   /** How many relationships of the node are drawn. */
   drawn: number
+  /** Set anew each time all neighbours are asked for: they come once they are counted, if they are few. */
+  expanded: object | undefined
   onBring(kind: Count | undefined): void
   onRemove(): void
   onClose(): void
 }
 
-export function Panel({ chosen, drawn, onBring, onRemove, onClose }: PanelProperties) {
+export function Panel({ chosen, drawn, expanded, onBring, onRemove, onClose }: PanelProperties) {
   const isNode = chosen instanceof Node
   const counts = useCounts(isNode ? chosen.id : undefined)
+  const served = useRef<object>(undefined)
+  const all = counts?.reduce((sum, kind) => sum + kind.count, 0)
+  useEffect(() => {
+    if (expanded === undefined || all === undefined || served.current === expanded) return
+    served.current = expanded
+    if (all > 0 && all <= BROUGHT_MAX) onBring(undefined)
+  }, [expanded, all])
   const title = isNode ? chosen.labels.join(', ') || 'Node' : chosen.type
   return (
     <aside className="inspector" aria-label="Chosen">
@@ -64,6 +73,7 @@ export function Panel({ chosen, drawn, onBring, onRemove, onClose }: PanelProper
             <h2>Neighbours</h2>
             {counts === undefined && <p className="soft">counting …</p>}
             {counts?.length === 0 && <p className="soft">none</p>}
+            {expanded && all !== undefined && all > BROUGHT_MAX && <p>{all.toLocaleString('en')} neighbours: choose which</p>}
             {counts?.map((kind) => (
               <button key={`${kind.type} ${kind.isOut}`} type="button" onClick={() => onBring(kind)}>
                 <span>{kind.isOut ? `─ ${kind.type} ⟶` : `⟵ ${kind.type} ─`}</span>

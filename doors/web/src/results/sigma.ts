@@ -1,19 +1,27 @@
 /** The drawing itself: sigma with the page's colours, in light and in dark. */
 import { MultiDirectedGraph } from 'graphology'
 import Sigma from 'sigma'
-import type { NodeHoverDrawingFunction } from 'sigma/rendering'
+import { NodeCircleProgram, type NodeHoverDrawingFunction, NodePointProgram } from 'sigma/rendering'
 
 /** What stands out. Everything else is drawn pale where something does. */
 export interface Highlight {
   isDark?: boolean
   chosen?: string | undefined
   elements?: Set<string> | undefined
+  /** Are nodes moved by the layout now? */
+  isMoving?: boolean
 }
 
 /** Relationships up to which their types are written. */
 const EDGE_LABELS_MAX = 400
-/** Relationships up to which they have heads, and can be clicked; beyond that they are plain lines, hidden while one moves the picture. */
+/** Relationships up to which they have heads, and can be clicked; beyond that they are plain lines, hidden while anything moves. */
 const EDGES_FINE_MAX = 4_000
+/** Nodes up to which captions are written while anything moves. */
+const NODES_FINE_MAX = 2_000
+/** Time without a movement after which relationships of a large graph are drawn again. */
+const LARGE_REST_MS = 500
+/** Where the mouse is, is looked up so many times less often than it takes: that waits for the graphics card. */
+const LOOK_SHARE = 3
 
 interface Ink {
   text: string
@@ -35,9 +43,57 @@ export function change(sigma: Sigma | undefined, graph: MultiDirectedGraph, work
     work()
   } finally {
     const isLarge = graph.size > EDGES_FINE_MAX
-    sigma?.setSettings({ defaultEdgeType: isLarge ? 'line' : 'arrow', enableEdgeEvents: !isLarge, hideEdgesOnMove: isLarge })
+    sigma?.setSettings({
+      defaultEdgeType: isLarge ? 'line' : 'arrow',
+      // A point is one vertex; a disc is drawn as an instance of a shape, which takes software some microseconds each.
+      defaultNodeType: graph.order > NODES_FINE_MAX ? 'point' : 'circle',
+      enableEdgeEvents: !isLarge,
+      hideEdgesOnMove: isLarge,
+      // Where a frame takes longer than this, relationships would be drawn in the middle of a movement.
+      dragTimeout: isLarge ? LARGE_REST_MS : 100,
+      hideLabelsOnMove: graph.order > NODES_FINE_MAX,
+    })
     sigma?.setGraph(graph)
   }
+}
+
+/** The layout begins or ends to move nodes: of a large graph nodes alone are drawn meanwhile. */
+export function follow(sigma: Sigma | undefined, highlight: Highlight, isMoving: boolean): void {
+  if (!sigma || highlight.isMoving === isMoving) return
+  highlight.isMoving = isMoving
+  const { order, size } = sigma.getGraph()
+  sigma.setSetting('renderLabels', !isMoving || order <= NODES_FINE_MAX)
+  if (size > EDGES_FINE_MAX) sigma.refresh()
+}
+
+/**
+ * Looks for the node under the mouse less often where that takes long, and not at all while the picture is dragged. A click is always looked up.
+ * Sigma reads a pixel for it, twice for each movement of the mouse, and the graphics card must have drawn all before it answers.
+ */
+function lookSparingly(sigma: Sigma, box: HTMLElement): () => void {
+  interface Picking {
+    getNodeAtPosition(at: { x: number; y: number }): string | null
+  }
+  const inner = sigma as unknown as Picking
+  const look = inner.getNodeAtPosition.bind(sigma)
+  const captor = sigma.getMouseCaptor()
+  let [isHover, found, nextMs] = [false, null as string | null, 0]
+  const note = (event: Event) => {
+    isHover = event.type === 'mousemove'
+  }
+  const kinds = ['mousemove', 'mousedown', 'mouseup', 'click', 'dblclick']
+  kinds.forEach((kind) => window.addEventListener(kind, note, true))
+  inner.getNodeAtPosition = (at) => {
+    if (captor.isMoving) return null
+    const began = performance.now()
+    if (isHover && began < nextMs) return found
+    found = look(at)
+    const now = performance.now()
+    nextMs = now + LOOK_SHARE * (now - began)
+    return found
+  }
+  box.addEventListener('mouseleave', () => (found = null))
+  return () => kinds.forEach((kind) => window.removeEventListener(kind, note, true))
 }
 
 export function draw(box: HTMLElement, graph: MultiDirectedGraph, highlight: { current: Highlight }): Sigma {
@@ -63,9 +119,13 @@ export function draw(box: HTMLElement, graph: MultiDirectedGraph, highlight: { c
     const { elements } = highlight.current
     return elements !== undefined && !elements.has(id)
   }
-  return new Sigma(graph, box, {
+  // Another answer is another graph. Sigma asks its reducers before it is made.
+  let drawing: Sigma | undefined
+  const shown = () => drawing?.getGraph() ?? graph
+  drawing = new Sigma(graph, box, {
     allowInvalidContainer: true,
     stagePadding: 48,
+    nodeProgramClasses: { circle: NodeCircleProgram, point: NodePointProgram },
     defaultEdgeType: 'arrow',
     defaultDrawNodeHover: hover,
     labelColor: { attribute: 'ink' },
@@ -86,13 +146,16 @@ export function draw(box: HTMLElement, graph: MultiDirectedGraph, highlight: { c
       return { ...out, zIndex: 1 }
     },
     edgeReducer: (id, data) => {
-      const out = { ...data, ink: ink().text, label: graph.size <= EDGE_LABELS_MAX ? data.label : '' }
+      if (highlight.current.isMoving && shown().size > EDGES_FINE_MAX) return { ...data, hidden: true }
+      const out = { ...data, ink: ink().text, label: shown().size <= EDGE_LABELS_MAX ? data.label : '' }
       const { chosen, elements } = highlight.current
       if (id === chosen || elements?.has(id)) return { ...out, color: ink().mark, size: (data.size ?? 1) * 2, zIndex: 2 }
       if (isPale(id)) return { ...out, color: ink().pale, label: '', zIndex: 0 }
-      if (chosen !== undefined && graph.hasNode(chosen) && graph.hasExtremity(id, chosen)) return { ...out, color: ink().mark, zIndex: 2 }
+      if (chosen !== undefined && shown().hasNode(chosen) && shown().hasExtremity(id, chosen)) return { ...out, color: ink().mark, zIndex: 2 }
       return { ...out, color: ink().edge, zIndex: 1 }
     },
     renderEdgeLabels: true,
   })
+  drawing.once('kill', lookSparingly(drawing, box))
+  return drawing
 }
