@@ -156,6 +156,63 @@ fn a_server_with_tls_is_known_by_its_certificate() {
     csv(&[&format!("bolt://localhost:{port}")]).failed(1);
 }
 
+/// Writes a certificate of this name and its key where the server reads them, and the certificate beside.
+fn certify(place: &Place, name: &str) {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+    place.file(name, &made.cert.pem());
+    place.file("server.key", &made.signing_key.serialize_pem());
+    place.file("server.pem", &made.cert.pem());
+}
+
+#[test]
+fn a_new_certificate_is_served_after_a_signal_and_what_is_open_stays() {
+    let place = Place::new();
+    people(&place);
+    certify(&place, "first.pem");
+    let serving =
+        Serving::start(&place, &["--tls-cert", "server.pem", "--tls-key", "server.key", "--log-file", "log"]);
+    let url = format!("bolt+s://localhost:{}", serving.url.rsplit(':').next().unwrap());
+    let trusts = |name: &str| {
+        place.run(&["query", "--tls-ca", name, &url, "RETURN 1 AS one", "--format", "csv"]).code == 0
+    };
+    let logged = |part: &str| {
+        let began = std::time::Instant::now();
+        while !std::fs::read_to_string(place.path().join("log")).unwrap_or_default().contains(part) {
+            assert!(began.elapsed().as_secs() < 20, "{part} is not logged");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    };
+    let shell = command(place.path(), &["shell", "--tls-ca", "first.pem", &url])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut shell = shell.unwrap();
+    let (mut says, mut hears) = (shell.stdin.take().unwrap(), BufReader::new(shell.stdout.take().unwrap()));
+    let mut asks = |text: &str, answer: &str| {
+        says.write_all(text.as_bytes()).unwrap();
+        let mut line = String::new();
+        while line.trim() != answer {
+            line.clear();
+            assert!(hears.read_line(&mut line).unwrap() > 0, "the shell ended before it said {answer}");
+        }
+    };
+    asks(":mode csv\nRETURN 11 AS a;\n", "11");
+    certify(&place, "second.pem");
+    assert!(trusts("first.pem") && !trusts("second.pem"), "nothing changes before the signal");
+    serving.signal("-HUP");
+    logged("settings were read again");
+    assert!(trusts("second.pem") && !trusts("first.pem"), "whoever comes from now on meets the new one");
+    asks("RETURN 22 AS a;\n", "22");
+    assert_eq!(place.run(&["query", "people.db", "RETURN 3 AS a", "--format", "csv"]).ok(), "a\n3\n");
+    // A key that is not that of the certificate, and a file that is none: what was served stays.
+    place.file("server.pem", "nonsense");
+    serving.signal("-HUP");
+    logged("the certificate stays as it was");
+    assert!(trusts("second.pem"));
+    let _ = shell.kill();
+    let _ = shell.wait();
+}
+
 #[test]
 fn the_shell_talks_to_a_server() {
     let place = Place::new();

@@ -125,7 +125,7 @@ fn failed(error: UsersError) -> Exit {
         UsersError::Exists(_) => "Tanglewood.ClientError.User.Exists",
         UsersError::Unknown(_) => "Tanglewood.ClientError.User.Unknown",
         UsersError::Name | UsersError::Full => "Tanglewood.ClientError.User.Refused",
-        UsersError::Password => "Tanglewood.ClientError.User.Password",
+        UsersError::Password { .. } => "Tanglewood.ClientError.User.Password",
     };
     Error::new(code, error.to_string()).into()
 }

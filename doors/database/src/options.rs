@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 use transact::History;
 
+/// Characters of a password at least, whatever is said.
+pub(crate) const PASSWORD_CHARS_MIN: usize = 8;
+
 /// Options of [`crate::Database::open`].
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -39,6 +42,8 @@ pub struct Options {
     pub import_urls: UrlRules,
     /// Folder below which `CALL dbms.backup` may make backups; it makes none where absent.
     pub backup_folder: Option<PathBuf>,
+    /// Characters that a new password has at least, without the name of its user; 8 where less is said.
+    pub password_chars_min: usize,
     /// No session may write.
     pub read_only: bool,
     /// How far back the past is kept; where absent, as the database was told before.
@@ -63,6 +68,7 @@ impl Default for Options {
             import_folder: None,
             import_urls: UrlRules::default(),
             backup_folder: None,
+            password_chars_min: PASSWORD_CHARS_MIN,
             read_only: false,
             history: None,
         }

@@ -159,7 +159,7 @@ impl Users {
         }
         // A hash is computed only where it may be of use.
         check_free(&self.table(), name)?;
-        let entry = User { hash: password::hash(password)?, suspended }.encode();
+        let entry = User { hash: self.hash(name, password)?, suspended }.encode();
         self.change(name, |table| {
             check_free(table, name)?;
             Ok(Some(entry.clone()))
@@ -183,7 +183,7 @@ impl Users {
         suspended: Option<bool>,
     ) -> Result<(), UsersError> {
         find(&self.table(), name)?;
-        let hash = password.map(password::hash).transpose()?;
+        let hash = password.map(|password| self.hash(name, password)).transpose()?;
         self.change(name, |table| {
             let user = User::decode(find(table, name)?);
             let user = match (hash.clone(), user) {
@@ -194,6 +194,9 @@ impl Users {
             };
             Ok(Some(User { suspended: suspended.unwrap_or(user.suspended), ..user }.encode()))
         })
+    }
+    fn hash(&self, name: &str, password: &str) -> Result<String, UsersError> {
+        password::hash(password, name, self.database.options().password_chars_min)
     }
     /// Removes a user.
     ///

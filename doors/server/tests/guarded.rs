@@ -2,6 +2,8 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
+#[path = "guarded/doors.rs"]
+mod doors;
 
 use common::socket::Client;
 use common::*;
@@ -202,8 +204,26 @@ fn users_are_kept_as_salted_hashes() {
         assert_eq!(users.add(name, "correct horse"), Err(UsersError::Name), "{name}");
     }
     for password in ["", "short", &"x".repeat(1_025)] {
-        assert_eq!(users.add("eve", password), Err(UsersError::Password));
+        assert_eq!(users.add("eve", password), Err(UsersError::Password { chars_min: 8 }));
     }
+    // The name of its user is no part of a password.
+    for password in ["adaadaada", "Ada-ada1234", "1234567ADA"] {
+        assert_eq!(
+            users.set_password("ada", password),
+            Err(UsersError::Password { chars_min: 8 }),
+            "{password}"
+        );
+    }
+    let stricter = Database::open(MEMORY, Options { password_chars_min: 12, ..Options::default() }).unwrap();
+    assert_eq!(stricter.users().add("eve", "elevenchars"), Err(UsersError::Password { chars_min: 12 }));
+    assert_eq!(
+        stricter.users().add("eve", "twelveeve12"),
+        Err(UsersError::Password { chars_min: 12 }),
+        "less an `eve`"
+    );
+    stricter.users().add("eve", "thirteen chars").unwrap();
+    let laxer = Database::open(MEMORY, Options { password_chars_min: 1, ..Options::default() }).unwrap();
+    assert_eq!(laxer.users().add("eve", "seven77"), Err(UsersError::Password { chars_min: 8 }));
     users.remove("bob").unwrap();
     assert_eq!(users.remove("bob"), Err(UsersError::Unknown("bob".into())));
     assert!(users.log_on("ada", "correct horse").unwrap().is_some());

@@ -27,6 +27,7 @@ pub mod peers;
 pub mod power_law;
 mod recursive;
 pub mod report;
+mod rights;
 mod rmat;
 mod standing;
 mod store;
@@ -63,6 +64,7 @@ const BENCHES: &[(&str, &str, Bench)] = &[
         "the event ordering service: figures 5.1 to 5.8 of Weaver, and its graph in process",
         kronos::run,
     ),
+    ("rights", "what restrictions, log and traces cost on the interactive reads", rights::run),
     ("standing", "standing queries: first answers, deliveries, what they cost", standing::run),
     ("store", "all of the store's figures", store::run),
     ("store-bulk", "bulk load against COPY, and a network of scale factor 1", store::bulk::run),

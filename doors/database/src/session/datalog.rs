@@ -87,6 +87,7 @@ impl Session {
         self.may_ask()?;
         let (limits, started_ns) = (self.limits.clone(), monotonic_ns());
         self.planned = None;
+        self.is_traced = self.database.query_log().traces_next();
         let outcome = self.within_net(|session| {
             let snapshot = session.committed()?;
             let deadline_ns = session.deadline(&limits, started_ns);

@@ -58,10 +58,12 @@ impl Session {
         if options.machine_only {
             return Ok(Script::Requests(gremlin::parse(text, bindings)?));
         }
+        // Rights are looked up before anything is seen; a text that only ends a transaction is read whatever comes of that.
+        let asks = self.may_ask();
         let view = self.view()?;
         match self.traversals().read(text, bindings, &view)? {
             planned::Script::Planned(known, params) => {
-                self.may_ask()?;
+                asks?;
                 self.is_traced = self.database.query_log().traces_next();
                 let (planned, timeout_ms) = (&known.plan, known.timeout_ms);
                 let (text, started_ns) = (&|| known.text.to_string(), monotonic_ns());

@@ -9,8 +9,6 @@ pub const USERS_MAX: usize = 10_000;
 pub const USER_NAME_BYTES_MAX: usize = 128;
 /// Bytes of a password; a longer one would cost time for nothing.
 pub const PASSWORD_BYTES_MAX: usize = 1_024;
-/// Characters of a password at least.
-pub const PASSWORD_CHARS_MIN: usize = 8;
 
 /// Why users could not be read or changed.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,8 +23,11 @@ pub enum UsersError {
     Unknown(String),
     /// The name does not serve as one.
     Name,
-    /// The password does not serve as one.
-    Password,
+    /// The password does not serve as one: it has fewer characters than these, without the user's name, or too many bytes.
+    Password {
+        /// Characters that it needs.
+        chars_min: usize,
+    },
     /// There are as many as there may be.
     Full,
     /// This program was built without passwords.
@@ -45,9 +46,9 @@ impl fmt::Display for UsersError {
                 f,
                 "a user's name is 1 to {USER_NAME_BYTES_MAX} bytes of letters, digits, `_`, `-`, `.` and `@`"
             ),
-            UsersError::Password => write!(
+            UsersError::Password { chars_min } => write!(
                 f,
-                "a password has {PASSWORD_CHARS_MIN} characters at least and {PASSWORD_BYTES_MAX} bytes at most"
+                "a password has {chars_min} characters at least, the name of its user not counted, and {PASSWORD_BYTES_MAX} bytes at most"
             ),
             #[cfg(not(feature = "passwords"))]
             UsersError::LeftOut => write!(f, "this program was built without the feature `passwords`"),

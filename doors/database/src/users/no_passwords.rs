@@ -8,7 +8,7 @@ pub(super) fn check(_: &str) -> Result<(), String> {
 }
 
 /// No password can be kept.
-pub(super) fn hash(_: &str) -> Result<String, UsersError> {
+pub(super) fn hash(_: &str, _: &str, _: usize) -> Result<String, UsersError> {
     Err(UsersError::LeftOut)
 }
 

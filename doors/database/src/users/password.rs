@@ -1,6 +1,7 @@
 //! Passwords as salted Argon2id hashes.
 
-use super::error::{PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, UsersError};
+use super::error::{PASSWORD_BYTES_MAX, UsersError};
+use crate::options::PASSWORD_CHARS_MIN;
 use argon2::Argon2;
 use argon2::password_hash::rand_core::OsRng;
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
@@ -35,16 +36,23 @@ fn parse(hash: &str) -> Result<(PasswordHash<'_>, argon2::Params), String> {
     Ok((parsed, params))
 }
 
-/// The hash of a new password.
-pub(super) fn hash(password: &str) -> Result<String, UsersError> {
-    if password.chars().count() < PASSWORD_CHARS_MIN || password.len() > PASSWORD_BYTES_MAX {
-        return Err(UsersError::Password);
+/// The hash of a new password of this user, which must have so many characters beside the user's name, and never fewer than eight.
+pub(super) fn hash(password: &str, user: &str, chars_min: usize) -> Result<String, UsersError> {
+    let chars_min = chars_min.max(PASSWORD_CHARS_MIN);
+    if password.len() > PASSWORD_BYTES_MAX || own_chars(password, user) < chars_min {
+        return Err(UsersError::Password { chars_min });
     }
     // Not `world::chance`, which can be replayed: a salt must come from the operating system.
     let salt = SaltString::generate(&mut OsRng);
     let _one = HASHING.lock();
     let hashed = Argon2::default().hash_password(password.as_bytes(), &salt);
     Ok(hashed.expect("the parameters are the crate's own").to_string())
+}
+
+/// Characters of a password without the user's name, in whatever case.
+fn own_chars(password: &str, user: &str) -> usize {
+    let (password, user) = (password.to_lowercase(), user.to_lowercase());
+    if user.is_empty() { password.chars().count() } else { password.replace(&user, "").chars().count() }
 }
 
 /// Is it the password of this hash? Takes as long where there is none.

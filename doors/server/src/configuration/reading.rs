@@ -241,6 +241,7 @@ impl Configuration {
                 .filter_map(|text| UrlRules::parse(text).ok())
                 .collect(),
             backup_folder: self.path("backup_folder"),
+            password_chars_min: self.count("passwords.length_min").map_or(usual.password_chars_min, as_usize),
             history: self.text("history").and_then(|text| text.parse().ok()),
             ..usual
         }

@@ -104,6 +104,13 @@ pub static SETTINGS: [SettingRow; 50] = [
         "",
         "Ask for passwords, or let in everyone on this machine; if not said: ask if there are users",
     ),
+    row(
+        0,
+        ("passwords.length_min", "password-length-min", "dbms.security.auth_minimum_password_length"),
+        Count,
+        "8",
+        "Characters that a new password has at least, the name of its user not counted; never fewer than 8",
+    ),
     reloaded(row(
         0,
         ("tls.certificate", "tls-cert", "tanglewood.tls.certificate"),

@@ -1,0 +1,246 @@
+//! The matrix: each privilege by each door, over sockets. Without it, refused or not there; with it, done; denied, refused again.
+//!
+//! The Gremlin door answered the first text after a change of rights by the rights of before: a session that had just logged on saw everything.
+
+use super::*;
+use common::{gremlin, http};
+use database::Params;
+use serde_json::json;
+use tanglewood_server::gremlin::{Manner, Sources};
+use tanglewood_server::{GremlinServeOptions, GremlinServer, HttpServeOptions, HttpServer};
+
+/// A privilege, what needs it in Cypher, and in Gremlin where that can say it.
+const CASES: [(&str, &str, &str); 20] = [
+    ("CREATE ON GRAPH * NODES A", "CREATE (:A)", "g.addV('A')"),
+    (
+        "CREATE ON GRAPH * RELATIONSHIPS T",
+        "MATCH (a:A), (b:B) WITH a, b LIMIT 1 CREATE (a)-[:T]->(b)",
+        "g.V().hasLabel('A').limit(1).addE('T').to(__.V().hasLabel('B').limit(1))",
+    ),
+    (
+        "DELETE ON GRAPH * NODES C",
+        "MATCH (n:C) WITH n LIMIT 1 DELETE n",
+        "g.V().hasLabel('C').limit(1).drop()",
+    ),
+    (
+        "DELETE ON GRAPH * RELATIONSHIPS T",
+        "MATCH ()-[r:T]->() WITH r LIMIT 1 DELETE r",
+        "g.E().hasLabel('T').limit(1).drop()",
+    ),
+    (
+        "SET PROPERTY {p} ON GRAPH * NODES A",
+        "MATCH (n:A) SET n.p = 1",
+        "g.V().hasLabel('A').property('p', 1)",
+    ),
+    (
+        "SET PROPERTY {p} ON GRAPH * RELATIONSHIPS T",
+        "MATCH ()-[r:T]->() SET r.p = 1",
+        "g.E().hasLabel('T').property('p', 1)",
+    ),
+    ("SET LABEL B ON GRAPH *", "MATCH (n:C) SET n:B", ""),
+    ("REMOVE LABEL C ON GRAPH *", "MATCH (n:C) WITH n LIMIT 1 REMOVE n:C", ""),
+    ("NAME MANAGEMENT ON DATABASE *", "CREATE INDEX n IF NOT EXISTS FOR (n:Fresh) ON (n.p)", ""),
+    ("INDEX MANAGEMENT ON DATABASE *", "CREATE INDEX i IF NOT EXISTS FOR (n:A) ON (n.p)", ""),
+    (
+        "CONSTRAINT MANAGEMENT ON DATABASE *",
+        "CREATE CONSTRAINT c IF NOT EXISTS FOR (n:A) REQUIRE n.q IS UNIQUE",
+        "",
+    ),
+    ("TRANSACTION MANAGEMENT ON DATABASE *", "SHOW TRANSACTIONS", ""),
+    ("SUBSCRIBE ON DATABASE *", "SHOW STANDING QUERIES", ""),
+    ("STANDING QUERY MANAGEMENT ON DATABASE *", "DROP STANDING QUERY none IF EXISTS", ""),
+    ("EXECUTE PROCEDURE db.labels ON DBMS", "CALL db.labels()", ""),
+    ("USER MANAGEMENT ON DBMS", "SHOW USERS", ""),
+    ("ROLE MANAGEMENT ON DBMS", "SHOW ROLES", ""),
+    ("TENANT MANAGEMENT ON DBMS", "SHOW TENANTS", ""),
+    ("SHOW SETTING * ON DBMS", "SHOW SETTINGS", ""),
+    ("LOAD ON ALL DATA", "EXPLAIN LOAD CSV FROM 'file:///none.csv' AS row RETURN row", ""),
+];
+
+/// One way in, logged on once.
+enum Door {
+    Bolt(Client),
+    Http(http::Client, &'static str),
+    Gremlin(Box<gremlin::Client>),
+}
+
+/// What came of a request, as far as privileges go.
+#[derive(Debug, PartialEq)]
+enum Came {
+    Refused,
+    Rows(usize),
+}
+
+impl Door {
+    fn speaks_gremlin(&self) -> bool {
+        matches!(self, Door::Gremlin(_) | Door::Http(_, "gremlin"))
+    }
+    fn ask(&mut self, text: &str) -> Came {
+        match self {
+            Door::Bolt(client) => match ask_as(client, "", text) {
+                Err(code) if code.ends_with("Forbidden") => Came::Refused,
+                answered => Came::Rows(answered.map_or(0, |rows| rows.len())),
+            },
+            Door::Http(client, language) => {
+                let answer = client.post(http::QUERY, &json!({ "statement": text, "language": *language }));
+                match answer.json()["errors"][0]["code"].as_str() {
+                    Some(code) if code.ends_with("Forbidden") => Came::Refused,
+                    _ => Came::Rows(answer.json()["data"]["values"].as_array().map_or(0, Vec::len)),
+                }
+            }
+            Door::Gremlin(client) => {
+                client.eval(text);
+                let mut rows = 0;
+                loop {
+                    let (code, told) = client.told();
+                    match code {
+                        200 | 204 | 206 => rows += told.as_array().map_or(0, Vec::len),
+                        _ if told.to_string().contains("not allowed") => return Came::Refused,
+                        _ => panic!("{text}: {code} {told}"),
+                    }
+                    if code != 206 {
+                        return Came::Rows(rows);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Every door of one database, with `guest` behind each.
+struct House {
+    database: Database,
+    doors: Vec<(&'static str, Door)>,
+    _servers: (Server, HttpServer, GremlinServer),
+}
+
+const GUEST: (&str, &str) = ("guest", "long enough");
+
+fn house() -> House {
+    let (database, bolt) = guarded(&[GUEST]);
+    let gate = Gate::of(database.users());
+    let options = HttpServeOptions { gate: gate.clone(), ..HttpServeOptions::at("127.0.0.1:0") };
+    let web = HttpServer::start(database.clone(), options).unwrap();
+    let sources = Sources::from([("g".to_string(), database.clone())]);
+    let manner = Manner { sources: sources.into(), gate, timeout: None };
+    let limits = tanglewood_server::Limits::default();
+    let traversals = GremlinServer::start(GremlinServeOptions {
+        address: "127.0.0.1:0".into(),
+        manner,
+        tls: None,
+        limits,
+    })
+    .unwrap();
+    let mut client = gremlin::Client::connect(traversals.address());
+    let sasl = data_encoding::BASE64.encode(format!("\0{}\0{}", GUEST.0, GUEST.1).as_bytes());
+    client.eval("g.inject(1)");
+    assert_eq!(client.told().0, 407);
+    client.send("authentication", "traversal", json!({ "sasl": sasl }));
+    assert_eq!(client.told().0, 200);
+    let web_client = || http::Client::connect(web.address()).basic(GUEST.0, GUEST.1);
+    let doors = vec![
+        ("Bolt", Door::Bolt(enter(&bolt, GUEST.0, GUEST.1))),
+        ("HTTP", Door::Http(web_client(), "cypher")),
+        ("HTTP in Gremlin", Door::Http(web_client(), "gremlin")),
+        ("Gremlin", Door::Gremlin(Box::new(client))),
+    ];
+    House { database, doors, _servers: (bolt, web, traversals) }
+}
+
+fn run_all(database: &Database, texts: &[String]) {
+    let mut session = database.session();
+    for text in texts {
+        session
+            .query(text, Params::new())
+            .and_then(|result| result.finish())
+            .unwrap_or_else(|error| panic!("{text}: {error}"));
+    }
+}
+
+#[test]
+fn what_is_not_granted_is_refused_at_every_door() {
+    let mut house = house();
+    let all = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
+    let fresh = all(&["UNWIND range(1, 9) AS i CREATE (:A)-[:T]->(:B), (:C)"]);
+    run_all(&house.database, &fresh);
+    // Names that the privileges speak of are known.
+    run_all(
+        &house.database,
+        &all(&[
+            "CREATE (n:A {p: 0, q: 0}) WITH n DETACH DELETE n",
+            "CREATE ROLE restricted",
+            "GRANT ROLE restricted TO guest",
+            "GRANT MATCH {*} ON GRAPH * TO restricted",
+            "REVOKE EXECUTE PROCEDURE * ON DBMS FROM PUBLIC",
+        ]),
+    );
+    let each = |how: &str| {
+        CASES.iter().map(|(privilege, ..)| format!("{how} {privilege} TO restricted")).collect::<Vec<_>>()
+    };
+    for (phase, changes, refused) in
+        [("without", Vec::new(), true), ("granted", each("GRANT"), false), ("denied", each("DENY"), true)]
+    {
+        run_all(&house.database, &[changes, fresh.clone()].concat());
+        for (privilege, cypher, gremlin) in CASES {
+            for (name, door) in &mut house.doors {
+                let text = if door.speaks_gremlin() { gremlin } else { cypher };
+                // To make an index with names that are new takes two privileges.
+                if text.is_empty() || (refused && text.contains("Fresh") && phase == "denied") {
+                    continue;
+                }
+                let came = door.ask(text);
+                assert_eq!(came == Came::Refused, refused, "{phase} {privilege} at {name}: {text}: {came:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_hidden_is_there_at_no_door() {
+    let mut house = house();
+    let all = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
+    run_all(
+        &house.database,
+        &all(&[
+            "CREATE (:A {p: 1, q: 2})-[:T {w: 3}]->(:B {p: 1})-[:U]->(:S {p: 1}), (:A:S {p: 1})",
+            "CREATE ROLE restricted",
+            "GRANT ROLE restricted TO guest",
+        ]),
+    );
+    // What is granted, and how much of it each question finds then, and before.
+    let steps: [(&str, &str, &str, usize, usize); 6] = [
+        ("GRANT TRAVERSE ON GRAPH * NODES A TO restricted", "MATCH (n) RETURN n", "g.V()", 0, 2),
+        ("DENY TRAVERSE ON GRAPH * NODES S TO restricted", "MATCH (n) RETURN n", "g.V()", 2, 1),
+        ("GRANT TRAVERSE ON GRAPH * NODES B TO restricted", "MATCH (n)-->(m) RETURN m", "g.V().out()", 0, 0),
+        (
+            "GRANT TRAVERSE ON GRAPH * RELATIONSHIPS T, U TO restricted",
+            "MATCH (n)-->(m) RETURN m",
+            "g.V().out()",
+            0,
+            1,
+        ),
+        (
+            "GRANT READ {p} ON GRAPH * NODES A TO restricted",
+            "MATCH (n {p: 1}) RETURN n",
+            "g.V().has('p', 1)",
+            0,
+            1,
+        ),
+        (
+            "GRANT READ {w} ON GRAPH * RELATIONSHIPS T TO restricted",
+            "MATCH ()-[r {w: 3}]->() RETURN r",
+            "g.E().has('w', 3)",
+            0,
+            1,
+        ),
+    ];
+    for (grant, cypher, gremlin, before, after) in steps {
+        for (wanted, changes) in [(before, Vec::new()), (after, all(&[grant]))] {
+            run_all(&house.database, &changes);
+            for (name, door) in &mut house.doors {
+                let text = if door.speaks_gremlin() { gremlin } else { cypher };
+                assert_eq!(door.ask(text), Came::Rows(wanted), "{grant} at {name}: {text}");
+            }
+        }
+    }
+}

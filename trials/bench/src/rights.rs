@@ -1,0 +1,229 @@
+//! What restrictions, the log and traces cost, on the interactive reads of the social network.
+//!
+//! Every figure compares two sessions that take turns in one run, query by query, and hold the same rows. Whoever may do everything is measured beside
+//! somebody with a role that hides nothing. For a restriction the network is there twice: once with messages that carry a label that is denied,
+//! asked under the restriction, and once without these messages, asked by somebody from whom nothing is hidden; the rows must be equal. The
+//! log is that of a server, as JSON, to a sink.
+
+use crate::data;
+use crate::ldbc::{COMPLEX, Query, answers, expected};
+use crate::report::Report;
+use crate::timing::{Samples, shown_ms, timed};
+use database::{Database, ImportOptions, Options, Session, params};
+use std::path::Path;
+use std::time::Duration;
+use tracing_subscriber::layer::SubscriberExt;
+use world::files::TemporaryFolder;
+
+/// The packed data set.
+const SET: &str = "snb-like-sf0.1";
+/// Times each query is asked by each side with each set of parameters.
+const ROUNDS: usize = 5;
+/// Sets of parameters of each query.
+const SETS_MAX: usize = 6;
+/// Of so many messages one is hidden.
+const HIDDEN_EVERY: i64 = 50;
+/// What a role that hides nothing may cost.
+const ROLE_PART_MAX: f64 = 0.01;
+/// What a restriction by label may cost.
+const RESTRICTION_PART_MAX: f64 = 0.10;
+/// What the log of a server may cost.
+const LOG_PART_MAX: f64 = 0.01;
+const PASSWORD: &str = "correct horse";
+
+/// One of two sessions that are compared, and how it asks.
+type Ask<'a> =
+    &'a mut dyn FnMut(&Query, &expected::Expected) -> Result<Vec<Vec<database::Value>>, database::Error>;
+
+/// The bench.
+pub fn run(folder: Option<&Path>, report: &mut Report) -> Result<(), String> {
+    let Some(folder) = folder else {
+        report.skipped("rights", "needs --data DIR");
+        return Ok(());
+    };
+    report.section(&format!("social network, {SET}: what restrictions, log and traces cost"));
+    let (unpacked, _) = data::unpacked(folder, SET)?;
+    let network =
+        data::find_folder(&unpacked, "social_network").ok_or("the archive holds no social_network")?;
+    let asked = expected::read(&data::text(&network.with_file_name(""), "expected.jsonl")?)?;
+    let place = TemporaryFolder::inside(&unpacked, "rights").map_err(|error| error.to_string())?;
+    let told = |error: database::Error| error.to_string();
+
+    let whole = loaded(&place.path().join("whole"), &network).map_err(told)?;
+    users(&whole).map_err(told)?;
+    let (mut everything, mut reader) = (whole.session(), session_of(&whole, "reads").map_err(told)?);
+    compare(
+        ("a role that hides nothing", ROLE_PART_MAX),
+        &asked,
+        (&mut |query, expected| rows(&mut everything, query, expected), &mut |query, expected| {
+            rows(&mut reader, query, expected)
+        }),
+        report,
+    );
+    logging(&whole, &asked, report);
+
+    let mark = format!(
+        "MATCH (m) WHERE (m:Post OR m:Comment) AND m.id % {HIDDEN_EVERY} = 0 SET m:Secret RETURN count(m)"
+    );
+    let hidden = whole.session().query(&mark, params! {}).and_then(|result| result.single()).map_err(told)?;
+    let without = loaded(&place.path().join("without"), &network).map_err(told)?;
+    let remove = mark.replace("SET m:Secret RETURN count(m)", "DETACH DELETE m");
+    without.session().query(&remove, params! {}).and_then(|result| result.finish()).map_err(told)?;
+    for database in [&whole, &without] {
+        database.checkpoint().map_err(told)?;
+    }
+    report.note(format!("{hidden:?} messages are hidden"));
+    let (mut all, mut guest) = (without.session(), session_of(&whole, "guest").map_err(told)?);
+    compare(
+        ("a label that is hidden", RESTRICTION_PART_MAX),
+        &asked,
+        (&mut |query, expected| rows(&mut all, query, expected), &mut |query, expected| {
+            rows(&mut guest, query, expected)
+        }),
+        report,
+    );
+    traces(&without, &asked, report);
+    Ok(())
+}
+
+fn loaded(path: &Path, network: &Path) -> Result<Database, database::Error> {
+    let database = Database::open(path, Options::default())?;
+    database.import(&ImportOptions { from: network.to_path_buf(), ..ImportOptions::default() })?;
+    Ok(database)
+}
+
+fn users(database: &Database) -> Result<(), database::Error> {
+    let mut session = database.session();
+    for text in [
+        &format!("CREATE USER reads SET PASSWORD '{PASSWORD}'"),
+        "GRANT ROLE reader TO reads",
+        &format!("CREATE USER guest SET PASSWORD '{PASSWORD}'"),
+        "CREATE ROLE some",
+        "GRANT MATCH {*} ON GRAPH * TO some",
+        "DENY TRAVERSE ON GRAPH * NODES Secret TO some",
+        "GRANT ROLE some TO guest",
+    ] {
+        session.query(text, params! {})?.finish()?;
+    }
+    Ok(())
+}
+
+fn session_of(database: &Database, user: &str) -> Result<Session, database::Error> {
+    let credential = database.users().log_on(user, PASSWORD).map_err(database::Error::from)?;
+    let mut session = database.session();
+    credential.into_iter().for_each(|credential| session.log_on(credential));
+    Ok(session)
+}
+
+fn rows(
+    session: &mut Session,
+    query: &Query,
+    expected: &expected::Expected,
+) -> Result<Vec<Vec<database::Value>>, database::Error> {
+    session.query(query.text, expected.params.clone())?.rows()
+}
+
+/// Both sides take turns; the figure is the sum of the medians of all queries.
+fn compare(
+    (name, part_max): (&str, f64),
+    asked: &[expected::Expected],
+    (first, second): (Ask<'_>, Ask<'_>),
+    report: &mut Report,
+) {
+    let (mut sums, mut worst, mut fault) = ([0.0, 0.0], (String::new(), f64::MIN), None);
+    for query in &COMPLEX {
+        let mut samples = [Samples::default(), Samples::default()];
+        for expected in asked.iter().filter(|expected| expected.query == query.name).take(SETS_MAX) {
+            // One round that is not counted makes plans.
+            for round in 0..=ROUNDS {
+                let (one, one_ms) = timed(|| first(query, expected));
+                let (other, other_ms) = timed(|| second(query, expected));
+                if round > 0 {
+                    samples[0].push(one_ms);
+                    samples[1].push(other_ms);
+                }
+                let same = match (&one, &other) {
+                    (Ok(one), Ok(other)) => {
+                        let right: Vec<_> =
+                            one.iter().map(|row| row.iter().map(answers::plain).collect()).collect();
+                        answers::compare(query.name, other, &right)
+                    }
+                    (Err(error), _) | (_, Err(error)) => Err(error.to_string()),
+                };
+                if let Err(why) = same {
+                    fault.get_or_insert(format!("{} with {:?}: {why}", query.name, expected.params));
+                }
+            }
+        }
+        let [one, other] = [samples[0].median_ms(), samples[1].median_ms()];
+        sums = [sums[0] + one, sums[1] + other];
+        if other / one > worst.1 {
+            worst = (query.name.to_string(), other / one);
+        }
+    }
+    let part = sums[1] / sums[0] - 1.0;
+    let measured = format!(
+        "{:+.1} % ({} beside {}), at worst {} with {:+.1} %",
+        100.0 * part,
+        shown_ms(sums[1]),
+        shown_ms(sums[0]),
+        worst.0,
+        100.0 * (worst.1 - 1.0)
+    );
+    let target = format!("under {:.0} %, equal rows", 100.0 * part_max);
+    report.figure(name, &measured, &target, part < part_max && fault.is_none());
+    fault.into_iter().for_each(|fault| report.note(fault));
+}
+
+/// The log as a server has it, beside none.
+fn logging(database: &Database, asked: &[expected::Expected], report: &mut Report) {
+    let lines = tracing_subscriber::fmt::layer().json().with_writer(std::io::sink);
+    let filter = tracing_subscriber::filter::Targets::new().with_target("tanglewood", tracing::Level::INFO);
+    let subscriber =
+        tracing_subscriber::registry().with(tracing_subscriber::Layer::with_filter(lines, filter));
+    let dispatch = tracing::Dispatch::new(subscriber);
+    let (mut silent, mut logged) = (database.session(), database.session());
+    compare(
+        ("the log of a server, queries slower than 1 s with their plan", LOG_PART_MAX),
+        asked,
+        (
+            &mut |query, expected| {
+                database.set_slow_query(None);
+                rows(&mut silent, query, expected)
+            },
+            &mut |query, expected| {
+                database.set_slow_query(Some(Duration::from_secs(1)));
+                tracing::dispatcher::with_default(&dispatch, || rows(&mut logged, query, expected))
+            },
+        ),
+        report,
+    );
+    database.set_slow_query(None);
+}
+
+/// Every query is traced, beside another database of which none is: for the record, since it is an option.
+fn traces(database: &Database, asked: &[expected::Expected], report: &mut Report) {
+    let mut session = database.session();
+    let total = |session: &mut Session| -> f64 {
+        let mut sum = 0.0;
+        for query in &COMPLEX {
+            let mut samples = Samples::default();
+            for expected in asked.iter().filter(|expected| expected.query == query.name).take(SETS_MAX) {
+                for _ in 0..ROUNDS {
+                    samples.push(timed(|| rows(session, query, expected)).1);
+                }
+            }
+            sum += samples.median_ms();
+        }
+        sum
+    };
+    let before = total(&mut session);
+    database.on_query_trace(1, std::sync::Arc::new(|_| {}));
+    let after = total(&mut session);
+    report.note(format!(
+        "every query traced: {:+.1} % ({} beside {}, one after the other)",
+        100.0 * (after / before - 1.0),
+        shown_ms(after),
+        shown_ms(before)
+    ));
+}
