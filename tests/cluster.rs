@@ -4,6 +4,8 @@
 
 #[path = "cluster/faults.rs"]
 mod faults;
+#[path = "cluster/links.rs"]
+mod links;
 mod support;
 
 use serde_json::Value;

@@ -1,5 +1,6 @@
-//! Transactions through both gates while processes are killed and stopped: one order explains what everybody saw, and nothing acknowledged is lost.
+//! Transactions through both gates while processes are killed and stopped, and the ways to them cut or slow: one order explains what everybody saw, and nothing acknowledged is lost.
 
+use super::links::Links;
 use super::{Ends, gates, status, tanglewood};
 use database::entity::Hydrated;
 use database::{Error, Value};
@@ -130,6 +131,7 @@ pub fn survive(faults: u64, seed: u64) {
     println!("CLUSTER_SEED={seed}");
     let scratch = TemporaryFolder::new("faults").unwrap();
     let folder = scratch.path().join("c").display().to_string();
+    let links = Links::before(scratch.path().join("c").as_path(), 2, 3, 3);
     let up = tanglewood(&["cluster", "up", &folder, "--gates", "2", "--shards", "3", "--oracles", "3"]);
     if String::from_utf8_lossy(&up.stderr).contains("Cluster.NoPostgres") {
         println!("passed over: PostgreSQL is not installed (Debian: apt-get install postgresql)");
@@ -171,7 +173,21 @@ pub fn survive(faults: u64, seed: u64) {
             println!("{fault}: three commits after {:.2} s", after.as_secs_f64());
             slowest = slowest.max(after);
             let Some((name, pid)) = drawn(&folder, &mut chance) else { continue };
-            if chance.happens(0.6) {
+            if chance.happens(0.35) {
+                // What others send it does not come, or late; what it sends does.
+                let link = &links.all[chance.index(links.all.len())];
+                let time = Duration::from_millis([200, 1_000, 4_000, 6_500][chance.index(4)]);
+                let is_cut = chance.happens(0.6);
+                if is_cut {
+                    link.cut()
+                } else {
+                    link.slow(Duration::from_millis(1 + chance.below(150)))
+                }
+                world::threads::sleep(time);
+                link.slow(Duration::ZERO);
+                let how = if is_cut { "cut" } else { "slow" };
+                fault = format!("the way to {} {how} for {:.1} s", link.name, time.as_secs_f64());
+            } else if chance.happens(0.6) {
                 signal("-KILL", &pid);
                 fault = format!("{name} killed");
             } else {

@@ -61,7 +61,7 @@ const fn reloaded(row: SettingRow) -> SettingRow {
 }
 
 /// All settings, in the order of the help. [`super::DATABASE_KEY`] stands beside them.
-pub static SETTINGS: [SettingRow; 50] = [
+pub static SETTINGS: [SettingRow; 51] = [
     row(
         0,
         ("bolt.address", "bolt", "server.bolt.listen_address"),
