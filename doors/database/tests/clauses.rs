@@ -178,10 +178,21 @@ fn labels_and_types_are_given_by_values() {
         count("MATCH (n:B) SET n:E:$($l):F REMOVE n:$($l) RETURN labels(n)", "D".into()),
         "['X', 'A', 'B', 'E', 'F']"
     );
+    // What is there is found again, and what is made has all labels.
+    let merge = "MERGE (n:Y:$($l) {y: 1}) ON CREATE SET n.made = 1 ON MATCH SET n.met = 1 RETURN labels(n), n.made, n.met";
+    assert_eq!(count(merge, both()), "['A', 'B', 'Y'] 1 null");
+    assert_eq!(count(merge, "B".into()), "['A', 'B', 'Y'] 1 1");
+    assert_eq!(count(merge, "C".into()), "['C', 'Y'] 1 null");
+    let edge = "MATCH (a:Y:A), (b:Y:C) MERGE (a)-[r:$($l)]->(b) RETURN type(r), count { (a)-->(b) }";
+    assert_eq!(count(edge, "NEAR".into()), "'NEAR' 1");
+    assert_eq!(count(edge, "FAR".into()), "'FAR' 2");
+    assert_eq!(count(edge, "NEAR".into()), "'NEAR' 2");
     let mut fails = |text: &str, label: Value| session.query(text, params! { "l" => label }).is_err();
+    assert!(fails("MERGE (:$($l))", 1.into()));
+    assert!(fails("MERGE (:$($l))", Value::Null));
+    assert!(fails("MERGE (a:Y)-[:$($l)]->(:Z)", both()));
     assert!(fails("CREATE (:$($l))", 1.into()));
     assert!(fails("CREATE ()-[:$($l)]->()", both()));
-    assert!(fails("MERGE (:$($l))", "A".into()));
     assert!(fails("MATCH (n:A) SET n:$($l)", "".into()));
 }
 
