@@ -7,6 +7,7 @@ use super::units;
 use clap::{Args, ValueEnum};
 use database::{Error, GraphsonImport, ImportOptions, ImportReport, MEMORY, Options};
 use indicatif::{ProgressBar, ProgressStyle};
+use ingest::remote::is_url;
 use ingest::{ExistingPolicy, Layout, MappedEdges, MappedNodes, Mapping, Progress, Understood};
 use shell::text::count_text;
 use shell::{Ink, Style};
@@ -41,7 +42,7 @@ pub struct Import {
     /// Folder of the database, or :memory: to try the files out
     #[arg(value_name = "DB")]
     database: PathBuf,
-    /// What to read: a folder or a file; - for standard input. Files of --nodes, --edges and --mapping are looked for in this folder
+    /// What to read: a folder, a file, or a URL (https://, s3://, gs://, az://); - for standard input. Files of --nodes, --edges and --mapping are looked for in this folder
     #[arg(long, value_name = "DIR_OR_FILE", required_unless_present_any = ["nodes", "edges", "mapping"])]
     from: Option<PathBuf>,
     /// Rows that become nodes: their label, the file, and the column with their ids. Every other column becomes a property
@@ -169,8 +170,13 @@ impl Import {
         }
         let mut mapping = Mapping { nodes: self.nodes.clone(), edges: self.edges.clone() };
         if let Some(folder) = folder {
-            mapping.nodes.iter_mut().for_each(|nodes| nodes.file = folder.join(&nodes.file));
-            mapping.edges.iter_mut().for_each(|edges| edges.file = folder.join(&edges.file));
+            let place = |file: &mut PathBuf| {
+                if !file.to_str().is_some_and(is_url) {
+                    *file = folder.join(&file);
+                }
+            };
+            mapping.nodes.iter_mut().for_each(|nodes| place(&mut nodes.file));
+            mapping.edges.iter_mut().for_each(|edges| place(&mut edges.file));
         }
         Ok(mapping)
     }
@@ -184,6 +190,7 @@ impl Import {
         let (told, is_dry) = (bar.clone(), self.dry_run);
         Ok(ImportOptions {
             from: self.from.clone().unwrap_or_default(),
+            told_as: Vec::new(),
             mapping: self.mapping()?,
             nulls: self.nulls.clone(),
             dry_run: self.dry_run,

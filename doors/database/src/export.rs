@@ -61,6 +61,10 @@ impl Database {
     /// # Errors
     /// The files are not what they must be; the database has it already; the schema forbids it. The database is as it was then.
     pub fn import(&self, options: &ImportOptions) -> Result<ImportReport, Error> {
+        let mut options = options.clone();
+        // Kept until they were read.
+        let _brought = ingest::remote::bring_all(&mut options)?;
+        let options = &options;
         if options.layout == ImportLayout::Auto
             && options.mapping.is_empty()
             && graphson::found(&options.from).is_some()

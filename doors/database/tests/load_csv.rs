@@ -1,6 +1,9 @@
 //! `LOAD CSV`, `LOAD JSON` and `LOAD PARQUET`: files below the import folder, and URLs of listed hosts, become rows, and nothing else can be read.
 
-use database::{Database, ExportFormat, Limits, MEMORY, Options, Params, Session, UrlRules, Value};
+use database::{
+    Database, ExportFormat, ImportOptions, Limits, MEMORY, MappedNodes, Mapping, Options, Params, Session,
+    UrlRules, Value,
+};
 use std::time::Duration;
 use tanglewood_database as database;
 use world::files::{TemporaryFolder, write_bytes};
@@ -393,4 +396,39 @@ fn urls_of_listed_hosts_are_read_and_nobody_waits_for_them() {
     assert!(!waiter.is_finished() || world::clock::monotonic_ns() - begun > 400_000_000);
     assert!(waiter.join().code.ends_with("TransactionTimedOut"));
     assert!(world::clock::monotonic_ns() - begun < 10_000_000_000, "nobody waits for the host");
+}
+
+/// An import reads the same URLs without a list, for whoever imports has the rights of the process; what is wrong names the URL, and nothing is half there.
+#[test]
+fn an_import_reads_urls_and_names_them() {
+    let folder = TemporaryFolder::new("import-url").unwrap();
+    write_bytes(&folder.path().join("people.csv"), b"name,age\nAda,36\nBo,7\n").unwrap();
+    write_bytes(&folder.path().join("wrong.csv"), b"name,age\nAda,36\n\"Bo,7\n").unwrap();
+    let address = file_server(folder.path().to_path_buf());
+    let database = Database::open(MEMORY, Options { executors: Some(1), ..Options::default() }).unwrap();
+    let options = |file: &str, label: &str| {
+        let nodes = vec![MappedNodes::new(vec![label.into()], file.into(), Some("name".into()))];
+        let mapping = Mapping { nodes, edges: Vec::new() };
+        ImportOptions { mapping, strict: true, ..ImportOptions::default() }
+    };
+    let count = || shown(ask(&mut database.session(), "MATCH (n) RETURN count(n)"));
+    for (at, url) in
+        [format!("http://{address}/people.csv"), format!("file://{}/people.csv", folder.path().display())]
+            .iter()
+            .enumerate()
+    {
+        assert_eq!(database.import(&options(url, &format!("P{at}"))).unwrap().vertices, 2, "{url}");
+    }
+    assert_eq!(count(), format!("{:?}", [[Value::Int(4)]]));
+    for (url, wanted) in [
+        (format!("http://{address}/absent.csv?key=secret"), "status 404"),
+        (format!("http://{address}/wrong.csv"), "wrong.csv:3"),
+        ("s3://".to_string(), "s3://"),
+    ] {
+        let error = database.import(&options(&url, "Q")).unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains(wanted) && !told.contains("secret"), "{told}");
+        assert!(told.contains(url.split('?').next().unwrap()), "{told}");
+    }
+    assert_eq!(count(), format!("{:?}", [[Value::Int(4)]]));
 }

@@ -80,31 +80,31 @@ pub(crate) fn inputs(options: &ImportOptions) -> Result<Inputs, ImportError> {
     let (files, by_path, unpacked) = Default::default();
     let mut inputs = Inputs { files, by_path, unpacked, ids: options.mapping.ids(), names };
     if options.mapping.is_empty() {
-        inputs.add(&options.from)?;
+        inputs.add(&options.from, &options.shown(&options.from))?;
     }
     for path in options.mapping.files() {
         let first = inputs.files.len();
-        inputs.add(path)?;
+        inputs.add(path, &options.shown(path))?;
         inputs.by_path.insert(path.to_path_buf(), (first..inputs.files.len()).collect());
     }
     Ok(inputs)
 }
 
 impl Inputs {
-    /// Everything at `from`.
-    fn add(&mut self, from: &Path) -> Result<(), ImportError> {
+    /// Everything at `from`, which messages call `shown`.
+    fn add(&mut self, from: &Path, shown: &Path) -> Result<(), ImportError> {
         if from == Path::new("-") {
             return self.add_standard_input();
         }
         if !files::exists(from) {
-            return Err(ImportError::NotFound { path: from.to_path_buf() });
+            return Err(ImportError::NotFound { path: shown.to_path_buf() });
         }
         if files::is_folder(from) {
             let first = self.files.len();
-            walk(from, from, from, 0, &mut self.files)?;
+            walk(from, from, shown, 0, &mut self.files)?;
             return self.stage(first);
         }
-        self.add_file(InputFile::new(from.to_path_buf(), from.to_path_buf())?, from)
+        self.add_file(InputFile::new(from.to_path_buf(), shown.to_path_buf())?, shown)
     }
     /// A file, or what an archive holds.
     fn add_file(&mut self, file: InputFile, shown: &Path) -> Result<(), ImportError> {

@@ -8,7 +8,7 @@
 //! fields), `cell` and `ids` (which values), `work` and `belt` (threads, progress, rejected lines); `layout` with `ldbc`, `headers` (what files
 //! mean, as `table`s) and `edge_list`; `mapping`, `sniff`, `plain` and `guess` (ordinary CSV); `stage` and `staging` (files that become
 //! tables first: `staged`, `json_rows` with `json_frames`, `columnar`); `rows` and `load` (tables to a graph), `existing` and `rules` (what the
-//! database holds already); `export` (a graph to files); `urls` (which URLs `LOAD` may read).
+//! database holds already); `export` (a graph to files); `urls` (which URLs `LOAD` may read), [`remote`] (files of an import behind URLs).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -33,6 +33,7 @@ mod mapping;
 mod options;
 mod plain;
 mod reject;
+pub mod remote;
 mod repeated;
 mod rows;
 mod rules;

@@ -145,6 +145,11 @@ impl Mapping {
             self.edges.iter().flat_map(|edges| [edges.from.column.clone(), edges.to.column.clone()]);
         of_nodes.chain(of_edges).collect()
     }
+    /// The files, as often as they are named, to be changed.
+    pub(crate) fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let edges = self.edges.iter_mut().map(|edges| &mut edges.file);
+        self.nodes.iter_mut().map(|nodes| &mut nodes.file).chain(edges)
+    }
     /// The files, each once, in the order in which they are named.
     pub(crate) fn files(&self) -> Vec<&Path> {
         let mut files: Vec<&Path> = Vec::new();
@@ -180,10 +185,14 @@ impl Mapping {
         })?;
         let folder = folder.or(path.parent()).unwrap_or(Path::new(""));
         for file in mapping.nodes.iter_mut().map(|nodes| &mut nodes.file) {
-            *file = folder.join(&*file);
+            if !file.to_str().is_some_and(crate::remote::names::is_url) {
+                *file = folder.join(&*file);
+            }
         }
         for file in mapping.edges.iter_mut().map(|edges| &mut edges.file) {
-            *file = folder.join(&*file);
+            if !file.to_str().is_some_and(crate::remote::names::is_url) {
+                *file = folder.join(&*file);
+            }
         }
         match mapping.nodes.iter().find(|nodes| nodes.labels().is_empty()) {
             _ if mapping.is_empty() => {

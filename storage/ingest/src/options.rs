@@ -1,7 +1,7 @@
 //! What is imported and how, and what came of it.
 
 use crate::{Mapping, Understood};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -69,8 +69,10 @@ pub type UnderstoodListener = Arc<dyn Fn(&Understood) + Send + Sync>;
 #[derive(Clone, Default)]
 pub struct ImportOptions {
     /// A folder, a file, or a tar archive of a folder, each plain or compressed by gzip or zstd; `-` is standard input. Left alone where there
-    /// is a mapping.
+    /// is a mapping. It may be a URL, and so may each file of a mapping: see [`crate::remote`].
     pub from: PathBuf,
+    /// Paths that messages call by other names: what was brought from elsewhere, and where it was.
+    pub told_as: Vec<(PathBuf, PathBuf)>,
     /// Which ordinary files hold what; nothing else is read then.
     pub mapping: Mapping,
     /// Words that stand for no value in ordinary files, beside an empty field and `\N`.
@@ -102,6 +104,18 @@ pub struct ImportOptions {
     pub stop: Option<Arc<AtomicBool>>,
     /// Where that file is made; where the system keeps temporary files, if absent.
     pub spill_folder: Option<PathBuf>,
+}
+
+impl ImportOptions {
+    /// What messages call a path.
+    pub(crate) fn shown(&self, path: &Path) -> PathBuf {
+        let known = self.told_as.iter().find_map(|(here, told)| Some((path.strip_prefix(here).ok()?, told)));
+        match known {
+            Some((rest, told)) if rest.as_os_str().is_empty() => told.clone(),
+            Some((rest, told)) => told.join(rest),
+            None => path.to_path_buf(),
+        }
+    }
 }
 
 /// A line that was left out.

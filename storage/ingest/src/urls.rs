@@ -34,6 +34,9 @@ struct Host {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum HostName {
+    /// At any address: no list says so.
+    Everywhere,
+    /// At public addresses.
     Any,
     /// Below a domain.
     Below(String),
@@ -62,6 +65,11 @@ impl UrlRules {
         }
         Ok(UrlRules { hosts })
     }
+    /// All hosts, wherever they are, with and without TLS: for those who may read anything anyhow.
+    #[must_use]
+    pub(crate) fn everything() -> UrlRules {
+        UrlRules { hosts: vec![Host { is_plain: true, name: HostName::Everywhere, port: None }] }
+    }
     /// May nothing be read?
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -87,7 +95,7 @@ impl UrlRules {
             (host.is_plain || !target.is_plain)
                 && host.port.is_none_or(|port| port == target.port)
                 && match &host.name {
-                    HostName::Any => true,
+                    HostName::Any | HostName::Everywhere => true,
                     HostName::Below(domain) => {
                         name.strip_suffix(domain.as_str()).is_some_and(|rest| rest.ends_with('.'))
                     }
@@ -95,7 +103,7 @@ impl UrlRules {
                 }
         };
         let reach = |host: &Host| match host.name {
-            HostName::Whole(_) => AddressReach::Anywhere,
+            HostName::Whole(_) | HostName::Everywhere => AddressReach::Anywhere,
             _ => AddressReach::Public,
         };
         self.hosts.iter().filter(fits).map(reach).max()
@@ -114,7 +122,7 @@ impl fmt::Display for UrlRules {
             f.write_str(if at > 0 { ", " } else { "" })?;
             f.write_str(if host.is_plain { "http://" } else { "" })?;
             match &host.name {
-                HostName::Any => f.write_str("*")?,
+                HostName::Any | HostName::Everywhere => f.write_str("*")?,
                 HostName::Below(domain) => write!(f, "*.{domain}")?,
                 HostName::Whole(name) if name.contains(':') => write!(f, "[{name}]")?,
                 HostName::Whole(name) => f.write_str(name)?,

@@ -7,6 +7,8 @@ use std::process::Command;
 
 /// Bytes that a binary may have.
 const BINARY_BYTES_MAX: u64 = 20_000_000;
+/// What the command has where it is handed out, beside what every build has.
+const FEATURES: &str = "object-stores";
 /// Shells that completions are written for, and how each wants its file to be called.
 const SHELLS: [(&str, &str); 3] =
     [("bash", "tanglewood.bash"), ("zsh", "_tanglewood"), ("fish", "tanglewood.fish")];
@@ -100,7 +102,18 @@ pub fn make(machine: Machine, folder: &Path) -> bool {
         build.env(format!("CARGO_TARGET_{variable}_LINKER"), machine.compiler());
     }
     build
-        .args(["build", "--quiet", "--profile", "dist", "--package", "tanglewood", "--target", triple])
+        .args([
+            "build",
+            "--quiet",
+            "--profile",
+            "dist",
+            "--package",
+            "tanglewood",
+            "--features",
+            FEATURES,
+            "--target",
+            triple,
+        ])
         .env(format!("CC_{}", triple.replace('-', "_")), machine.compiler())
         .env(format!("CARGO_TARGET_{variable}_RUSTFLAGS"), "-C target-feature=+crt-static")
         .current_dir(root());

@@ -1,0 +1,270 @@
+//! Objects of S3, Google Cloud Storage and Azure, by the crate `object_store`, over the client of HTTP that the rest of the room has.
+//!
+//! Who asks, and where, the variables of the environment say that the stores' own tools read (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`,
+//! `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME` and their like). Objects are brought piece by piece, [`BRINGERS`] at a time.
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame};
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
+    HttpService,
+};
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::path::Path as ObjectPath;
+use object_store::{ClientOptions, Error, ObjectMeta, ObjectStore, ObjectStoreExt, RetryConfig};
+use std::future::Future;
+use std::io::{Read, Write};
+use std::path::{Component, Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use ureq::config::Config;
+use ureq::{Agent, http};
+use world::files;
+use world::threads;
+
+/// Objects brought at a time.
+const BRINGERS: usize = 4;
+/// Bytes of an object asked for at once.
+const PIECE_BYTES: u64 = 16 << 20;
+/// Objects below a prefix.
+const OBJECTS_MAX: usize = 1 << 20;
+/// Prefixes within one another.
+const DEPTH_MAX: usize = 64;
+/// Times that a request is tried again, and for how long.
+const RETRIES_MAX: usize = 3;
+const RETRY_TIME_MAX: Duration = Duration::from_secs(60);
+/// Time without a byte.
+const QUIET_TIME_MAX: Duration = Duration::from_secs(30);
+/// Bytes handed on at once.
+const READ_BYTES: usize = 64 << 10;
+
+type Store = Arc<dyn ObjectStore>;
+
+/// Brings an object, or all below a prefix, into a folder; what an import is to read.
+pub(super) fn bring(
+    url: &str,
+    folder: &Path,
+    goes_on: &(dyn Fn() -> bool + Sync),
+) -> Result<PathBuf, String> {
+    let (store, path) = open(url).map_err(told)?;
+    bring_from(&store, &path, folder, goes_on)
+}
+
+/// The same from a store that is open.
+fn bring_from(
+    store: &Store,
+    path: &ObjectPath,
+    folder: &Path,
+    goes_on: &(dyn Fn() -> bool + Sync),
+) -> Result<PathBuf, String> {
+    let (objects, is_one) = found(store, path, goes_on)?;
+    if objects.is_empty() {
+        return Err("there is no object of this name, and none below it".into());
+    }
+    let place = |object: &ObjectMeta| {
+        let inner = match is_one {
+            true => object.location.filename().unwrap_or("file").to_string(),
+            false => object.location.as_ref().strip_prefix(path.as_ref()).unwrap_or_default().to_string(),
+        };
+        let inner = Path::new(&inner).components().filter(|part| matches!(part, Component::Normal(_)));
+        folder.join(inner.collect::<PathBuf>())
+    };
+    let brought = threads::map_parallel("objects", BRINGERS, &objects, |object| {
+        one(store, object, &place(object), goes_on).map_err(|what| format!("{}: {what}", object.location))
+    });
+    brought.into_iter().collect::<Result<(), String>>()?;
+    match (objects.first(), is_one) {
+        (Some(object), true) => Ok(place(object)),
+        _ => Ok(folder.to_path_buf()),
+    }
+}
+
+/// The object of this name, or those below it; and whether it is one.
+fn found(
+    store: &Store,
+    path: &ObjectPath,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<(Vec<ObjectMeta>, bool), String> {
+    if !path.as_ref().is_empty() {
+        match wait(store.head(path))? {
+            Ok(object) => return Ok((vec![object], true)),
+            Err(Error::NotFound { .. }) => {}
+            Err(error) => return Err(told(error)),
+        }
+    }
+    let (mut objects, mut prefixes) = (Vec::new(), vec![(path.clone(), 0)]);
+    while let Some((prefix, depth)) = prefixes.pop() {
+        if !goes_on() {
+            return Err(ENDED.into());
+        }
+        let listed = wait(store.list_with_delimiter(Some(&prefix)))?.map_err(told)?;
+        // What ends with a bar stands for a folder.
+        objects.extend(listed.objects.into_iter().filter(|object| object.size > 0));
+        if objects.len() > OBJECTS_MAX || depth > DEPTH_MAX {
+            return Err(format!(
+                "there are more than {OBJECTS_MAX} objects, or deeper ones than {DEPTH_MAX}"
+            ));
+        }
+        prefixes.extend(listed.common_prefixes.into_iter().map(|prefix| (prefix, depth + 1)));
+    }
+    objects.sort_by(|one, other| one.location.cmp(&other.location));
+    Ok((objects, false))
+}
+
+const ENDED: &str = "the reading was ended";
+
+fn one(store: &Store, object: &ObjectMeta, to: &Path, goes_on: &dyn Fn() -> bool) -> Result<(), String> {
+    let kept = |error: &dyn std::fmt::Display| format!("it cannot be kept: {error}");
+    files::create_folder(to.parent().unwrap_or(to)).map_err(|error| kept(&error))?;
+    let mut writer = files::create_writer(to).map_err(|error| kept(&error))?;
+    let mut at = 0;
+    while at < object.size {
+        if !goes_on() {
+            return Err(ENDED.into());
+        }
+        let end = (at + PIECE_BYTES).min(object.size);
+        let piece = wait(store.get_range(&object.location, at..end))?.map_err(told)?;
+        if piece.len() as u64 != end - at {
+            return Err("it became shorter while it was read".into());
+        }
+        writer.write_all(&piece).map_err(|error| kept(&error))?;
+        at = end;
+    }
+    writer.flush().map_err(|error| kept(&error))
+}
+
+/// What went wrong, with its causes, in one line.
+fn told(error: Error) -> String {
+    match error {
+        Error::Unauthenticated { .. } | Error::PermissionDenied { .. } => {
+            format!(
+                "the store refuses: {error}; name the keys in the environment, as the store's own tools do"
+            )
+        }
+        error => error.to_string(),
+    }
+}
+
+/// The store that a URL names, and the name within it.
+fn open(url: &str) -> Result<(Store, ObjectPath), Error> {
+    let (scheme, rest) = url.split_once("://").unwrap_or_default();
+    let (_, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let path = ObjectPath::from_url_path(path)?;
+    let retry =
+        RetryConfig { max_retries: RETRIES_MAX, retry_timeout: RETRY_TIME_MAX, ..RetryConfig::default() };
+    let store: Store = match scheme.to_ascii_lowercase().as_str() {
+        "gs" => Arc::new(
+            GoogleCloudStorageBuilder::from_env()
+                .with_url(url)
+                .with_http_connector(Connector)
+                .with_retry(retry)
+                .build()?,
+        ),
+        "az" | "abfs" | "abfss" => Arc::new(
+            MicrosoftAzureBuilder::from_env()
+                .with_url(url)
+                .with_http_connector(Connector)
+                .with_retry(retry)
+                .build()?,
+        ),
+        _ => Arc::new(
+            AmazonS3Builder::from_env()
+                .with_url(url)
+                .with_http_connector(Connector)
+                .with_retry(retry)
+                .build()?,
+        ),
+    };
+    Ok((store, path))
+}
+
+/// Waits for a store on the thread that calls.
+fn wait<F: Future>(future: F) -> Result<F::Output, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    Ok(runtime.map_err(|error| format!("it cannot be waited for: {error}"))?.block_on(future))
+}
+
+/// Makes clients for stores.
+#[derive(Debug)]
+struct Connector;
+
+impl HttpConnector for Connector {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        let config = Config::builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .timeout_connect(Some(QUIET_TIME_MAX))
+            .timeout_recv_response(Some(QUIET_TIME_MAX))
+            .timeout_per_read(Some(QUIET_TIME_MAX))
+            .build();
+        Ok(HttpClient::new(StoreClient(Agent::new_with_config(config))))
+    }
+}
+
+/// Requests of a store, each done while its thread waits.
+#[derive(Debug)]
+struct StoreClient(Agent);
+
+impl StoreClient {
+    fn answer(&self, request: HttpRequest) -> Result<HttpResponse, ureq::Error> {
+        let (head, body) = request.into_parts();
+        let bytes = body.as_bytes().cloned().unwrap_or_default();
+        let answer = match bytes.is_empty() {
+            true => self.0.run(http::Request::from_parts(head, ()))?,
+            false => self.0.run(http::Request::from_parts(head, bytes.to_vec()))?,
+        };
+        let (head, body) = answer.into_parts();
+        let reader = body.into_with_config().limit(u64::MAX).reader();
+        Ok(HttpResponse::from_parts(head, HttpResponseBody::new(AnswerBody(Box::new(reader)))))
+    }
+}
+
+impl HttpService for StoreClient {
+    fn call<'s, 'f>(
+        &'s self,
+        request: HttpRequest,
+    ) -> Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'f>>
+    where
+        's: 'f,
+        Self: 'f,
+    {
+        let kind = |error: &ureq::Error| match error {
+            ureq::Error::Timeout(_) => HttpErrorKind::Timeout,
+            ureq::Error::ConnectionFailed | ureq::Error::HostNotFound => HttpErrorKind::Connect,
+            ureq::Error::Io(_) => HttpErrorKind::Interrupted,
+            _ => HttpErrorKind::Unknown,
+        };
+        Box::pin(async move { self.answer(request).map_err(|error| HttpError::new(kind(&error), error)) })
+    }
+}
+
+/// The body of an answer, read as it is asked for.
+struct AnswerBody(Box<dyn Read + Send + Sync>);
+
+impl Body for AnswerBody {
+    type Data = Bytes;
+    type Error = HttpError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, HttpError>>> {
+        let mut bytes = vec![0; READ_BYTES];
+        Poll::Ready(match self.0.read(&mut bytes) {
+            Ok(0) => None,
+            Ok(count) => {
+                bytes.truncate(count);
+                Some(Ok(Frame::data(bytes.into())))
+            }
+            Err(error) => Some(Err(HttpError::new(HttpErrorKind::Interrupted, error))),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
