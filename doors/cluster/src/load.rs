@@ -85,7 +85,7 @@ pub fn records<E: From<StoreError>>(
     let (view, mut scratch) = (graph.adjacency(&[], Direction::Out), EdgeScratch::default());
     for source in vertices(graph) {
         let source = source?;
-        let (targets, edges) = view.edges(source.dense(), &mut scratch).map_err(StoreError::from)?;
+        let (targets, edges) = view.edges(source.dense(), &mut scratch)?;
         for (target, edge) in targets.iter().zip(edges) {
             let (target, id) = (VertexId::from_dense(*target), EdgeId(*edge));
             let properties = graph.edge_properties(id)?;

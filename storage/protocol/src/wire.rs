@@ -109,7 +109,7 @@ impl Writer {
             Body::Announce(clock) | Body::Want(clock) | Body::Low(clock) | Body::Forget(clock) => {
                 self.vector(clock);
             }
-            Body::Heard(counter) => self.u64(*counter),
+            Body::Heard(number) | Body::Pulse(number) => self.u64(*number),
             Body::Item(item) => {
                 self.u64(item.number);
                 self.stamp(&item.stamp);
@@ -172,7 +172,6 @@ impl Writer {
                 self.u64(members.first_place);
             }
             Body::Open { incarnation } => self.u64(*incarnation),
-            Body::Pulse(clock) => self.u64(*clock),
         }
     }
 }
