@@ -197,6 +197,12 @@ fn a_cluster_serves_through_both_gates_and_through_losses() {
     assert!(up.status.success(), "{up:?}");
     let _ends = Ends(&second);
     let gate = &gates(&status(&second))[0];
+    // Nobody has committed since: a backup is as whole as any.
+    assert!(tanglewood(&["backup", gate, "first"]).status.success());
+    let [first, again] = [Path::new(&second).join("backups/first"), scratch.path().join("again")];
+    let [first, again] = [first, again].map(|path| path.display().to_string());
+    assert!(tanglewood(&["restore", &first, &again]).status.success());
+    assert_eq!(ask(&again, count).trim(), "c,s\n58,1769");
     assert_eq!(ask(gate, count).trim(), "c,s\n58,1769");
     let output = tanglewood(&["query", gate, "CREATE (:P {n: 7})"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("ConstraintValidationFailed"), "{output:?}");

@@ -25,6 +25,15 @@ const IDLE: Duration = Duration::from_millis(10);
 /// One whose truth did not answer asks again after this long.
 const AGAIN: Duration = Duration::from_millis(200);
 
+/// Why a copy did not take commits, for people.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NotTaken {
+    /// It may take them when asked again: its disk was full, perhaps.
+    ForNow(String),
+    /// It can take none any more.
+    ForGood(String),
+}
+
 /// A copy of the graph that takes over commits.
 pub trait GraphCopy: Send {
     /// The place of the last commit that it has.
@@ -32,8 +41,8 @@ pub trait GraphCopy: Send {
     /// Takes over commits behind the last, in order; they stay, whatever happens from then on.
     ///
     /// # Errors
-    /// Why it can take none any more, for people.
-    fn take(&mut self, commits: Vec<Followed>) -> Result<(), String>;
+    /// Why it did not take all of them; those before the first that is missing may be there.
+    fn take(&mut self, commits: Vec<Followed>) -> Result<(), NotTaken>;
 }
 
 /// How far it is.
@@ -68,7 +77,7 @@ impl Follower {
     ) -> std::io::Result<Follower> {
         let progress = Arc::new(FollowProgress::default());
         progress.state.lock().place = copy.place();
-        let following = Following { truth, owners: BTreeMap::new(), progress: progress.clone() };
+        let following = Following { truth, owners: BTreeMap::new(), told: None, progress: progress.clone() };
         let thread = threads::try_spawn("cluster-follow", move || following.run(copy))?;
         Ok(Follower { progress, _thread: thread })
     }
@@ -110,6 +119,8 @@ struct Following {
     truth: Box<dyn Sequence + Send>,
     /// The shard of each chunk, as truth told last. Chunks do not move.
     owners: BTreeMap<u32, u16>,
+    /// Why the copy took nothing last, which is told once.
+    told: Option<String>,
     progress: Arc<FollowProgress>,
 }
 
@@ -150,10 +161,19 @@ impl Following {
                 Err(unknown) => return Ok(Err(unknown)),
             }
         }
-        copy.take(commits)?;
+        let taken = copy.take(commits);
         self.progress.state.lock().place = copy.place();
         self.progress.moved.notify_all();
-        Ok(Ok(true))
+        match taken {
+            Ok(()) => Ok(Ok(true)),
+            Err(NotTaken::ForNow(why)) => {
+                if self.told.replace(why.clone()) != Some(why.clone()) {
+                    eprintln!("the replica of this gate took no commit, and tries again: {why}");
+                }
+                Ok(Err(Unknown))
+            }
+            Err(NotTaken::ForGood(why)) => Err(why),
+        }
     }
 
     /// The changes of a commit, from the lists of its shards.

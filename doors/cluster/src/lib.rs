@@ -35,7 +35,7 @@ mod replica;
 pub use addresses::Addresses;
 pub use content::Content;
 pub use driver::Driver;
-pub use follower::{Follower, GraphCopy};
+pub use follower::{Follower, GraphCopy, NotTaken};
 pub use handle::{Failure, GateHandle};
 pub use protocol::Sequence;
 pub use replica::{Connect, GateReplica};

@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use store::{Change, EdgeScratch, LabelFilter, NameDefinition, Snapshot, StoreError};
 
 /// Changes of one record.
-const RECORD_CHANGES: usize = 20_000;
+const RECORD_CHANGES: usize = 5_000;
 /// Bytes of changes of one record that are enough; one change may be larger.
-const RECORD_BYTES_ENOUGH: usize = 4 << 20;
+const RECORD_BYTES_ENOUGH: usize = 1 << 20;
 /// A shard takes so many times its even share of the vertices, in percent.
 const CAPACITY_PERCENT: u64 = 105;
 

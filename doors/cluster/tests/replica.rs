@@ -211,8 +211,8 @@ impl Sequence for Listed {
     fn after(&mut self, after: u64, limit: usize) -> Result<Vec<PlacedCommit>, Unknown> {
         Ok(self.commits.iter().skip(after as usize).take(limit).cloned().collect())
     }
-    fn newest(&mut self) -> Result<Vec<CommitId>, Unknown> {
-        Ok(self.commits.last().map(|last| CommitId::of(&last.record.stamp)).into_iter().collect())
+    fn newest(&mut self) -> Result<(u64, Vec<CommitId>), Unknown> {
+        Ok((self.commits.len() as u64, Vec::new()))
     }
     fn place_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {
         Ok(Some(commits.iter().map(|id| id.counter).max().unwrap_or(0)))
@@ -278,4 +278,30 @@ fn a_database_becomes_the_first_commits_of_a_cluster() {
         assert_eq!(rows(&copy, text), rows(&source, text), "{text}");
     }
     assert_eq!(copy.tenants().keys().collect::<Vec<_>>(), ["t"]);
+}
+
+#[test]
+fn a_replica_of_another_history_is_refused() {
+    let folder = TemporaryFolder::new("history").unwrap();
+    // Two commits, made at some time; after a restore of the database that is trusted, others have their places, later.
+    let sequence = |times: &[u64]| {
+        let commit = |(at, at_us): (usize, &u64)| {
+            let place = at as u64 + 1;
+            let stamp = order::Stamp::from_parts(0, 0, [place].into()).unwrap();
+            PlacedCommit { place, at_us: *at_us, record: Arc::new(Record { stamp, parts: Vec::new() }) }
+        };
+        let commits: Vec<PlacedCommit> = times.iter().enumerate().map(commit).collect();
+        let connect = move || {
+            let listed = Listed { commits: commits.clone(), routes: Vec::new() };
+            Ok(Box::new(listed) as Box<dyn Sequence + Send>)
+        };
+        GateReplica::new(folder.path().join("copy"), options(), Box::new(connect))
+    };
+    let caught_up = |replica: &GateReplica| replica.caught_up(Duration::from_secs(20), &|| None);
+    assert_eq!(caught_up(&sequence(&[1_000, 2_000])).unwrap().place(), 2);
+    assert_eq!(caught_up(&sequence(&[1_000, 2_000, 2_500])).unwrap().place(), 3);
+    for other in [&[1_000, 2_000, 9_000][..], &[1_000, 2_000]] {
+        let error = caught_up(&sequence(other)).err().expect("it is refused");
+        assert_eq!(error.code, "Tanglewood.DatabaseError.Cluster.Replica", "{other:?}");
+    }
 }

@@ -118,15 +118,24 @@ impl Database {
         if was_there {
             return Ok(());
         }
-        let replica = self.replica(creator.time, creator.interrupted, what)?;
+        // It is there for all from now on, and installed whoever waits for it.
+        let replica =
+            self.replica(creator.time, creator.interrupted, what).map_err(|error| made(name, &error))?;
         let installed = replica.await_installed_by_log(name, creator);
-        if let Err(refused) = &installed
-            && refused.code != INSTALLING
-        {
-            // Whoever asked is told why; nobody else has been told that it is there.
-            self.drop_at_gate(name, true)?;
+        match installed {
+            Err(error) if error.code == INSTALLING => Err(made(name, &error)),
+            Err(refused) => {
+                // Whoever asked is told why; nobody else has been told that it is there. Another of this name, made meanwhile, is not this one.
+                self.change_entries(|entries| match entries.get(EntryKind::STANDING, name) {
+                    Some(now) if **now == *content.as_bytes() => {
+                        Ok(vec![entries::set(EntryKind::STANDING, name, None)])
+                    }
+                    _ => Ok(Vec::new()),
+                })?;
+                Err(refused)
+            }
+            Ok(()) => Ok(()),
         }
-        installed
     }
     /// Drops a standing query of a cluster.
     ///
@@ -159,6 +168,12 @@ impl Database {
 
 /// Code of a query that is still being installed.
 const INSTALLING: &str = "Tanglewood.TransientError.Standing.Installing";
+
+/// What is said to who makes a query, and cannot wait until it runs. Trying again would find the name taken.
+fn made(name: &str, why: &Error) -> Error {
+    let message = format!("the standing query `{name}` is made, and not installed yet: {}", why.message);
+    Error::new(INSTALLING, message).hint("SHOW STANDING QUERIES tells its state; SUBSCRIBE waits for it")
+}
 
 /// What a statement about standing queries does at a gate; a subscription comes back with the replica that it reads.
 pub(crate) fn carry_out(

@@ -1,6 +1,7 @@
 //! What the database itself tells: SHOW QUERIES, SHOW TENANTS, KILL QUERY.
 
 use crate::clients::Listed;
+use crate::running::{OWN_QUERY, REPLICA_QUERY};
 use crate::{
     Allowance, Credential, Database, Error, ExportFormat, ExportReport, Params, RunningQuery, roles,
     settings, users,
@@ -386,7 +387,7 @@ fn terminate(name: &str, database: &Database) -> Result<(bool, Option<String>), 
         }
         return Ok((true, listed.user.clone()));
     }
-    if !name.starts_with("query-") {
+    if ![OWN_QUERY, REPLICA_QUERY].iter().any(|begins| name.starts_with(begins)) {
         return Ok((false, None));
     }
     let user = database.running().into_iter().find(|query| query.id == name).and_then(|query| query.user);

@@ -13,7 +13,7 @@ use crate::query_log::{QueryFigures, QueryLog};
 use crate::query_trace::TraceListener;
 use crate::replica::ReplicaHost;
 use crate::roles::{Lens, Lenses};
-use crate::running::{Running, RunningQuery, shortened};
+use crate::running::{OWN_QUERY, REPLICA_QUERY, Running, RunningQuery, shortened};
 use crate::standing::definition;
 use crate::standing::queries::StandingQueries;
 use crate::{Error, History, Moment, Options, Point, drain, entries, migrate};
@@ -34,11 +34,6 @@ use world::panics::caught;
 
 /// The name under which a database lives in memory and dies with the process.
 pub const MEMORY: &str = ":memory:";
-
-/// What ids of queries begin with.
-const OWN_QUERY: &str = "query-";
-/// What ids of queries begin with that run in the replica of a gate.
-const REPLICA_QUERY: &str = "replica-query-";
 
 /// An open database. Cheap to clone; the last clone closes it.
 #[derive(Clone)]
@@ -309,10 +304,9 @@ impl Database {
     }
     /// Ends a running query; false where there is none of that id.
     pub fn kill(&self, id: &str, reason: &str) -> Result<bool, Error> {
-        if let Some(number) = id.strip_prefix(REPLICA_QUERY)
-            && let Some(replica) = self.own_replica().and_then(|replica| replica.running())
-        {
-            return replica.kill(number, reason);
+        if let Some(number) = id.strip_prefix(REPLICA_QUERY) {
+            let replica = self.own_replica().and_then(|replica| replica.running());
+            return replica.map_or(Ok(false), |replica| replica.kill(number, reason));
         }
         let number = id.strip_prefix(OWN_QUERY).unwrap_or(id).parse().map_err(|_| {
             Error::new("Neo.ClientError.Statement.ArgumentError", format!("`{id}` is not the id of a query"))

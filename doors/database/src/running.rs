@@ -3,6 +3,11 @@
 use crate::accounts::Payer;
 use std::time::Duration;
 
+/// What ids of queries begin with.
+pub(crate) const OWN_QUERY: &str = "query-";
+/// What ids of queries begin with that run in the replica of a gate.
+pub(crate) const REPLICA_QUERY: &str = "replica-query-";
+
 /// Bytes of a query's text that lists of running queries show.
 const LABEL_BYTES_MAX: usize = 2_000;
 

@@ -220,17 +220,13 @@ impl Database {
     /// Learns which standing queries there are: those that are new are installed in the background, those that are gone end.
     pub(crate) fn hear_standing(&self, entries: &Entries) {
         let standing = self.standing_queries();
-        if !standing.is_news(entries) {
-            return;
-        }
+        let Some(before) = standing.hear(entries) else { return };
         let told = Definition::read_all(entries);
         for known in self.standing() {
             let now = told.iter().find(|(name, _)| **name == *known.name);
             // One that was dropped and made again is another.
-            let is_same = now.is_some_and(|(_, read)| {
-                read.as_ref().map_or(known.text.is_empty(), |definition| *definition.text == *known.text)
-            });
-            if !is_same {
+            let content = entries.get(EntryKind::STANDING, &known.name);
+            if now.is_none() || content != before.get(&*known.name) {
                 standing.installations.drop_query(&known.name);
                 standing.restricted.drop_query(&known.name);
                 let _ = standing.keeper.drop_query(&known.name);

@@ -16,6 +16,8 @@ mod load;
 mod replica;
 mod touched;
 
+pub use load::LoadBegins;
+
 use connection::{Connection, TURN};
 use group::Failed;
 use order::Stamp;
@@ -39,7 +41,7 @@ impl PostgresTruth {
     pub fn connect(address: &str) -> Result<PostgresTruth, postgres::Error> {
         let mut client = Client::connect(address, NoTls)?;
         client.batch_execute("SELECT pg_advisory_lock(7449)").ok();
-        let made = client.batch_execute(include_str!("schema.sql"));
+        let made = client.batch_execute(include_str!("schema.sql")).and_then(|()| add_times(&mut client));
         client.batch_execute("SELECT pg_advisory_unlock(7449)").ok();
         made?;
         let connection = Some(Connection::new(client)?);
@@ -118,6 +120,16 @@ impl PostgresTruth {
             self.connection = Some(Connection::new(client).ok()?);
         }
         self.connection.as_mut()
+    }
+}
+
+/// Tables of clusters of before have no times. Only then is the table changed: that waits for all who read it.
+fn add_times(client: &mut Client) -> Result<(), postgres::Error> {
+    let has =
+        "SELECT 1 FROM information_schema.columns WHERE table_name = 'tw_place' AND column_name = 'at_us'";
+    match client.query_opt(has, &[])? {
+        Some(_) => Ok(()),
+        None => client.batch_execute("ALTER TABLE tw_place ADD COLUMN IF NOT EXISTS at_us BIGINT"),
     }
 }
 
@@ -302,7 +314,7 @@ impl Sequence for PostgresTruth {
     fn after(&mut self, after: u64, limit: usize) -> Result<Vec<PlacedCommit>, Unknown> {
         self.placed(None, after, limit)
     }
-    fn newest(&mut self) -> Result<Vec<CommitId>, Unknown> {
+    fn newest(&mut self) -> Result<(u64, Vec<CommitId>), Unknown> {
         // Arrays begin at 1. A gate whose groups all failed has no clock.
         let read = "SELECT epoch, seat, clock[seat + 1] FROM tw_gate WHERE clock[seat + 1] > 0";
         self.serializable(|transaction| {
@@ -311,7 +323,8 @@ impl Sequence for PostgresTruth {
                 seat: row.get::<_, i32>(1) as usize,
                 counter: row.get::<_, i64>(2) as u64,
             };
-            Ok(transaction.query(read, &[])?.into_iter().map(id).collect())
+            let newest = transaction.query(read, &[])?.into_iter().map(id).collect();
+            Ok((last_place(transaction)?, newest))
         })
     }
     fn place_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {

@@ -6,18 +6,35 @@ use protocol::{Bytes, Record, Truth, Unknown};
 /// The epoch in which nobody commits yet.
 const FIRST_EPOCH: u64 = 0;
 
+/// How a load begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LoadBegins {
+    /// Commits may be written.
+    Ready,
+    /// This loader has written them all before.
+    IsDone,
+    /// The database holds another cluster, or another loads one.
+    HasOther,
+}
+
 impl PostgresTruth {
-    /// Makes ready for commits that come before all others. What an earlier load left behind that did not come to its end goes. False where an epoch has begun, so
-    /// that the cluster has its content.
-    pub fn begin_load(&mut self) -> Result<bool, Unknown> {
+    /// Makes ready for commits that come before all others, by a loader of this name. What an earlier load left behind that did not come to its end goes.
+    pub fn begin_load(&mut self, loader: &str) -> Result<LoadBegins, Unknown> {
         self.serializable(|transaction| {
-            let is_new = epoch_of(transaction)? == FIRST_EPOCH;
-            if is_new {
-                transaction.batch_execute(
-                    "DELETE FROM tw_place; DELETE FROM tw_log; DELETE FROM tw_chunk; UPDATE tw_next SET chunk = 0",
-                )?;
+            let known = transaction.query_opt("SELECT loader FROM tw_load WHERE one = 1", &[])?;
+            let is_own = known.is_none_or(|row| row.get::<_, &str>(0) == loader);
+            if epoch_of(transaction)? != FIRST_EPOCH {
+                let has_loaded = transaction.query_opt("SELECT 1 FROM tw_load WHERE one = 1", &[])?.is_some();
+                return Ok(if is_own && has_loaded { LoadBegins::IsDone } else { LoadBegins::HasOther });
             }
-            Ok(is_new)
+            if !is_own {
+                return Ok(LoadBegins::HasOther);
+            }
+            transaction.batch_execute(
+                "DELETE FROM tw_place; DELETE FROM tw_log; DELETE FROM tw_chunk; UPDATE tw_next SET chunk = 0",
+            )?;
+            transaction.execute("INSERT INTO tw_load VALUES (1, $1) ON CONFLICT DO NOTHING", &[&loader])?;
+            Ok(LoadBegins::Ready)
         })
     }
     /// Writes the commit of this place, from 1 on, in one go.

@@ -12,7 +12,8 @@ CREATE TABLE IF NOT EXISTS tw_chunk (chunk BIGINT PRIMARY KEY, owner INT NOT NUL
 CREATE TABLE IF NOT EXISTS tw_log (epoch BIGINT, seat INT, counter BIGINT, vector BIGINT[] NOT NULL, shards INT[] NOT NULL, record BYTEA NOT NULL,
     PRIMARY KEY (epoch, seat, counter));
 -- With the time at which a commit got its place, in microseconds since 1970; clusters of before have none for what they placed then.
-CREATE TABLE IF NOT EXISTS tw_place (place BIGINT PRIMARY KEY, epoch BIGINT NOT NULL, seat INT NOT NULL, counter BIGINT NOT NULL, UNIQUE (epoch, seat, counter));
-ALTER TABLE tw_place ADD COLUMN IF NOT EXISTS at_us BIGINT;
+CREATE TABLE IF NOT EXISTS tw_place (place BIGINT PRIMARY KEY, epoch BIGINT NOT NULL, seat INT NOT NULL, counter BIGINT NOT NULL, at_us BIGINT, UNIQUE (epoch, seat, counter));
+-- Who gave this cluster its first content, if anybody did.
+CREATE TABLE IF NOT EXISTS tw_load (one INT PRIMARY KEY, loader TEXT NOT NULL);
 INSERT INTO tw_epoch VALUES (1, 0, '{}') ON CONFLICT DO NOTHING;
 INSERT INTO tw_next VALUES (1, 0) ON CONFLICT DO NOTHING;

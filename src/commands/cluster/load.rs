@@ -4,7 +4,7 @@ use cluster::load::{place, records};
 use database::{Database, Error, Options};
 use std::path::Path;
 use std::sync::Arc;
-use truth::PostgresTruth;
+use truth::{LoadBegins, PostgresTruth};
 use world::disk::{Disk, RealDisk};
 
 /// Code of a folder that holds a backup.
@@ -25,17 +25,23 @@ pub fn source(path: &Path) -> Result<Database, Error> {
     }
 }
 
-/// Writes the content of a database as the first commits of a cluster, unless it has begun already. One that was ended half way begins anew.
+/// Writes the content of a database as the first commits of a cluster, whose loader has a name that no other has, unless it has done so already. One that was ended half way begins anew.
 ///
 /// # Errors
 /// The database cannot be read, or truth does not answer.
-pub fn load(path: &Path, shards: u16, truth: &mut PostgresTruth) -> Result<(), Error> {
+pub fn load((path, loader): (&Path, &str), shards: u16, truth: &mut PostgresTruth) -> Result<(), Error> {
     let unanswered = |_| {
         let message = "the database that the cluster trusts did not take its first content";
         Error::new("Tanglewood.DatabaseError.Cluster.Truth", message).hint("its own log says why")
     };
-    if !truth.begin_load().map_err(unanswered)? {
-        return Ok(());
+    match truth.begin_load(loader).map_err(unanswered)? {
+        LoadBegins::Ready => {}
+        LoadBegins::IsDone => return Ok(()),
+        LoadBegins::HasOther => {
+            let message = "the database that the cluster trusts holds another cluster already";
+            return Err(Error::new("Tanglewood.ClientError.Cluster.Truth", message)
+                .hint("--from is for a cluster that is made now; --truth names a database for it alone"));
+        }
     }
     let database = source(path)?;
     let graph = database.snapshot();

@@ -84,7 +84,9 @@ impl Watched {
         let mut truth = node::trusted(&self.truth, || self.postgres.as_mut().map_or(Ok(()), Postgres::keep))?;
         if let Some(from) = self.layout.from.clone() {
             self.tell("loading")?;
-            load::load(Path::new(&from), self.layout.addresses.shards.len() as u16, &mut truth)?;
+            let folder = self.folder.display().to_string();
+            let source = (Path::new(&from), folder.as_str());
+            load::load(source, self.layout.addresses.shards.len() as u16, &mut truth)?;
         }
         drop(truth);
         for role in NodeRole::all(&self.layout.addresses) {

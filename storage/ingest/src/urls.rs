@@ -207,11 +207,11 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
-    let [a, b, c, .., g, h] = address.segments();
+    let [a, b, c, d, e, f, g, h] = address.segments();
     let inner = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match (a, b) {
         // Addresses of the older kind within: translated, or tunnelled.
-        (0x64, 0xff9b) => is_public_v4(inner(g, h)),
+        (0x64, 0xff9b) => [c, d, e, f] == [0; 4] && is_public_v4(inner(g, h)),
         (0x2002, _) => is_public_v4(inner(b, c)),
         // Special purposes, Teredo among them, and examples.
         (0x2001, 0..=0x1ff | 0xdb8) | (0x3fff, 0..=0xfff) => false,

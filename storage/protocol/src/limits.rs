@@ -24,8 +24,8 @@ pub const REPORT_MAX: usize = 1_024;
 pub const UNPLACED_MAX: usize = 1 << 17;
 /// Places that are written at once.
 pub const PLACES_MAX: usize = 1_024;
-/// Records that are read from truth at once.
-pub const LOG_PAGE: usize = 1_024;
+/// Records that are read from truth at once. They may be large, and are held in memory.
+pub const LOG_PAGE: usize = 128;
 /// Times that a transaction is stamped anew before its client is told to try again.
 pub const LATE_TRIES_MAX: u32 = 16;
 /// Keys that one transaction reads: 8 bytes each in what its group logs, two vectors each in the memory of every gate.

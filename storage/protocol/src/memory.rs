@@ -159,10 +159,12 @@ impl Sequence for MemoryTruth {
         // It has no clock.
         Ok(placed.map(|(place, record)| PlacedCommit { place, at_us: 0, record }).collect())
     }
-    fn newest(&mut self) -> Result<Vec<CommitId>, Unknown> {
+    fn newest(&mut self) -> Result<(u64, Vec<CommitId>), Unknown> {
         let mut newest: BTreeMap<(u64, usize), CommitId> = BTreeMap::new();
-        newest.extend(self.log.keys().map(|id| ((id.epoch, id.seat), *id)));
-        Ok(newest.into_values().collect())
+        // As others do, it has forgotten who commits in epochs that are over.
+        let present = self.log.iter().filter(|(id, (_, place))| id.epoch == self.epoch || place.is_none());
+        newest.extend(present.map(|(id, _)| ((id.epoch, id.seat), *id)));
+        Ok((self.places.len() as u64, newest.into_values().collect()))
     }
     fn place_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {
         let places = commits.iter().map(|id| self.log.get(id).and_then(|(_, place)| *place));

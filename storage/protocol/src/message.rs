@@ -128,7 +128,6 @@ pub enum Body {
     Low(Box<[u64]>),
     /// Scribe to oracle: nobody asks about these counters any more.
     Forget(Box<[u64]>),
-    /// To the keeper: I live.
     /// Keeper to a process: my clock. It is sent back, so that the keeper knows whom it reaches.
     Pulse(u64),
     /// To the keeper: I live, and hear you.

@@ -70,8 +70,9 @@ pub struct PlacedCommit {
 pub trait Sequence {
     /// Commits with places above `after`, in order, at most `limit`.
     fn after(&mut self, after: u64, limit: usize) -> Result<Vec<PlacedCommit>, Unknown>;
-    /// The last commits so far: one of each gate and epoch, but for epochs whose commits have all got places. Those before them got theirs earlier.
-    fn newest(&mut self) -> Result<Vec<CommitId>, Unknown>;
+    /// The last place, and the last commits so far: one of each gate and epoch, but for epochs whose commits have all got places. Those before them got theirs
+    /// earlier. So when these have places, everything that is committed now has.
+    fn newest(&mut self) -> Result<(u64, Vec<CommitId>), Unknown>;
     /// The last place of these commits; nothing while one of them has none.
     fn place_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown>;
     /// Where all chunks are.

@@ -35,7 +35,7 @@ impl Shared {
         (gatekeeper, turn): (usize, Option<u64>),
     ) -> (Result<u64, TransactError>, Option<(Reads, bool)>) {
         let stamp = self.stamp(gatekeeper);
-        let mut input = Input { changes, reads, base, stamp, turn, time_micros: None };
+        let mut input = Input { changes, reads, base, stamp, turn, made: None };
         let mut held = None;
         loop {
             let accepted = self.lock_committer().map_err(Refusal::from).and_then(|mut committer| {
@@ -110,7 +110,7 @@ impl Shared {
         {
             let (reads, base) = (Reads::default(), Basis::of(&committer.tip));
             let (changes, turn) = (Vec::new(), Some(EXEMPT));
-            let mut names = Input { changes, reads, base, stamp: self.stamp(0), turn, time_micros: None };
+            let mut names = Input { changes, reads, base, stamp: self.stamp(0), turn, made: None };
             let (waiting, leads) = self.put_behind(committer, &mut names, NAMES_BYTES_ENOUGH)?;
             self.await_landing(&waiting, leads)?;
             ahead = true;
@@ -145,6 +145,10 @@ impl Shared {
             *stamp = committer.bank.restamp(&mut self.gatekeepers.lock(), stamp);
         }
         let place = committer.bank.take();
+        if let Some((wanted, _)) = input.made.filter(|(wanted, _)| *wanted != place) {
+            committer.bank.withdraw(place);
+            return Err(TransactError::OutOfSequence { next: place, place: wanted }.into());
+        }
         failpoint::visit("commit has its place");
         let applied = self.apply(committer, place, input, names_bytes_max);
         let _whole = walk::unended();
@@ -165,7 +169,7 @@ impl Shared {
         input: &mut Input,
         names_bytes_max: usize,
     ) -> Result<Accepted, Refusal> {
-        let Input { changes, reads, stamp, turn, time_micros, .. } = input;
+        let Input { changes, reads, stamp, turn, made, .. } = input;
         let tip = &committer.tip;
         let next = tip.apply(place, &[changes.as_slice()]).map_err(|error| explain(error, tip))?;
         constraints::check(changes, &next)?;
@@ -179,8 +183,8 @@ impl Shared {
             // Only now: to the store every name that was handed out is known, and one defined to it counts as durable.
             changes.splice(0..0, names.into_iter().map(Change::DefineName));
         }
-        let made = time_micros.unwrap_or_else(|| self.clock.wall_us());
-        let time_micros = made.max(committer.last_time_micros);
+        let made_micros = made.map_or_else(|| self.clock.wall_us(), |(_, time_micros)| time_micros);
+        let time_micros = made_micros.max(committer.last_time_micros);
         let record = Arc::new(CommitRecord { place, time_micros, changes });
         let payload = record::encode(&record)?;
         // From here on it happens. A walk that was ended before may have found anything.

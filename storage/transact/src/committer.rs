@@ -46,8 +46,8 @@ pub(crate) struct Input {
     pub base: Basis,
     pub stamp: Stamp,
     pub turn: Option<u64>,
-    /// When it was made, where that was elsewhere; now, if not said.
-    pub time_micros: Option<u64>,
+    /// Its place and its time, where it was made elsewhere; the next and now, if not said.
+    pub made: Option<(u64, u64)>,
 }
 
 /// Why a commit does not happen now.

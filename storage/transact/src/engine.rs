@@ -234,14 +234,8 @@ impl Engine {
             return Ok(current.place());
         }
         let (reads, base) = (Reads::default(), Basis::of(&current));
-        let mut input = Input {
-            changes,
-            reads,
-            base,
-            stamp: self.shared.stamp(0),
-            turn: Some(EXEMPT),
-            time_micros: None,
-        };
+        let mut input =
+            Input { changes, reads, base, stamp: self.shared.stamp(0), turn: Some(EXEMPT), made: None };
         match self.shared.accept(&mut committer, &mut input) {
             Ok((waiting, leads)) => self.shared.await_landing(&waiting, leads),
             Err(Refusal::Failed(error)) => Err(error),

@@ -25,31 +25,37 @@ impl Engine {
     /// A place is not the next one; the changes do not fit the graph, so it is no copy of the other; the disk fails. Those before it may have happened.
     pub fn follow(&self, commits: Vec<Followed>) -> Result<(), TransactError> {
         let shared = &self.shared;
-        let mut last = None;
+        let mut waiting = Vec::new();
+        let mut refused = None;
         for Followed { place, time_micros, changes } in commits {
             let mut committer = shared.committer.lock();
-            let next = committer.tip.place() + 1;
-            if next != place {
-                return Err(TransactError::OutOfSequence { next, place });
-            }
             let (reads, base) = (Reads::default(), Basis::of(&committer.tip));
-            let (stamp, turn) = (shared.stamp(0), Some(EXEMPT));
-            let mut input = Input { changes, reads, base, stamp, turn, time_micros: Some(time_micros) };
+            let (stamp, turn, made) = (shared.stamp(0), Some(EXEMPT), Some((place, time_micros)));
+            let mut input = Input { changes, reads, base, stamp, turn, made };
             let accepted = shared.accept(&mut committer, &mut input);
             drop(committer);
             match accepted {
-                Ok((waiting, leads)) => {
+                Ok((one, leads)) => {
                     if leads {
                         shared.lead_beside();
                     }
-                    last = Some(waiting);
+                    waiting.push(one);
                 }
-                Err(Refusal::Failed(error)) => return Err(error),
+                Err(Refusal::Failed(error)) => {
+                    refused = Some(error);
+                    break;
+                }
                 // They are exempt from turns.
-                Err(Refusal::Held) => return Err(TransactError::Conflict { what: "another has its turn" }),
+                Err(Refusal::Held) => {
+                    refused = Some(TransactError::Conflict { what: "another has its turn" });
+                    break;
+                }
             }
         }
-        // One that failed took those behind it with it.
-        last.map_or(Ok(()), |last| shared.await_landing(&last, false).map(drop))
+        // Where the disk failed under one, what came behind it has another place than it wants: the first failure is the cause.
+        for one in waiting {
+            shared.await_landing(&one, false)?;
+        }
+        refused.map_or(Ok(()), Err)
     }
 }

@@ -128,6 +128,16 @@ pub(super) fn write(
     Ok(bytes)
 }
 
+/// Forgets the checkpoint: what it has is not what is true.
+pub(super) fn remove(place: &CheckpointFolder) -> Result<(), CheckpointError> {
+    let path = place.folder.join(NAME);
+    if place.disk.exists(&path)? {
+        place.disk.remove(&path)?;
+        place.disk.sync_dir(&place.folder)?;
+    }
+    Ok(())
+}
+
 /// A file that is read section by section.
 struct Sections {
     file: Arc<dyn DiskFile>,

@@ -268,7 +268,13 @@ impl Content for ShardGraph {
     fn reset(&mut self) {
         // The checkpoints go on, with what is read now.
         let keeping = self.keeping.take();
-        let keeping = keeping.map(|old| Keeping::new(old.place.clone(), old.after));
+        // The thread that writes one has ended when this has.
+        let folder = keeping.as_ref().map(|keeping| (keeping.place.clone(), keeping.after));
+        drop(keeping);
+        if let Some(Err(error)) = folder.as_ref().map(|(place, _)| checkpoint::remove(place)) {
+            eprintln!("the checkpoint of shard {} cannot be removed: {error}", self.shard);
+        }
+        let keeping = folder.map(|(place, after)| Keeping::new(place, after));
         *self = ShardGraph { keeping, ..ShardGraph::new(self.shard) };
     }
     fn apply(&mut self, place: u64, part: &[u8]) {

@@ -52,7 +52,7 @@ impl Sequence for Shared {
     fn after(&mut self, after: u64, limit: usize) -> Result<Vec<PlacedCommit>, Unknown> {
         self.0.lock().after(after, limit)
     }
-    fn newest(&mut self) -> Result<Vec<CommitId>, Unknown> {
+    fn newest(&mut self) -> Result<(u64, Vec<CommitId>), Unknown> {
         self.0.lock().newest()
     }
     fn place_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {

@@ -121,9 +121,12 @@ impl Installations {
             match names.pending.get(name).map(|pending| &pending.stage) {
                 None => return Ok(()),
                 Some(Stage::SetAside(error)) => {
+                    // The reason may tell of what a reader does not see.
+                    let hides = asks.lens.as_ref().is_some_and(|lens| lens.hides());
+                    let why = if hides { String::new() } else { format!(": {}", error.message) };
                     return Err(Error::new(
                         "Tanglewood.ClientError.Standing.SetAside",
-                        format!("the standing query `{name}` is set aside: {}", error.message),
+                        format!("the standing query `{name}` is set aside{why}"),
                     )
                     .hint("DROP STANDING QUERY removes it; ALTER STANDING QUERY … RETRY tries it again"));
                 }

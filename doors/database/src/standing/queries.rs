@@ -58,16 +58,16 @@ impl StandingQueries {
     pub fn set_aside(&self) -> Vec<SetAside> {
         self.installations.set_aside()
     }
-    /// Are these others than those that were heard of last? They are from now on.
-    pub(super) fn is_news(&self, entries: &Entries) -> bool {
+    /// The entries that were heard of last, if these are others; they are heard of from now on.
+    pub(super) fn hear(&self, entries: &Entries) -> Option<Arc<EntryTable>> {
         let told = entries.table(EntryKind::STANDING).cloned();
         let mut heard = self.heard.lock();
         let is_same = match (&*heard, &told) {
             (Some(own), Some(told)) => Arc::ptr_eq(own, told) || own == told,
             (own, told) => own.is_none() && told.is_none(),
         };
-        *heard = told;
-        !is_same
+        let before = std::mem::replace(&mut *heard, told);
+        (!is_same).then(|| before.unwrap_or_default())
     }
     pub(super) fn is_kept(&self, name: &str) -> bool {
         self.keeper.has(name)

@@ -131,7 +131,11 @@ impl Told {
         let now = self.database.snapshot();
         self.allowed.settle(credential.name(), now.catalog().entries(), self.database.lenses());
         let now = self.allowed.lens();
-        if self.lens.as_ref().map(Arc::as_ptr) == now.map(Arc::as_ptr) {
+        // The lens of a gate is another than that of its replica; what it shows is the same.
+        let rights = |lens: Option<&Arc<Lens>>| lens.map(|lens| lens.rights.clone());
+        if self.lens.as_ref().map(Arc::as_ptr) == now.map(Arc::as_ptr)
+            || rights(self.lens.as_ref()) == rights(now)
+        {
             return Ok(());
         }
         now.map_or(Ok(()), |lens| lens.demand_subscription())?;

@@ -181,7 +181,7 @@ fn put(page: &mut Page, name: &str, labels: &[(&'static str, String)], value: im
 }
 
 fn of_standing(page: &mut Page, door: &Door, has_names: bool) {
-    let (all, place) = (door.database.standing(), door.database.snapshot().place());
+    let (all, place) = (door.database.standing(), door.database.kept().1.place);
     type Figure = fn(&Standing, u64) -> f64;
     let figures: [(&str, &str, &str, Figure); 5] = [
         (

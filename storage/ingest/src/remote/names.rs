@@ -21,7 +21,9 @@ pub fn without_query(url: &str) -> String {
     let authority = rest.split('/').next().unwrap_or_default();
     match authority.rsplit_once('@') {
         // The container of a store of Azure stands there.
-        Some((user, _)) if scheme.starts_with("http") => format!("{scheme}://{}", &rest[user.len() + 1..]),
+        Some((user, _)) if scheme.to_ascii_lowercase().starts_with("http") => {
+            format!("{scheme}://{}", &rest[user.len() + 1..])
+        }
         _ => url.to_string(),
     }
 }
