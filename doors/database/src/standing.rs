@@ -21,10 +21,12 @@ use ::standing::{Begin, Mark, Resume, Standing, StandingError, Subscription};
 use definition::Definition;
 use execute::Root;
 use execute::watch::Stopped;
-use maker::{Feeding, Maker, SHARE};
+use maker::{Feeding, LOOK_EVERY, Maker, SHARE};
+use parking_lot::MutexGuard;
 use plan::standing::{Resume as ResumeFrom, StandingCommand};
 use std::sync::Arc;
 use store::{Entries, EntryKind};
+use world::clock::{after_ns, monotonic_ns};
 use world::panics::caught;
 
 impl Database {
@@ -273,7 +275,8 @@ impl Database {
         (creator, lens): (&Creator<'_>, &Arc<Lens>),
     ) -> Result<Subscription, Error> {
         let restricted = &self.standing_queries().restricted;
-        let keeper = restricted.keeper(lens, &self.standing_queries().keeper)?;
+        let (keeper, making) = restricted.keeper(lens, &self.standing_queries().keeper)?;
+        let _making = await_turn(&making, creator)?;
         let maker = Maker { keeper: keeper.clone(), ..self.maker() };
         let snapshot = self.snapshot();
         let content = snapshot.catalog().entries().get(EntryKind::STANDING, name);
@@ -295,8 +298,34 @@ impl Database {
                 Err(error) if error.code.ends_with("NameTaken") => {}
                 made => made?,
             }
+            // What was dropped meanwhile, or made anew, was not there yet to be ended with it.
+            let now = self.snapshot();
+            if now.catalog().entries().get(EntryKind::STANDING, name) != Some(content) {
+                let _ = keeper.drop_query(name);
+                return Err(StandingError::NoSuchQuery(name.into()).into());
+            }
         }
         maker.subscribe(name, params.clone(), begin, creator)
+    }
+}
+
+/// Waits until nobody else makes an answer for the same rights.
+fn await_turn<'m>(
+    making: &'m restricted::AnswerTurn,
+    creator: &Creator<'_>,
+) -> Result<MutexGuard<'m, ()>, Error> {
+    let until_ns = creator.time.map(after_ns);
+    loop {
+        if let Some(turn) = making.try_lock_for(LOOK_EVERY) {
+            return Ok(turn);
+        }
+        if let Some(reason) = (creator.interrupted)() {
+            return Err(Error::new("Neo.TransientError.Transaction.Terminated", reason));
+        }
+        if until_ns.is_some_and(|until_ns| monotonic_ns() >= until_ns) {
+            let message = "somebody with the same rights makes the first answer of a standing query";
+            return Err(Error::new("Neo.ClientError.Transaction.TransactionTimedOut", message));
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use transact::Engine;
 const TRY_AGAIN_NS: u64 = 100_000;
 
 /// How often whoever waits for a first answer looks whether it may go on.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Share of an executor that standing queries have, as a tenant has that was given none.
 pub(super) const SHARE: u32 = 100;
@@ -35,7 +35,9 @@ impl Root for Feeding {
         self.restricted.sweep();
         match (self.keeper.turn(self.at), self.restricted.turn(self.at)) {
             (TurnEnd::More, _) | (_, TurnEnd::More) => RootStatus::Busy,
-            (TurnEnd::Done, TurnEnd::Done) => RootStatus::Idle,
+            (TurnEnd::Done, TurnEnd::Done) => {
+                self.restricted.next_sweep_ns().map_or(RootStatus::Idle, RootStatus::WakeAt)
+            }
             _ => RootStatus::WakeAt(world::clock::monotonic_ns() + TRY_AGAIN_NS),
         }
     }

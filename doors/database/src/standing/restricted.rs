@@ -6,7 +6,7 @@
 
 use crate::Error;
 use crate::roles::Lens;
-use ::standing::{Keeper, TurnEnd};
+use ::standing::{Keeper, Standing, TurnEnd};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
@@ -24,21 +24,27 @@ pub(crate) struct RestrictedAnswers {
     swept_ns: Mutex<u64>,
 }
 
+/// Held by who looks for an answer, makes it where it is missing, and begins to read it.
+pub(super) type AnswerTurn = Arc<Mutex<()>>;
+
 struct RestrictedKeeper {
     lens: Weak<Lens>,
     keeper: Keeper,
+    making: AnswerTurn,
     /// Queries that nobody read when this was looked at last.
     idle: BTreeSet<String>,
 }
 
 impl RestrictedAnswers {
-    /// The keeper for these rights.
-    pub fn keeper(&self, lens: &Arc<Lens>, like: &Keeper) -> Result<Keeper, Error> {
-        let Some(restriction) = &lens.party.restriction else { return Ok(like.clone()) };
+    /// The keeper for these rights, and what is held by who makes an answer there.
+    pub fn keeper(&self, lens: &Arc<Lens>, like: &Keeper) -> Result<(Keeper, AnswerTurn), Error> {
+        let Some(restriction) = &lens.party.restriction else {
+            return Ok((like.clone(), AnswerTurn::default()));
+        };
         let mut keepers = self.keepers.lock();
         if let Some(known) = keepers.iter().find(|known| std::ptr::eq(known.lens.as_ptr(), Arc::as_ptr(lens)))
         {
-            return Ok(known.keeper.clone());
+            return Ok((known.keeper.clone(), known.making.clone()));
         }
         keepers.retain(|known| known.is_wanted());
         if keepers.len() == RIGHTS_MAX {
@@ -48,12 +54,11 @@ impl RestrictedAnswers {
                 .hint("give users who read the same the same roles"));
         }
         let keeper = like.beside(restriction.clone());
-        keepers.push(RestrictedKeeper {
-            lens: Arc::downgrade(lens),
-            keeper: keeper.clone(),
-            idle: BTreeSet::new(),
-        });
-        Ok(keeper)
+        let (lens, making) = (Arc::downgrade(lens), AnswerTurn::default());
+        let known =
+            RestrictedKeeper { lens, keeper: keeper.clone(), making: making.clone(), idle: BTreeSet::new() };
+        keepers.push(known);
+        Ok((keeper, making))
     }
     /// Ends the answers of a query.
     pub fn drop_query(&self, name: &str) {
@@ -84,13 +89,23 @@ impl RestrictedAnswers {
         let mut keepers = self.keepers.lock();
         keepers.retain(|known| known.is_wanted());
         for known in &mut *keepers {
-            idle.extend(known.idle().into_iter().map(|name| (known.keeper.clone(), name)));
+            let all = known.idle().into_iter();
+            idle.extend(all.map(|name| (known.keeper.clone(), known.making.clone(), name)));
         }
         drop(keepers);
-        for (keeper, name) in idle {
-            // It may have been dropped meanwhile.
-            let _ = keeper.drop_query(&name);
+        for (keeper, making, name) in idle {
+            // Somebody may begin to read it now.
+            let Some(_making) = making.try_lock() else { continue };
+            let is_unread = |query: &Standing| query.name == name && query.subscribers == 0;
+            if keeper.list().iter().any(is_unread) {
+                let _ = keeper.drop_query(&name);
+            }
         }
+    }
+    /// When there is something to let go at the earliest; never where no answer is kept.
+    pub fn next_sweep_ns(&self) -> Option<u64> {
+        let has_some = !self.keepers.lock().is_empty();
+        has_some.then(|| self.swept_ns.lock().saturating_add(IDLE_NS))
     }
     /// Ends all subscriptions.
     pub fn close(&self) {
