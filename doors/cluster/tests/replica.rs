@@ -137,6 +137,37 @@ fn standing_queries_are_kept_true_at_each_gate() {
 }
 
 #[test]
+fn who_sees_a_part_follows_it_at_a_gate() {
+    let cluster = cluster();
+    let [one, other] = &cluster.gates[..] else { panic!() };
+    rows(one, "CREATE USER ann SET PASSWORD 'long enough'");
+    rows(one, "CREATE ROLE readers");
+    rows(one, "GRANT MATCH {*} ON GRAPH * NODES P TO readers");
+    rows(one, "GRANT SUBSCRIBE ON DATABASE * TO readers");
+    rows(one, "GRANT ROLE readers TO ann");
+    rows(one, "CREATE (:P {n: 1}), (:Q {n: 2})");
+    rows(one, "CREATE STANDING QUERY all AS MATCH (x) RETURN x.n AS n");
+    let ann = other.users().log_on("ann", "long enough").unwrap().expect("ann may come in");
+    let mut session = other.session();
+    session.log_on(ann);
+    let mut told = session.query("SUBSCRIBE all SNAPSHOT", params! {}).unwrap();
+    let place = cluster.replicas[1].caught_up(Duration::from_secs(20), &|| None).unwrap().place();
+    assert_eq!(kept(&mut told, place), ["[Int(1)]"]);
+    rows(one, "CREATE (:P {n: 3}), (:Q {n: 4})");
+    let place = cluster.replicas[1].caught_up(Duration::from_secs(20), &|| None).unwrap().place();
+    assert_eq!(kept(&mut told, place), ["[Int(3)]"], "what came is told, and what is hidden is not");
+    // What ann may is changed at the other gate: the subscription ends.
+    rows(one, "GRANT MATCH {*} ON GRAPH * NODES Q TO readers");
+    let error = loop {
+        match told.next_batch() {
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.code, "Neo.ClientError.Security.AuthorizationExpired");
+}
+
+#[test]
 fn the_past_and_backups_are_the_clusters() {
     let cluster = cluster();
     let [one, other] = &cluster.gates[..] else { panic!() };
