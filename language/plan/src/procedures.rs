@@ -153,8 +153,8 @@ procedures! {
     "load csv"("file": "STRING", "headers": "BOOLEAN", "separator": "STRING") -> (row "ANY", line "INTEGER", file "STRING") "What LOAD CSV reads";
     "load json"("file": "STRING") -> (row "ANY", line "INTEGER", file "STRING") "What LOAD JSON reads";
     "load parquet"("file": "STRING") -> (row "MAP", line "INTEGER", file "STRING") "What LOAD PARQUET reads";
-    "show constraints"("only": "STRING") -> (id "INTEGER", name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, ownedIndex "STRING", propertyType "STRING", options "MAP", createStatement "STRING") shows 8 "What SHOW CONSTRAINTS lists";
     "show cluster"("processes": "LIST<LIST<ANY>>") -> (role "STRING", number "INTEGER", address "STRING", state "STRING", epoch "INTEGER", commits "INTEGER", questions "INTEGER") "What SHOW CLUSTER lists: the processes of a cluster, as a gate sees them";
+    "show constraints"("only": "STRING") -> (id "INTEGER", name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, ownedIndex "STRING", propertyType "STRING", options "MAP", createStatement "STRING") shows 8 "What SHOW CONSTRAINTS lists";
     "show current user"("users": "LIST<LIST<ANY>>") -> (user "STRING", roles NAMES, passwordChangeRequired "BOOLEAN", suspended "BOOLEAN", home "STRING") "What SHOW CURRENT USER lists: who logged on, if anyone";
     "show databases"("only": "STRING") -> (name "STRING", type "STRING", aliases NAMES, access "STRING", address "STRING", role "STRING", writer "BOOLEAN", requestedStatus "STRING", currentStatus "STRING", statusMessage "STRING", default "BOOLEAN", home "BOOLEAN", constituents NAMES) "What SHOW DATABASES lists: the one that is open";
     "show functions"() -> (name "STRING", category "STRING", description "STRING", signature "STRING", isBuiltIn "BOOLEAN", aggregating "BOOLEAN", isDeprecated "BOOLEAN", argumentDescription "LIST<MAP>") shows 3 "What SHOW FUNCTIONS lists";
