@@ -123,9 +123,9 @@ procedures! {
     "db.awaitIndexes"("timeOutSeconds": "INTEGER = 300") -> () "Waits for all indexes to be built; those that exist are, so it returns at once";
     "db.clearQueryCaches"() -> (value "STRING") "Says that there is nothing to clear: plans are made anew where the graph's figures change";
     "db.constraints"() -> (name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES) "All constraints";
-    "db.indexes"() -> (name "STRING", state "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, uniqueness "STRING") "All indexes";
     "db.create.setNodeVectorProperty"("node": "NODE", "key": "STRING", "vector": "LIST<FLOAT>") -> () "Sets a property of a node: SET node[key] = vector";
     "db.create.setRelationshipVectorProperty"("relationship": "RELATIONSHIP", "key": "STRING", "vector": "LIST<FLOAT>") -> () "Sets a property of a relationship: SET relationship[key] = vector";
+    "db.indexes"() -> (name "STRING", state "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, uniqueness "STRING") "All indexes";
     "db.info"() -> (id "STRING", name "STRING", creationDate "STRING") "The database: its identity is that of its newest commit";
     "db.labels"() -> (label "STRING") "Labels in use";
     "db.ping"() -> (success "BOOLEAN") "Answers, to show that the database does";
