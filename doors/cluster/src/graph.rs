@@ -12,8 +12,11 @@ mod checkpoint;
 mod figures;
 mod gate;
 mod leases;
+mod parts;
 mod report;
 mod share;
+
+pub(crate) use parts::{RecordParts, by_shards};
 
 pub use gate::{Shards, gate};
 pub use share::ShardGraph;

@@ -7,8 +7,8 @@
 //! Each chunk gets its shard as it streams by (linear deterministic greedy, Stanton and Kliot, KDD 2012): the one with most of its neighbours, the less the fuller
 //! that is. Vertices and edges keep their ids.
 
+use crate::graph::{RecordParts, by_shards};
 use model::{ChunkNo, Direction, EdgeId, EdgeRef, VertexId};
-use protocol::Bytes;
 use std::collections::BTreeMap;
 use store::{Change, EdgeScratch, LabelFilter, NameDefinition, Snapshot, StoreError};
 
@@ -18,9 +18,6 @@ const RECORD_CHANGES: usize = 5_000;
 const RECORD_BYTES_ENOUGH: usize = 1 << 20;
 /// A shard takes so many times its even share of the vertices, in percent.
 const CAPACITY_PERCENT: u64 = 105;
-
-/// What a shard gets of a record.
-type RecordParts = Vec<(u16, Bytes)>;
 
 /// The shard of each chunk of a graph.
 ///
@@ -153,22 +150,8 @@ impl<E: From<StoreError>, T: FnMut(RecordParts) -> Result<(), E>> RecordMaking<'
         if changes.is_empty() {
             return Ok(());
         }
-        let mut lists: BTreeMap<u16, Vec<Change>> = BTreeMap::new();
-        for change in changes {
-            let chunks = change.chunks();
-            let mut owners: Vec<u16> = match chunks {
-                [None, None] => (0..self.shards).collect(),
-                _ => chunks.iter().flatten().filter_map(|chunk| self.owners.get(chunk).copied()).collect(),
-            };
-            owners.dedup();
-            owners.into_iter().for_each(|owner| lists.entry(owner).or_default().push(change.clone()));
-        }
-        let encoded = |(shard, changes): (u16, Vec<Change>)| {
-            let mut bytes = Vec::new();
-            Change::encode_all(&changes, &mut bytes, usize::MAX)?;
-            Ok::<_, StoreError>((shard, Bytes::from(bytes)))
-        };
-        let parts: RecordParts = lists.into_iter().map(encoded).collect::<Result<_, StoreError>>()?;
+        let owner = |chunk| self.owners.get(&chunk).copied().ok_or(StoreError::ChunkMismatch(chunk));
+        let parts = by_shards(&changes, self.shards, owner, usize::MAX)?;
         (self.take)(parts)
     }
 }

@@ -6,6 +6,7 @@
 //! Cost: a transaction asks every shard once; a chunk is asked for once a version.
 
 use super::leases::Leases;
+use super::parts::by_shards;
 use super::{CHANGED, CHUNK, ENTRIES, FAILED, HERE};
 use crate::{Addresses, Failure, GateHandle};
 use model::ChunkNo;
@@ -13,7 +14,6 @@ use parking_lot::Mutex;
 use protocol::limits::READ_KEYS_MAX;
 use protocol::message::{Commit, Refusal};
 use protocol::{Bytes, EVERYTHING};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{
@@ -113,28 +113,9 @@ pub(super) fn content(answer: &[u8]) -> Result<&[u8], String> {
 }
 
 impl Shards {
-    fn parts(&self, base: &Snapshot, changes: Vec<Change>) -> Result<Vec<(u16, Bytes)>, RemoteError> {
-        let mut parts: BTreeMap<u16, Vec<Change>> = BTreeMap::new();
-        for change in changes {
-            let mut owners = Vec::new();
-            for chunk in change.chunks().into_iter().flatten() {
-                owners.push(self.owner(base, chunk)?);
-            }
-            match owners.len() {
-                // The catalogue is the same on every shard.
-                0 => owners.extend(0..self.shards),
-                _ => owners.dedup(),
-            }
-            for owner in owners {
-                parts.entry(owner).or_default().push(change.clone());
-            }
-        }
-        let encoded = |(shard, changes): (u16, Vec<Change>)| {
-            let mut bytes = Vec::new();
-            Change::encode_all(&changes, &mut bytes, COMMIT_BYTES_MAX)?;
-            Ok((shard, Bytes::from(bytes)))
-        };
-        let parts: Vec<(u16, Bytes)> = parts.into_iter().map(encoded).collect::<Result<_, StoreError>>()?;
+    fn parts(&self, base: &Snapshot, changes: &[Change]) -> Result<Vec<(u16, Bytes)>, RemoteError> {
+        let owner = |chunk| self.owner(base, chunk);
+        let parts = by_shards(changes, self.shards, owner, COMMIT_BYTES_MAX)?;
         let bytes: usize = parts.iter().map(|(_, part)| part.len()).sum();
         if bytes > COMMIT_BYTES_MAX { Err(RemoteError::TooLarge) } else { Ok(parts) }
     }
@@ -193,7 +174,7 @@ impl Remote for Shards {
     fn commit(&self, base: &Snapshot, proposal: Proposal) -> Result<(), RemoteError> {
         let read = base.lease().and_then(|lease| lease.downcast_ref::<OpenRead>());
         let read = read.ok_or_else(|| RemoteError::Unavailable("the read is over".into()))?;
-        let parts = self.parts(base, proposal.changes)?;
+        let parts = self.parts(base, &proposal.changes)?;
         let reads = match proposal.everything || proposal.reads.len() > READ_KEYS_MAX {
             true => vec![EVERYTHING],
             false => proposal.reads,
