@@ -10,10 +10,10 @@ use crate::TransactError;
 use crate::error::explain;
 use crate::footprint::footprint;
 use crate::reads::{IndexRange, Inner as Reads, Key};
-use model::{VertexId, walk};
+use model::{LabelId, VertexId, walk};
 use std::sync::Arc;
 use std::time::Duration;
-use store::{Allocator, Catalog, Change, Snapshot, StoreError};
+use store::{Allocator, Catalog, Change, NameDefinition, Snapshot, StoreError};
 use world::clock;
 
 /// What a transaction asks of the shards and of those who order it.
@@ -128,6 +128,19 @@ pub(crate) fn proposal(
         if catalog.index(*index).is_some_and(|index| index.unique) {
             keys.push(of_value);
         }
+    }
+    // A plan that another transaction's names were given to must not write them: shards could not carry it out, ever.
+    let (names, _) = base.names().undurable();
+    let is_new = |label: &LabelId| {
+        names.iter().any(|name| matches!(name, NameDefinition::Label(id, _) if id == label))
+    };
+    let is_known = |label: &LabelId| base.catalog().label_name(*label).is_some() || is_new(label);
+    let is_whole = |name: &NameDefinition| match name {
+        NameDefinition::LabelSet(_, labels) => labels.iter().all(is_known),
+        _ => true,
+    };
+    if !names.iter().all(is_whole) {
+        return Err(RemoteError::Conflict("names were given meanwhile"));
     }
     let everything = reads.everything;
     let proposal = proposed(changes, (keys, writes), everything, base);
