@@ -62,6 +62,24 @@ fn rows(database: &Database, text: &str, params: Params) -> Vec<String> {
     rows.rows().unwrap().iter().map(|row| format!("{row:?}")).collect()
 }
 
+/// A pipeline is kept for all who ask its text; the numbers that a transaction gave to its new names are not.
+#[test]
+fn what_one_transaction_named_is_not_anothers() {
+    const ROUNDS: usize = 24;
+    const CLIENTS: usize = 4;
+    let cluster = cluster();
+    let gate = &cluster.gates[0];
+    for round in 0..ROUNDS {
+        let text = format!("CREATE (:A{round})-[:R{round}]->(:B{round} {{b{round}: 1}})");
+        let client = || drop(rows(gate, &text, params! {}));
+        std::thread::scope(|scope| (0..CLIENTS).for_each(|_| drop(scope.spawn(client))));
+    }
+    for round in 0..ROUNDS {
+        let made = format!("MATCH (:A{round})-[r:R{round}]->(b:B{round}) RETURN count(r), sum(b.b{round})");
+        assert_eq!(rows(gate, &made, params! {}), [format!("[Int({CLIENTS}), Int({CLIENTS})]")]);
+    }
+}
+
 #[test]
 fn both_gates_see_what_either_wrote() {
     let cluster = cluster();

@@ -129,17 +129,8 @@ pub(crate) fn proposal(
             keys.push(of_value);
         }
     }
-    // A plan that another transaction's names were given to must not write them: shards could not carry it out, ever.
-    let (names, _) = base.names().undurable();
-    let is_new = |label: &LabelId| {
-        names.iter().any(|name| matches!(name, NameDefinition::Label(id, _) if id == label))
-    };
-    let is_known = |label: &LabelId| base.catalog().label_name(*label).is_some() || is_new(label);
-    let is_whole = |name: &NameDefinition| match name {
-        NameDefinition::LabelSet(_, labels) => labels.iter().all(is_known),
-        _ => true,
-    };
-    if !names.iter().all(is_whole) {
+    if !has_names_of_its_own(base) {
+        debug_assert!(false, "numbers of names do not pass from one transaction to another");
         return Err(RemoteError::Conflict("names were given meanwhile"));
     }
     let everything = reads.everything;
@@ -147,6 +138,19 @@ pub(crate) fn proposal(
     // Values that were not hashed to their end have other keys.
     walk::check().map_err(StoreError::from)?;
     Ok(proposal)
+}
+
+/// Is each new set made of labels that are known, or new here? No shard could carry out another, ever.
+fn has_names_of_its_own(base: &Snapshot) -> bool {
+    let (names, _) = base.names().undurable();
+    let is_new = |label: &LabelId| {
+        names.iter().any(|name| matches!(name, NameDefinition::Label(id, _) if id == label))
+    };
+    let is_known = |label: &LabelId| base.catalog().label_name(*label).is_some() || is_new(label);
+    names.iter().all(|name| match name {
+        NameDefinition::LabelSet(_, labels) => labels.iter().all(is_known),
+        _ => true,
+    })
 }
 
 /// Changes with the names that were given over `base` before them.

@@ -154,7 +154,9 @@ impl Ready {
         let scoped = || ExecuteError::Plan("a scope stands in a pipeline".to_string());
         let graph = compiled.graph.into_pipeline(false).ok_or_else(scoped)?;
         let pipeline = Pipeline::new(&Arc::new(graph));
-        let (is_kept, fixed) = (fixed.is_some(), fixed.unwrap_or_default());
+        // Names that a transaction of a cluster's gate gives are its own until it commits, and its numbers for them mean something else to others.
+        let holds_own_names = snapshot.names().has_own_beyond(catalog.names());
+        let (is_kept, fixed) = (fixed.is_some() && !holds_own_names, fixed.unwrap_or_default());
         Ok(Some(Kept { pipeline, home, catalog, fixed, is_kept }))
     }
 

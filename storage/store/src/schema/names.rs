@@ -388,6 +388,7 @@ impl Default for NameCounts {
 #[derive(Debug, Default)]
 pub struct Names {
     inner: RwLock<Inner>,
+    is_forked: bool,
 }
 
 #[derive(Debug, Default)]
@@ -404,7 +405,12 @@ impl Names {
     /// An interner of its own that knows these names, all of them carried by records: names that it hands out are unknown to others.
     pub fn forked(table: Arc<NameTable>) -> Names {
         let durable = table.counts();
-        Names { inner: RwLock::new(Inner { table, durable }) }
+        Names { inner: RwLock::new(Inner { table, durable }), is_forked: true }
+    }
+    /// May somebody who sees this catalogue meet a number that means nothing, or something else, to others who see it? So it is where an interner of
+    /// its own has handed out names beyond it; what one interner for all hands out holds for everybody.
+    pub fn has_own_beyond(&self, known: &NameTable) -> bool {
+        self.is_forked && self.inner.read().table.counts() != known.counts()
     }
     /// The names known now.
     pub fn table(&self) -> Arc<NameTable> {
