@@ -1,7 +1,7 @@
 //! The graph of a cluster: each shard holds its share of the vertices, with their edges, and a gate runs queries over a snapshot of all shares.
 //!
 //! ```text
-//!   gate: begin  ── changed since? ──> every shard, pinned for one stamp ──> heads of chunks ──> a snapshot
+//!   gate: begin  ── changed since? ──> every shard, pinned for one stamp ──> heads of chunks, records ──> a snapshot
 //!         read   ── first touch of a chunk ──> its shard ──> the whole chunk, kept under its version
 //!         commit ── changes by the shards of their chunks, keys read and written ──> truth
 //! ```
@@ -14,6 +14,7 @@ mod gate;
 mod leases;
 mod parts;
 mod report;
+mod rounds;
 mod share;
 
 pub(crate) use parts::{RecordParts, by_shards};

@@ -93,7 +93,7 @@ impl GateHandle {
     }
 
     /// Reads from one snapshot, strictly: everything that was acknowledged before is in it. Answers the number of the read, which is open until it is
-    /// closed or committed, and the answers by shard. After a failure nothing is open.
+    /// closed, and the answers by shard. After a failure nothing is open.
     pub fn read(
         &self,
         queries: Vec<(u16, Bytes)>,
@@ -131,7 +131,7 @@ impl GateHandle {
         // Where this does not get through, the end of the epoch closes it.
         self.inputs.put(Input::Close(request));
     }
-    /// Commits; the read that it is based on is closed. Answers its stamp when it is on disk and every gate has heard of it.
+    /// Commits; the read that it is based on stays open. Answers its stamp when it is on disk and every gate has heard of it.
     pub fn commit(&self, commit: Commit, longest: Duration) -> Result<Stamp, Failure> {
         let input = |request| Input::Commit { request, commit };
         match self.ask(input, longest)?.1 {

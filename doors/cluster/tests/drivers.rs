@@ -53,7 +53,9 @@ fn transact(gate: &GateHandle, known: &Known, writes: bool) {
         moves: Vec::new(),
         parts: (0..SHARDS).map(part).collect(),
     };
-    match gate.commit(commit, PATIENCE) {
+    let end = gate.commit(commit, PATIENCE);
+    gate.close(read);
+    match end {
         // Each acknowledged one has a number of its own, so the highest is at least as high as there are.
         Ok(_) => _ = known.acknowledged.fetch_max(numbers[0] + 1, Ordering::SeqCst),
         // What nobody knows of may be seen by others, and is no fault.

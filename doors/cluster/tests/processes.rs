@@ -173,7 +173,9 @@ fn transact(gate: &GateHandle, known: &Known) {
         moves: Vec::new(),
         parts: shards.map(|shard| (shard as u16, bytes(&[shard, numbers[0] + 1]))).collect(),
     };
-    if gate.commit(commit, PATIENCE).is_ok() {
+    let end = gate.commit(commit, PATIENCE);
+    gate.close(read);
+    if end.is_ok() {
         known.least.fetch_max(numbers[0] + 1, Ordering::SeqCst);
         known.commits.fetch_add(1, Ordering::SeqCst);
     }

@@ -483,7 +483,8 @@ impl Gate {
         let refusal = match self.seat.as_mut().filter(|seat| seat.open) {
             None => Refusal::Epoch,
             Some(seat) => {
-                let base = commit.base.and_then(|read| seat.close(read));
+                let stamp = |read| Some(seat.reads.get(&read)?.stamp.clone());
+                let base = commit.base.and_then(stamp);
                 let room = |(shard, _): &(u16, Bytes)| {
                     seat.channels
                         .get(usize::from(*shard))
@@ -668,9 +669,9 @@ impl Seat {
     fn own(&self) -> u64 {
         self.clock.clock()[self.at]
     }
-    fn close(&mut self, request: u64) -> Option<Stamp> {
+    fn close(&mut self, request: u64) {
         self.pins.retain(|_, pin| pin.request != request);
-        self.reads.remove(&request).map(|reading| reading.stamp)
+        self.reads.remove(&request);
     }
     /// May the group in truth bring this shard a record?
     fn is_touched(&self, shard: u16) -> bool {

@@ -7,16 +7,17 @@
 //! ```
 //!
 //! Idea: a chunk's version is the place of the last record that wrote to it, so what did not change keeps its key, and the page that a reader has.
+//! What changed and is in the reader's memory is brought up by the records that changed it (`records`).
 //! Places count anew in each life of a shard, so a key names the life, too. Indexes are whole at the reader: it hears which entries came and went,
 //! and loads all of them where it has missed too much (`entries`).
 //! Invariant: a snapshot is made of one answer of every shard, all pinned for one stamp. Cost: the heads of the chunks and the entries of indexes that changed.
 
 mod catalogue;
 mod entries;
+mod records;
 
 use crate::bytes::{Reader, Writer};
 use crate::checkpoint::{index_statistics, read_counts, read_meta, write_counts, write_meta};
-use crate::chunks::chunk::ChunkMeta;
 use crate::chunks::chunk_bytes;
 use crate::indexes::run::EntryChange;
 use crate::schema::definitions::{decode_name, encode_name};
@@ -27,6 +28,7 @@ use crate::versions::cell::Cell;
 use crate::{BlobKey, Names, Snapshot, StoreError};
 use model::id::CHUNK_COUNT_MAX;
 use model::{ChunkNo, EdgeTypeId};
+use records::Changed;
 use std::sync::Arc;
 
 /// What a reader knows of one shard already.
@@ -71,6 +73,8 @@ pub struct ShareNews<'a> {
     pub catalogue: bool,
     /// What the indexes got and lost, in order; none where the reader has to load them.
     pub entries: Option<Vec<&'a EntryChange>>,
+    /// The share's parts of all records since, in order; none where the reader has to fetch the chunks anew.
+    pub records: Option<&'a [&'a [u8]]>,
 }
 
 /// What the answers of all shards make of a snapshot.
@@ -150,6 +154,7 @@ impl Snapshot {
         }
         catalogue::write(&self.root.catalog, news.catalogue, &mut writer);
         entries::write_changes(news.entries.as_deref(), &mut writer);
+        records::write(news.records, &mut writer);
         writer.seal()
     }
     /// A chunk as a whole, for readers elsewhere; none where there is none of this number.
@@ -179,8 +184,9 @@ impl Snapshot {
         let (mut changes, mut loads_indexes) = (Vec::new(), false);
         let names = Names::forked(self.root.catalog.names.clone());
         let mut statistics = Statistics::default();
-        let mut new = Vec::new();
+        let mut changed = Vec::new();
         for share in shares {
+            let mut chunks = Vec::new();
             let reader = &mut Reader::checked(share.bytes, "share")?;
             let (shard, life) = (share.shard, reader.uint()?);
             places.push((life, reader.uint()?));
@@ -200,31 +206,26 @@ impl Snapshot {
                 }
                 root.catalog.names = names.table();
                 let meta = read_meta(reader, &root.catalog)?;
-                new.push((chunk, ShareKey { shard, life, chunk, version }.blob(), meta));
+                chunks.push((chunk, ShareKey { shard, life, chunk, version }.blob(), meta));
             }
             catalogue::read(reader, &mut root.catalog)?;
             match entries::read_changes(reader)? {
                 Some(more) => changes.extend(more),
                 None => loads_indexes = true,
             }
+            changed.push(Changed { chunks, records: records::read(reader)? });
             reader.finish()?;
         }
-        let pager = root.pager.clone();
-        for (chunk, key, meta) in new {
-            let known = root.directory.get(chunk).and_then(|cell| cell.blob());
-            if known != Some(key) {
-                let meta: Arc<ChunkMeta> = Arc::new(meta);
-                root.directory.set(chunk, Arc::new(Cell::stored(meta, key, &pager)));
-            }
-        }
         root.catalog.names = names.table();
+        root.names = Arc::new(names);
+        changed.into_iter().try_for_each(|changed| records::take(&mut root, changed))?;
         statistics.names = root.catalog.names.clone();
         loads_indexes |= !entries::has_all(&root);
         if !loads_indexes {
             entries::bring_up(&mut root, changes)?;
         }
         statistics.indexes = root.indexes.iter().map(index_statistics).collect();
-        (root.names, root.statistics, root.place) = (Arc::new(names), statistics, place);
+        (root.statistics, root.place) = (statistics, place);
         root.layers = LayerCache::default();
         let snapshot = Snapshot::from_root(Root { lease: None, ..root });
         Ok(JoinedShares { snapshot, places, loads_indexes })

@@ -105,6 +105,8 @@ fn fill(network: &Graph, path: &PathBuf) -> Result<(), String> {
 struct Outcome {
     reads: Samples,
     writes: Samples,
+    /// Those of the warm-up too.
+    operations: u64,
 }
 
 impl Outcome {
@@ -135,6 +137,7 @@ fn drive(urls: &[String], network: &Graph, work: Work, run: u64) -> Result<Outco
         let one = one?;
         outcome.reads.extend(&one.reads);
         outcome.writes.extend(&one.writes);
+        outcome.operations += one.operations;
         made += one.made;
     }
     client::check(&urls[0], run, made)?;
@@ -174,11 +177,12 @@ fn measure(cluster: &Cluster, network: &Graph, size: (u16, u16), report: &mut Re
         let outcome = drive(&urls, network, Work::Mix(mix), run as u64)?;
         let done = cluster.figures()?.since(&before);
         report.note(format!("TAO mix, {name}: {}", outcome.shown()));
-        let share = 100.0 * done.questions / done.operations().max(1.0);
+        let operations = outcome.operations.max(1) as f64;
+        let share = 100.0 * done.questions / operations;
         report.note(format!(
             "  asked the oracle: {share:.4} % of operations (paper {paper} %); {:.2} announcements, {:.2} NOPs an operation; tau {:.0} us",
-            done.announcements / done.operations().max(1.0),
-            done.nops / done.operations().max(1.0),
+            done.announcements / operations,
+            done.nops / operations,
             done.tau_us
         ));
         if size == WHOLE {

@@ -20,7 +20,7 @@ use store::{
 };
 use world::disk::{Disk, DiskError, DiskFile, OpenHow};
 
-const MAGIC: &[u8; 8] = b"TWSHARD1";
+const MAGIC: &[u8; 8] = b"TWSHARD2";
 const NAME: &str = "checkpoint";
 /// Where it is written first.
 const NEW_NAME: &str = "checkpoint.new";
@@ -101,7 +101,8 @@ pub(super) fn write(
     let chunks: Vec<(ChunkNo, u64)> =
         share.scan_chunks(&LabelFilter::Any).into_iter().map(|chunk| (chunk, *at)).collect();
     let names = Names::new().table().counts();
-    let news = ShareNews { life: FILE_LIFE, names, chunks: &chunks, catalogue: true, entries: None };
+    let news =
+        ShareNews { life: FILE_LIFE, names, chunks: &chunks, catalogue: true, entries: None, records: None };
     section(&share.write_share(&news))?;
     section(&chunks.iter().flat_map(|(chunk, _)| chunk.to_le_bytes()).collect::<Vec<u8>>())?;
     for (chunk, _) in &chunks {

@@ -3,10 +3,12 @@
 //! Invariants: a snapshot is one answer of every shard to one read, so it is strict and whole; the read stays open as long as the snapshot, or one
 //! made of it, can be read, so the shards keep its versions. What is kept between transactions are heads of chunks and pages of
 //! versions, which never change.
-//! Cost: a transaction asks every shard once; a chunk is asked for once a version.
+//! Cost: transactions that begin at once ask every shard once, together; what changed comes with the answer, and a chunk that is not in memory is asked
+//! for on first touch.
 
 use super::leases::Leases;
 use super::parts::by_shards;
+use super::rounds::Rounds;
 use super::{CHANGED, CHUNK, ENTRIES, FAILED, HERE};
 use crate::{Addresses, Failure, GateHandle};
 use model::ChunkNo;
@@ -43,6 +45,14 @@ pub struct Shards {
     addresses: Addresses,
     leases: Arc<Leases>,
     known: Mutex<LastSnapshot>,
+    begins: Rounds<Result<Begun, RemoteError>>,
+}
+
+/// The graph as of a read, which stays open as long as somebody has it.
+#[derive(Clone)]
+struct Begun {
+    snapshot: Snapshot,
+    read: Arc<OpenRead>,
 }
 
 /// The last snapshot, and each shard's life and place in it.
@@ -79,7 +89,8 @@ pub fn gate(
     store.attach(Arc::new(Pages { handle: handle.clone() }));
     let known = LastSnapshot { snapshot: store.current(), at: vec![(0, 0); usize::from(shards)] };
     let (handle, addresses, known) = (handle.clone(), addresses.clone(), Mutex::new(known));
-    let remote = Shards { handle, number, shards, addresses, leases: leases.clone(), known };
+    let remote =
+        Shards { handle, number, shards, addresses, leases: leases.clone(), known, begins: Rounds::new() };
     let place = (u32::from(number), u32::from(gates));
     transact::GateParts {
         remote: Arc::new(remote),
@@ -136,8 +147,9 @@ impl Shards {
     }
 }
 
-impl Remote for Shards {
-    fn begin(&self) -> Result<Snapshot, RemoteError> {
+impl Shards {
+    /// The graph of all shards as of a read that begins now.
+    fn ask_shards(&self) -> Result<Begun, RemoteError> {
         let unavailable = RemoteError::Unavailable;
         let known = self.known.lock().clone();
         let names = known.snapshot.catalog().names().counts();
@@ -158,9 +170,15 @@ impl Remote for Shards {
         if loads_indexes {
             snapshot = self.with_loaded_indexes(&snapshot, &read)?;
         }
-        let view = snapshot.with_own_names().leased(Arc::new(read));
-        *self.known.lock() = LastSnapshot { snapshot, at };
-        Ok(view)
+        *self.known.lock() = LastSnapshot { snapshot: snapshot.clone(), at };
+        Ok(Begun { snapshot, read: Arc::new(read) })
+    }
+}
+
+impl Remote for Shards {
+    fn begin(&self) -> Result<Snapshot, RemoteError> {
+        let Begun { snapshot, read } = self.begins.join(|| self.ask_shards())?;
+        Ok(snapshot.with_own_names().leased(read))
     }
 
     fn last(&self) -> Snapshot {

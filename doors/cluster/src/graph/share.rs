@@ -9,7 +9,7 @@ use crate::Content;
 use imbl::OrdMap;
 use model::ChunkNo;
 use protocol::{Bytes, ShardCounts, ShardPoint};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,6 +28,11 @@ const GRACE: Duration = Duration::from_secs(5);
 const GRACE_VERSIONS_MAX: usize = 1_024;
 /// Changes of indexes that are kept for gates; one that has missed more loads the indexes anew.
 const ENTRY_CHANGES_MAX: usize = 1 << 17;
+/// Bytes of records that are kept for gates, and records; one that has missed more fetches the chunks that changed anew.
+const RECORD_BYTES_MAX: usize = 16 << 20;
+const RECORDS_MAX: usize = 1 << 15;
+/// Bytes of records in one answer; more of them cost more than the chunks.
+const NEWS_BYTES_MAX: usize = 256 << 10;
 /// The shard whose answers tell the catalogue, which is the same on all.
 const CATALOGUE_SHARD: u16 = 0;
 /// Records after which a checkpoint is due, of a small share.
@@ -86,12 +91,45 @@ impl EntryLog {
     }
 }
 
+/// The share's parts of the last records, and the chunks that each wrote to.
+#[derive(Default)]
+struct RecordLog {
+    records: VecDeque<(u64, Arc<[u8]>, Box<[ChunkNo]>)>,
+    bytes: usize,
+    /// Records up to this place are not kept.
+    since: u64,
+}
+
+impl RecordLog {
+    fn take(&mut self, place: u64, part: &[u8], chunks: Box<[ChunkNo]>) {
+        debug_assert!(self.records.back().is_none_or(|(last, ..)| *last < place), "places rise");
+        self.bytes += part.len();
+        self.records.push_back((place, part.into(), chunks));
+        while (self.bytes > RECORD_BYTES_MAX || self.records.len() > RECORDS_MAX)
+            && let Some((first, part, _)) = self.records.pop_front()
+        {
+            self.bytes -= part.len();
+            self.since = first;
+        }
+    }
+    /// Records behind one place and up to another; none where some of them are not kept.
+    fn between(
+        &self,
+        since: u64,
+        place: u64,
+    ) -> Option<impl Iterator<Item = &(u64, Arc<[u8]>, Box<[ChunkNo]>)>> {
+        let from = self.records.partition_point(|(at, ..)| *at <= since);
+        (since >= self.since).then(|| self.records.range(from..).take_while(move |(at, ..)| *at <= place))
+    }
+}
+
 /// One shard's share of the graph.
 pub struct ShardGraph {
     shard: u16,
     life: u64,
     versions: VecDeque<Version>,
     entries: EntryLog,
+    records: RecordLog,
     /// What its machine has done so far.
     counts: ShardCounts,
     /// Where it makes checkpoints, if it does.
@@ -151,7 +189,8 @@ impl ShardGraph {
         let life = clock::wall_us() & ((1 << LIFE_BITS) - 1);
         let (versions, entries) = (VecDeque::from([empty()]), EntryLog::default());
         let counts = ShardCounts::default();
-        ShardGraph { shard, life, versions, entries, counts, keeping: None, broken: None }
+        let records = RecordLog::default();
+        ShardGraph { shard, life, versions, entries, records, counts, keeping: None, broken: None }
     }
     /// A share that makes checkpoints in a folder, and begins with the last; empty where there is none. One that cannot be read is told on standard
     /// error, and passed over.
@@ -167,7 +206,7 @@ impl ShardGraph {
                     snapshot.scan_chunks(&LabelFilter::Any).into_iter().map(|chunk| (chunk, at)).collect();
                 let made_ns = clock::monotonic_ns();
                 opened.versions = [Version { place: at, snapshot, chunks, catalogue_at: at, made_ns }].into();
-                opened.entries.since = at;
+                (opened.entries.since, opened.records.since) = (at, at);
                 keeping.last_bytes.store(bytes, Ordering::Relaxed);
                 keeping.point = Some(point);
             }
@@ -193,11 +232,12 @@ impl ShardGraph {
         }
         let is_index = |change: &Change| matches!(change, Change::CreateIndex(_) | Change::DropIndex(_));
         self.entries.take(place, entries, changes.iter().any(is_index));
-        for chunk in changes.iter().flat_map(Change::chunks).flatten() {
-            if snapshot.has_chunk(chunk) {
-                chunks.insert(chunk, place);
-            }
-        }
+        let mut written: Vec<ChunkNo> = changes.iter().flat_map(Change::chunks).flatten().collect();
+        written.sort_unstable();
+        written.dedup();
+        written.retain(|chunk| snapshot.has_chunk(*chunk));
+        chunks.extend(written.iter().map(|chunk| (*chunk, place)));
+        self.records.take(place, part, written.into());
         let made_ns = clock::monotonic_ns();
         self.versions.push_back(Version { place, snapshot, chunks, catalogue_at, made_ns });
         Ok(())
@@ -213,8 +253,23 @@ impl ShardGraph {
         let version = self.version(place)?;
         let is_known = request.life == self.life;
         let since = if is_known { request.since } else { 0 };
-        let changed = version.chunks.iter().filter(|(_, at)| **at > since);
-        let changed: Vec<(ChunkNo, u64)> = changed.map(|(chunk, at)| (*chunk, *at)).collect();
+        let records = self.records.between(since, version.place).filter(|_| is_known);
+        let (changed, records) = match records {
+            Some(records) => {
+                let (mut chunks, mut parts) = (BTreeMap::new(), Vec::new());
+                for (_, part, written) in records {
+                    let at = |chunk| version.chunks.get(chunk).map(|at| (*chunk, *at));
+                    chunks.extend(written.iter().filter_map(at));
+                    parts.push(&**part);
+                }
+                let bytes: usize = parts.iter().map(|part| part.len()).sum();
+                (chunks.into_iter().collect(), Some(parts).filter(|_| bytes <= NEWS_BYTES_MAX))
+            }
+            None => {
+                let changed = version.chunks.iter().filter(|(_, at)| **at > since);
+                (changed.map(|(chunk, at)| (*chunk, *at)).collect::<Vec<(ChunkNo, u64)>>(), None)
+            }
+        };
         let has_indexes = !version.snapshot.catalog().indexes().is_empty();
         let entries = match is_known || !has_indexes {
             true => self.entries.between(since, version.place).or_else(|| (!has_indexes).then(Vec::new)),
@@ -226,6 +281,7 @@ impl ShardGraph {
             chunks: &changed,
             catalogue: self.shard == CATALOGUE_SHARD && version.catalogue_at > since,
             entries,
+            records: records.as_deref(),
         }))
     }
     fn answer(&self, place: u64, query: &[u8]) -> Result<Vec<u8>, String> {

@@ -5,7 +5,7 @@
 
 use super::apply_edges::{hold, run_length};
 use super::change::Change;
-use super::draft::{CHANGE_UNITS, Draft, Working, delta_of};
+use super::draft::{CHANGE_UNITS, Draft, Part, Working, delta_of};
 use crate::StoreError;
 use crate::chunks::chunk::{Chunk, ChunkRead};
 use crate::chunks::delta::{Life, outside, set_property};
@@ -37,8 +37,7 @@ impl Snapshot {
         place: u64,
         changes: &[Change],
     ) -> Result<(Snapshot, Vec<EntryChange>), StoreError> {
-        let mut draft = Draft::new(self);
-        draft.is_share = true;
+        let mut draft = Draft::of_part(self, Part::Share);
         draft.take_all(changes)?;
         let entry_changes = std::mem::take(&mut draft.entry_changes);
         Ok((draft.finish(place)?, entry_changes))
@@ -63,16 +62,19 @@ impl Snapshot {
 
 impl Draft<'_> {
     /// In order; runs of edges by their ends.
-    fn take_all(&mut self, changes: &[Change]) -> Result<(), StoreError> {
+    pub(crate) fn take_all(&mut self, changes: &[Change]) -> Result<(), StoreError> {
         let mut left = changes;
         while let Some(first) = left.first() {
             walk::spend(CHANGE_UNITS)?;
-            let run = if self.takes_runs() && !self.is_share { run_length(left) } else { 0 };
+            let run =
+                if self.takes_runs() && matches!(self.part, Part::Whole) { run_length(left) } else { 0 };
             if run > 0 {
                 self.take_run(&left[..run])?;
                 left = &left[run..];
             } else {
-                self.take(first)?;
+                if self.is_concerned(first) {
+                    self.take(first)?;
+                }
                 left = &left[1..];
             }
         }

@@ -4,6 +4,7 @@ use crate::StoreError;
 use crate::chunks::chunk::{Base, Chunk, ChunkRead};
 use crate::chunks::delta::Delta;
 use crate::chunks::fold;
+use crate::commits::change::Change;
 use crate::indexes::run::EntryChange;
 use crate::indexes::tree::Index;
 use crate::paging::page::Page;
@@ -14,7 +15,7 @@ use crate::snapshots::root::{LayerCache, Root, Snapshot};
 use crate::versions::cell::Cell;
 use crate::versions::directory::Directory;
 use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use model::schema::IndexId;
 use model::{ChunkNo, LabelSetId, VertexId, walk};
 use std::sync::Arc;
@@ -28,6 +29,16 @@ pub(super) struct Working {
     pub(super) page: Option<Arc<Page<Base>>>,
 }
 
+/// Which chunks are written to; changes of others are passed over.
+pub(crate) enum Part {
+    /// All.
+    Whole,
+    /// Those that are here: the others lie with other shards.
+    Share,
+    /// These, and nothing of the catalogue.
+    Chunks(HashSet<ChunkNo, FixedState>),
+}
+
 /// The next snapshot in the making.
 pub(crate) struct Draft<'a> {
     pub(crate) from: &'a Root,
@@ -35,8 +46,7 @@ pub(crate) struct Draft<'a> {
     pub(super) chunks: HashMap<ChunkNo, Working, FixedState>,
     pub(crate) catalog: Catalog,
     pub(crate) indexes: Vec<(IndexId, Arc<Index>)>,
-    /// Only chunks that are here are written to: the others lie with other shards.
-    pub(super) is_share: bool,
+    pub(super) part: Part,
     /// What the indexes of a share have got and lost so far.
     pub(super) entry_changes: Vec<EntryChange>,
     counts: HashMap<Counter, i64, FixedState>,
@@ -44,6 +54,9 @@ pub(crate) struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     pub(crate) fn new(snapshot: &'a Snapshot) -> Draft<'a> {
+        Draft::of_part(snapshot, Part::Whole)
+    }
+    pub(crate) fn of_part(snapshot: &'a Snapshot, part: Part) -> Draft<'a> {
         let from = &*snapshot.root;
         let mut catalog = from.catalog.clone();
         catalog.names = from.names.table();
@@ -53,16 +66,27 @@ impl<'a> Draft<'a> {
             chunks: HashMap::default(),
             catalog,
             indexes: from.indexes.clone(),
-            is_share: false,
+            part,
             entry_changes: Vec::new(),
             counts: HashMap::default(),
         }
     }
     /// Is a change at this vertex to be written here?
     pub(super) fn owns(&self, vertex: VertexId) -> bool {
-        !self.is_share
-            || self.chunks.contains_key(&vertex.chunk())
-            || self.directory.get(vertex.chunk()).is_some()
+        let chunk = vertex.chunk();
+        match &self.part {
+            Part::Whole => true,
+            Part::Share => self.chunks.contains_key(&chunk) || self.directory.get(chunk).is_some(),
+            Part::Chunks(chunks) => chunks.contains(&chunk),
+        }
+    }
+
+    /// Does a change speak of what is written here, with one of its ends at least?
+    pub(super) fn is_concerned(&self, change: &Change) -> bool {
+        match &self.part {
+            Part::Whole | Part::Share => true,
+            Part::Chunks(chunks) => change.chunks().iter().flatten().any(|chunk| chunks.contains(chunk)),
+        }
     }
 
     /// The new snapshot.

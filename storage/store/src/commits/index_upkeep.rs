@@ -1,6 +1,6 @@
 //! How a commit keeps the indexes: what they held for a vertex or an edge before a change, what they shall hold after it, and new ones.
 
-use super::draft::Draft;
+use super::draft::{Draft, Part};
 use crate::StoreError;
 use crate::indexes::collect::{edge_entry, index_key};
 use crate::indexes::prepared::PreparedIndex;
@@ -57,7 +57,7 @@ impl Draft<'_> {
     }
     /// Notes what an index of a share gets or loses.
     fn note(&mut self, at: usize, came: bool, vertex: VertexId, key: &IndexKey) {
-        if self.is_share {
+        if matches!(self.part, Part::Share) {
             let entry = Entry { key: key.clone(), vertex: vertex.dense() };
             self.entry_changes.push(EntryChange { index: self.indexes[at].0, came, entry });
         }
@@ -66,7 +66,7 @@ impl Draft<'_> {
     pub(crate) fn create_index(&mut self, definition: &IndexDefinition) -> Result<(), StoreError> {
         self.catalog.add_index(definition)?;
         self.flush()?;
-        if self.is_share {
+        if matches!(self.part, Part::Share) {
             let of_share = IndexDefinition { unique: false, ..definition.clone() };
             let index = Index::over(&self.catalog, &self.directory, &of_share, &self.from.pager)?;
             self.indexes.push((definition.id, Arc::new(index)));

@@ -6,7 +6,7 @@ use crate::StoreError;
 use crate::chunks::chunk::{Base, BaseKnown, Chunk, ChunkMeta, ChunkRead};
 use crate::chunks::delta::Delta;
 use crate::chunks::table::Lane;
-use crate::paging::page::{Page, Read};
+use crate::paging::page::{Page, Pin, Read};
 use crate::paging::pager::Pager;
 use crate::paging::source::BlobKey;
 use crate::versions::joined_view::JoinedView;
@@ -22,6 +22,8 @@ pub(crate) struct Cell {
     delta: Option<Arc<Delta>>,
     /// The version as a whole, where it has a delta.
     folded: OnceLock<BlobKey>,
+    /// Keeps the base in memory, where it could not be read again.
+    held: OnceLock<Pin<Base>>,
     views: Views,
 }
 
@@ -35,7 +37,7 @@ impl Cell {
     /// A version over a base that others share.
     pub(crate) fn over(base: Arc<Page<Base>>, meta: Arc<ChunkMeta>, delta: Option<Arc<Delta>>) -> Cell {
         base.pager().cells.fetch_add(1, Ordering::Relaxed);
-        Cell { meta, base, delta, folded: OnceLock::new(), views: Views::default() }
+        Cell { meta, base, delta, folded: OnceLock::new(), held: OnceLock::new(), views: Views::default() }
     }
     pub(crate) fn stored(meta: Arc<ChunkMeta>, blob: BlobKey, pager: &Arc<Pager>) -> Cell {
         let known = BaseKnown { slot_bound: meta.slot_bound, live: meta.live };
@@ -73,6 +75,12 @@ impl Cell {
             Some(_) => {
                 self.folded.get_or_init(|| blob);
             }
+        }
+    }
+    /// The base stays in memory as long as this version has a delta over it.
+    pub(crate) fn hold(&self, pin: Pin<Base>) {
+        if self.delta.is_some() {
+            self.held.get_or_init(|| pin);
         }
     }
     /// All blobs that this version may still be read from.

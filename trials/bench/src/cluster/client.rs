@@ -40,6 +40,8 @@ pub struct Asked<'n> {
 pub struct Did {
     pub reads: Samples,
     pub writes: Samples,
+    /// Operations, those of the warm-up too.
+    pub operations: u64,
     /// Edges that it made and did not remove.
     pub made: i64,
 }
@@ -104,6 +106,7 @@ pub fn run(asked: &Asked<'_>, counted: Range<u64>) -> Result<Did, String> {
         } else {
             read(&mut client, &mut chance, asked.network, operation)?;
         }
+        did.operations += 1;
         let ended_ns = monotonic_ns();
         if began_ns >= counted.start && ended_ns <= counted.end {
             let samples = if operation.writes() { &mut did.writes } else { &mut did.reads };

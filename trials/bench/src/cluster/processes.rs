@@ -23,7 +23,6 @@ pub struct Cluster {
 pub struct Figures {
     pub commits: f64,
     pub groups: f64,
-    pub reads: f64,
     pub announcements: f64,
     pub nops: f64,
     pub questions: f64,
@@ -37,16 +36,11 @@ impl Figures {
         Figures {
             commits: self.commits - before.commits,
             groups: self.groups - before.groups,
-            reads: self.reads - before.reads,
             announcements: self.announcements - before.announcements,
             nops: self.nops - before.nops,
             questions: self.questions - before.questions,
             tau_us: self.tau_us,
         }
-    }
-    /// Transactions: each begins with a read.
-    pub fn operations(&self) -> f64 {
-        self.reads
     }
 }
 
@@ -109,7 +103,6 @@ impl Cluster {
                     match &**name {
                         "commits" => figures.commits += value,
                         "groups" => figures.groups += value,
-                        "reads" => figures.reads += value,
                         "announcements" => figures.announcements += value,
                         "nops" => figures.nops += value,
                         "questions" => figures.questions = value,

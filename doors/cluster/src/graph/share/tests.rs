@@ -47,7 +47,7 @@ fn answers(share: &ShardGraph, place: u64) -> Vec<Vec<u8>> {
     let version = share.version(place).unwrap();
     let mut all: Vec<Vec<u8>> = Vec::new();
     let chunks: Vec<(ChunkNo, u64)> = version.chunks.iter().map(|(chunk, _)| (*chunk, 0)).collect();
-    let news = ShareNews { life: 0, names, chunks: &chunks, catalogue: true, entries: None };
+    let news = ShareNews { life: 0, names, chunks: &chunks, catalogue: true, entries: None, records: None };
     all.push(version.snapshot.write_share(&news));
     for (chunk, at) in version.chunks.iter() {
         let key = ShareKey { shard: SHARD, life: share.life, chunk: *chunk, version: *at };

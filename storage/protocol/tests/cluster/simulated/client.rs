@@ -246,7 +246,9 @@ impl Net {
         if let Some(open) = &mut self.clients[number].transaction {
             open.commit = Some(request);
         }
+        let base = commit.base;
         self.tell(Node::Gate(gate), Input::Commit { request, commit });
+        base.into_iter().for_each(|read| self.tell(Node::Gate(gate), Input::Close(read)));
     }
 
     fn move_chunk(&mut self, number: usize, mut open: Transaction) {
