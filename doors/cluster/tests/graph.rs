@@ -16,6 +16,9 @@ use world::net::{Net, TcpNet};
 const GATES: u16 = 2;
 const SHARDS: u16 = 3;
 
+/// Memory for chunks of a gate that has little.
+const LITTLE_BYTES: u64 = 64 << 10;
+
 struct Cluster {
     gates: Vec<Database>,
     small: Small,
@@ -51,7 +54,9 @@ fn cluster() -> Cluster {
     let small = Small::start_holding(GATES, SHARDS, ends, &|| Box::new(truth.clone()), &content);
     let gate = |number: u16| {
         let handle = small.handle(usize::from(number));
-        let gate = graph::gate(&handle, number, &small.addresses, None);
+        // The last one has hardly any room, so it fetches what it has had before, again and again.
+        let memory_bytes = (number + 1 == GATES).then_some(LITTLE_BYTES);
+        let gate = graph::gate(&handle, number, &small.addresses, memory_bytes);
         Database::of_gate(gate, None, options()).unwrap()
     };
     Cluster { gates: (0..GATES).map(gate).collect(), small, truth, disk }
@@ -275,6 +280,8 @@ fn statements_answer_as_on_one_machine() {
     // Labels are listed by their numbers, and a statement that writes nothing gives none in a cluster.
     for database in [&one, &cluster.gates[0]] {
         rows(database, "CREATE (:A:B:C:D {k: 99})", params! {});
+        // Enough to be folded into their chunk when all are written to.
+        rows(database, "UNWIND range(0, 299) AS i CREATE (:Many {i: i})", params! {});
     }
     let texts = [
         "CREATE (:A {k: $k, v: $v})",
@@ -286,6 +293,9 @@ fn statements_answer_as_on_one_machine() {
         "MATCH (a {k: $k})-[e]->() DELETE e",
         "MATCH (a {k: $k})-[e]->() SET e.w = $v",
         "MATCH (a {k: $k}) DETACH DELETE a",
+        "MATCH (m:Many) WHERE m.i <> $k SET m.v = $v",
+        "MATCH (m:Many) RETURN count(*), sum(m.i), sum(m.v)",
+        "MATCH (m:Many {i: 10 * $k + $v}) SET m.k = $k",
         "MATCH (a:A)-[:R]->(b) RETURN a.k, a.v, labels(b), b.k ORDER BY a.k, a.v, b.k, labels(b)",
         "MATCH (n) RETURN labels(n) AS l, count(*), sum(n.k) ORDER BY l",
         "MATCH ()-[e:R]->() RETURN count(e), sum(e.w)",
@@ -309,6 +319,31 @@ fn statements_answer_as_on_one_machine() {
             (rows(&one, text, params! {"k" => k, "v" => v}), rows(gate, text, params! {"k" => k, "v" => v}));
         assert_eq!(here, there, "seed {seed}, step {step}: {text} with {k}, {v}");
     }
+}
+
+/// What one gate writes, the other brings up in the chunks that it has; it fetches none of them again.
+#[test]
+fn chunks_that_a_gate_has_are_brought_up_and_not_fetched_again() {
+    let cluster = cluster();
+    // The first has memory.
+    let [reader, writer] = &cluster.gates[..] else { panic!() };
+    rows(writer, "UNWIND range(0, 999) AS i CREATE (a:A {i: i})-[:R {w: i}]->(:B {i: i})", params! {});
+    let asked = "MATCH (a:A)-[r:R]->(b:B) RETURN count(*), sum(a.i), sum(r.w), sum(b.v), count(b.t)";
+    rows(reader, asked, params! {});
+    let fetched = reader.memory().loads;
+    assert!(fetched > 0, "the first touch fetches");
+    let texts = [
+        "MATCH (b:B {i: $k}) SET b.v = $k",
+        "MATCH (:A {i: $k})-[r:R]->(b:B) SET r.w = -1, b.t = toString($k)",
+        "MATCH (a:A {i: $k})-[r:R]->() DELETE r",
+        "MATCH (a:A {i: $k}), (b:B {i: $k + 1}) CREATE (a)-[:R {w: 7}]->(b)",
+        "MATCH (b:B) WHERE b.i < 400 SET b.v = $k",
+    ];
+    for step in 0..60_i64 {
+        rows(writer, texts[step as usize % texts.len()], params! {"k" => step});
+        assert_eq!(rows(reader, asked, params! {}), rows(writer, asked, params! {}), "step {step}");
+    }
+    assert_eq!(reader.memory().loads, fetched, "all else is brought up");
 }
 
 /// Each client adds to counters on several shards; names come into being meanwhile.
