@@ -153,6 +153,14 @@ impl Engine {
         drop(active);
         Transaction::new(self.shared.clone(), mode, base, gatekeeper)
     }
+    /// As [`Engine::begin_at`], where [`Engine::latest`] has just given this snapshot to the same statement: at a cluster's gate the shards need not be
+    /// asked once more.
+    pub fn begin_over(&self, latest: &Snapshot, gatekeeper: usize, mode: Mode) -> Transaction {
+        match &self.shared.remote {
+            Some(_) => Transaction::begun(self.shared.clone(), mode, Ok(latest.unmasked()), gatekeeper),
+            None => self.begin_at(gatekeeper, mode),
+        }
+    }
     /// Begins anew what was refused because of a conflict. Who was refused often gets a turn: commits that would write what it read wait for
     /// it, for a bounded time.
     pub fn begin_again(&self, gatekeeper: usize, refused: &Transaction) -> Transaction {

@@ -118,7 +118,7 @@ impl Session {
             return done.check(request.bytes_max);
         }
         let (params, count) = (Arc::new(with_rows(&request.params, rows.clone())?), rows.len() as u64);
-        match self.write_alone(&Request { plan: batch, params, ..request.again() }) {
+        match self.write_alone(&Request { plan: batch, params, ..request.again() }, None) {
             Ok(result) => {
                 add(&mut done.counters, &result.summary().counters);
                 done.place = Some(result.summary().place);
@@ -156,7 +156,7 @@ impl Session {
             let params = Arc::new(with_rows(&request.params, done.kept)?);
             let follow = Request { plan: &own, params, ..request.again() };
             let mut result = match own.writes {
-                true => self.write_alone(&follow)?,
+                true => self.write_alone(&follow, None)?,
                 false => self.read(&follow, Access::Read(snapshot.clone()), snapshot.clone())?,
             };
             columns = result.columns().to_vec();

@@ -220,7 +220,7 @@ impl Session {
             _ if request.plan.statement.as_of.is_some() => {
                 self.read(request, Access::Read(snapshot.clone()), snapshot)
             }
-            None if request.plan.writes => self.write_alone(request),
+            None if request.plan.writes => self.write_alone(request, Some(snapshot)),
             None => self.read(request, Access::Read(snapshot.clone()), snapshot),
             Some(open) => self.run_inside(request, open.transaction.clone(), open.mode),
         }

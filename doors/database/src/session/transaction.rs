@@ -9,6 +9,7 @@ use plan::statement::SchemaCommand;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use store::Snapshot;
 use transact::{Mode, Party, Transaction};
 use world::clock::monotonic_ns;
 use world::failpoint;
@@ -126,6 +127,10 @@ impl Session {
             None => engine.begin_at(self.gatekeeper, mode),
         };
         transaction.of(self.party())
+    }
+    /// Begins a transaction for a statement that was planned by this snapshot.
+    pub(super) fn begin_over(&self, latest: &Snapshot, mode: Mode) -> Transaction {
+        self.database.engine().begin_over(latest, self.gatekeeper, self.permitted(mode)).of(self.party())
     }
     /// Whose its transactions are, where that is somebody who may not do everything.
     fn party(&self) -> Option<Party> {

@@ -42,12 +42,19 @@ impl Written {
 }
 
 impl Session {
-    /// A writing statement on its own: tried again where it conflicts.
-    pub(super) fn write_alone(&self, request: &Request<'_>) -> Result<QueryResult, Error> {
+    /// A writing statement on its own: tried again where it conflicts. It begins with the snapshot that it was planned by, where there is one.
+    pub(super) fn write_alone(
+        &self,
+        request: &Request<'_>,
+        mut planned_by: Option<Snapshot>,
+    ) -> Result<QueryResult, Error> {
         self.until_it_commits(|refused| {
             // What was refused before may have a turn to keep, so it is begun once only.
             let tries_here = refused.is_none();
-            let mut transaction = Arc::new(self.begin_after(Mode::Write, refused));
+            let mut transaction = Arc::new(match planned_by.take() {
+                Some(latest) => self.begin_over(&latest, Mode::Write),
+                None => self.begin_after(Mode::Write, refused),
+            });
             transaction.commit_next();
             let begun = transaction.has_begun().map_err(Error::from);
             let here = begun.and_then(|()| match tries_here {

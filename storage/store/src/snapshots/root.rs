@@ -125,6 +125,11 @@ impl Snapshot {
     pub(crate) fn from_root(root: Root) -> Snapshot {
         Snapshot { root: Arc::new(root), sight: None }
     }
+    /// The graph itself, where what is shown of it is not all.
+    #[must_use]
+    pub fn unmasked(&self) -> Snapshot {
+        Snapshot { root: self.root.clone(), sight: None }
+    }
     /// Place of the last commit this snapshot contains.
     pub fn place(&self) -> u64 {
         self.root.place
