@@ -346,6 +346,40 @@ fn chunks_that_a_gate_has_are_brought_up_and_not_fetched_again() {
     assert_eq!(reader.memory().loads, fetched, "all else is brought up");
 }
 
+#[test]
+fn who_may_read_what_is_older_does_not_ask_the_shards() {
+    let cluster = cluster();
+    let [reader, writer] = &cluster.gates[..] else { panic!() };
+    rows(writer, "CREATE (:A {n: 1})", params! {});
+    let (strict, bounded) =
+        ("MATCH (a:A) RETURN count(a)", "READ NO OLDER THAN 2 s MATCH (a:A) RETURN count(a)");
+    assert_eq!(rows(reader, strict, params! {}), ["[Int(1)]"]);
+    let asked = || cluster.small.handle(0).counts().reads;
+    let (before, began) = (asked(), std::time::Instant::now());
+    for _ in 0..20 {
+        assert_eq!(rows(reader, bounded, params! {}), ["[Int(1)]"]);
+    }
+    // On a machine that is very busy two seconds may have passed.
+    let is_in_time = began.elapsed() < std::time::Duration::from_secs(1);
+    assert!(!is_in_time || asked() == before, "no shard was asked");
+    rows(writer, "CREATE (:A {n: 2})", params! {});
+    assert_eq!(rows(reader, strict, params! {}), ["[Int(2)]"], "who does not say so reads what is newest");
+    rows(writer, "CREATE (:A {n: 3})", params! {});
+    assert_eq!(rows(reader, "READ NO OLDER THAN 0 ms MATCH (a:A) RETURN count(a)", params! {}), ["[Int(3)]"]);
+    rows(writer, "CREATE (:A {n: 4})", params! {});
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    assert_eq!(
+        rows(reader, "READ NO OLDER THAN 20 ms MATCH (a:A) RETURN count(a)", params! {}),
+        ["[Int(4)]"]
+    );
+    for refused in ["READ NO OLDER THAN 1 s CREATE (:A)", "READ NO OLDER THAN 1 s SHOW INDEXES"] {
+        assert!(reader.session().query(refused, params! {}).is_err(), "{refused}");
+    }
+    let mut session = reader.session();
+    session.begin(database::Mode::Read).unwrap();
+    assert!(session.query(bounded, params! {}).is_err(), "a transaction has one snapshot");
+}
+
 /// Each client adds to counters on several shards; names come into being meanwhile.
 #[test]
 fn no_update_is_lost_between_gates_and_a_shard_comes_back() {

@@ -196,6 +196,10 @@ impl Database {
         }
         Ok(snapshot)
     }
+    /// As [`Database::latest`], but commits of this time may be missing, where to have them would mean to wait.
+    pub(crate) fn latest_within(&self, age: Duration) -> Result<Snapshot, Error> {
+        Ok(self.engine().latest_within(age)?)
+    }
     /// At a gate of a cluster, learns what other gates have changed in the catalogue; elsewhere it is known.
     ///
     /// # Errors

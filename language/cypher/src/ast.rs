@@ -29,6 +29,8 @@ pub struct Statement {
     pub recursive: Option<String>,
     /// `AS OF`: which version of the graph is asked.
     pub as_of: Option<Expression>,
+    /// `READ NO OLDER THAN 50 ms`, in milliseconds: it may miss what was committed since.
+    pub no_older_than_ms: Option<u64>,
     /// What to do.
     pub body: StatementBody,
     /// The whole statement, without a closing semicolon.

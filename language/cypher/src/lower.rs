@@ -40,6 +40,7 @@ mod writing_calls;
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use plan::expr::{Expr, Name, Var};
 use plan::statement::{Mode, Statement, StatementKind};
@@ -75,6 +76,7 @@ pub fn lower(text: &str, statement: &ast::Statement) -> Result<Statement, Cypher
         .extend(statement.recursive.iter().map(|policy| format!("{}{policy}", plan::statement::RECURSIVE)));
     let as_of = statement.as_of.as_ref().map(|version| lowerer.as_of(version, &statement.body));
     let as_of = as_of.transpose().map_err(|error| *error)?;
+    as_of::check_bound(statement).map_err(|error| *error)?;
     let written_out = writing_calls::written_out(&statement.body).map_err(|error| *error)?;
     let body = written_out.as_ref().unwrap_or(&statement.body);
     let kind = lowerer.body(body).map_err(|error| *error)?;
@@ -86,6 +88,7 @@ pub fn lower(text: &str, statement: &ast::Statement) -> Result<Statement, Cypher
         mode,
         hints: lowerer.hints,
         as_of,
+        no_older_than: statement.no_older_than_ms.map(Duration::from_millis),
         in_transactions: lowerer.in_transactions.take(),
         physical: Default::default(),
     })

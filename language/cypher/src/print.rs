@@ -30,6 +30,9 @@ pub fn print(statement: &Statement) -> String {
         printer.expression(version);
         printer.put(" ");
     }
+    if let Some(time) = statement.no_older_than_ms {
+        printer.put(&format!("READ NO OLDER THAN {time} ms "));
+    }
     match &statement.body {
         StatementBody::Query(query) => printer.query(query),
         StatementBody::Schema(command) => printer.schema_command(command),

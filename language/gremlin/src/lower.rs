@@ -126,6 +126,7 @@ pub fn lower_with(traversal: &Traversal, wide: &[Name]) -> Option<Lowered> {
         mode: Mode::Run,
         hints: hints.statement,
         as_of: None,
+        no_older_than: None,
         in_transactions: None,
         physical: Default::default(),
     };

@@ -5,6 +5,7 @@ use crate::expr::{Expr, Name, Var};
 use crate::physical::{OperatorDriver, Physical, lower};
 use model::ValueType;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A request, lowered from its language.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +23,8 @@ pub struct Statement {
     /// `AS OF`: the version of the graph that a reading query is asked of, as a commit's place or a point in time. An expression
     /// over constants and parameters alone; `None` asks the newest version.
     pub as_of: Option<Expr>,
+    /// `READ NO OLDER THAN`: it may miss what was committed within this time.
+    pub no_older_than: Option<Duration>,
     /// `CALL { … } IN TRANSACTIONS`: what is run before the plan of `kind`, which then is only what follows it.
     pub in_transactions: Option<Box<InTransactions>>,
     /// How its plan runs; empty until it is [lowered](Statement::lower).

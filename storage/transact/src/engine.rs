@@ -23,6 +23,7 @@ use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 use store::{Change, Names, Snapshot, Store, StoreOptions};
 use world::clock::Clock;
 
@@ -130,6 +131,13 @@ impl Engine {
     pub fn latest(&self) -> Result<Snapshot, TransactError> {
         match &self.shared.remote {
             Some(remote) => Ok(remote.begin()?),
+            None => Ok(self.snapshot()),
+        }
+    }
+    /// As [`Engine::latest`], but commits of this time may be missing, where to have them would mean to wait.
+    pub fn latest_within(&self, age: Duration) -> Result<Snapshot, TransactError> {
+        match &self.shared.remote {
+            Some(remote) => Ok(remote.begin_within(age)?),
             None => Ok(self.snapshot()),
         }
     }

@@ -85,6 +85,8 @@ pub trait Remote: Send + Sync {
     /// The graph with everything that was acknowledged before this call. It can be read as long as it, or a snapshot made from it, is there;
     /// its names are its own. Waits while the cluster has no open epoch, up to a limit.
     fn begin(&self) -> Result<Snapshot, RemoteError>;
+    /// As [`Remote::begin`], but what was acknowledged within this time may be missing: then the shards need not be asked.
+    fn begin_within(&self, age: Duration) -> Result<Snapshot, RemoteError>;
     /// The last snapshot that [`Remote::begin`] gave, whose chunks may be gone: for what it says of the catalogue.
     fn last(&self) -> Snapshot;
     /// How the cluster stands. It asks the shards, for a bounded time.

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use protocol::limits::READ_KEYS_MAX;
 use protocol::message::{Commit, Refusal};
 use protocol::{Bytes, EVERYTHING};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use store::{
     Allocator, BlobKey, Change, ChunkSource, JoinedShares, Names, Share, ShareKey, ShareRequest, Snapshot,
@@ -33,6 +33,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(5);
 /// A commit's outcome is waited for so long.
 const COMMIT: Duration = Duration::from_secs(20);
+/// A snapshot is taken again for so long, whatever age is asked for: shards keep its chunks a little longer.
+const OLDEST: Duration = Duration::from_secs(2);
 /// Bytes of changes of one transaction: a record is one frame to a shard, beside others.
 const COMMIT_BYTES_MAX: usize = 16 << 20;
 
@@ -60,6 +62,10 @@ struct Begun {
 struct LastSnapshot {
     snapshot: Snapshot,
     at: Vec<(u64, u64)>,
+    /// When the read began: everything that was acknowledged before is in it. None before the first.
+    asked_ns: Option<u64>,
+    /// The read, while somebody has it open.
+    read: Weak<OpenRead>,
 }
 
 /// A read that is open at the gate.
@@ -87,7 +93,8 @@ pub fn gate(
     let empty = Snapshot::empty(Arc::new(Names::new()), options);
     let store = Store::from_snapshot(empty);
     store.attach(Arc::new(Pages { handle: handle.clone() }));
-    let known = LastSnapshot { snapshot: store.current(), at: vec![(0, 0); usize::from(shards)] };
+    let at = vec![(0, 0); usize::from(shards)];
+    let known = LastSnapshot { snapshot: store.current(), at, asked_ns: None, read: Weak::new() };
     let (handle, addresses, known) = (handle.clone(), addresses.clone(), Mutex::new(known));
     let remote =
         Shards { handle, number, shards, addresses, leases: leases.clone(), known, begins: Rounds::new() };
@@ -151,7 +158,7 @@ impl Shards {
     /// The graph of all shards as of a read that begins now.
     fn ask_shards(&self) -> Result<Begun, RemoteError> {
         let unavailable = RemoteError::Unavailable;
-        let known = self.known.lock().clone();
+        let (known, asked_ns) = (self.known.lock().clone(), Some(clock::monotonic_ns()));
         let names = known.snapshot.catalog().names().counts();
         let query = |(shard, (life, since)): (usize, &(u64, u64))| {
             let request = ShareRequest { life: *life, since: *since, names };
@@ -170,8 +177,10 @@ impl Shards {
         if loads_indexes {
             snapshot = self.with_loaded_indexes(&snapshot, &read)?;
         }
-        *self.known.lock() = LastSnapshot { snapshot: snapshot.clone(), at };
-        Ok(Begun { snapshot, read: Arc::new(read) })
+        let read = Arc::new(read);
+        *self.known.lock() =
+            LastSnapshot { snapshot: snapshot.clone(), at, asked_ns, read: Arc::downgrade(&read) };
+        Ok(Begun { snapshot, read })
     }
 }
 
@@ -179,6 +188,20 @@ impl Remote for Shards {
     fn begin(&self) -> Result<Snapshot, RemoteError> {
         let Begun { snapshot, read } = self.begins.join(|| self.ask_shards())?;
         Ok(snapshot.with_own_names().leased(read))
+    }
+
+    fn begin_within(&self, age: Duration) -> Result<Snapshot, RemoteError> {
+        let known = self.known.lock().clone();
+        let until_ns = known.asked_ns.map_or(0, |ns| ns.saturating_add(clock::span_ns(age.min(OLDEST))));
+        if clock::monotonic_ns() >= until_ns {
+            return self.begin();
+        }
+        let snapshot = known.snapshot.with_own_names();
+        // Without the read, the shards keep its versions for a while all the same.
+        Ok(match known.read.upgrade() {
+            Some(read) => snapshot.leased(read),
+            None => snapshot,
+        })
     }
 
     fn last(&self) -> Snapshot {

@@ -26,6 +26,15 @@ use store::Snapshot;
 use transact::{Mode, Transaction};
 use world::failpoint;
 
+/// Bytes in which the prefixes of a statement are looked for.
+const PREFIX_BYTES: usize = 256;
+
+/// May a text say how old what it reads may be? Its parser knows.
+fn may_be_bounded(text: &str) -> bool {
+    let head = &text.as_bytes()[..text.len().min(PREFIX_BYTES)];
+    head.windows(5).any(|five| five.eq_ignore_ascii_case(b"OLDER"))
+}
+
 impl Session {
     pub(super) fn run(
         &mut self,
@@ -36,7 +45,7 @@ impl Session {
         reading: bool,
     ) -> Result<QueryResult, Error> {
         failpoint::visit("statement");
-        let snapshot = self.view()?;
+        let snapshot = self.view_for(text, limits, started_ns)?;
         let planned = self.plan(text, &snapshot, limits, started_ns)?;
         self.planned = Some(planned.clone());
         failpoint::visit("statement is planned");
@@ -241,6 +250,23 @@ impl Session {
             Some(open) => open.transaction.snapshot(),
             None => self.committed()?,
         })
+    }
+    /// What a statement sees. At a cluster's gate, one that says how old that may be is planned first: the shards may not have to be asked.
+    fn view_for(&self, text: &str, limits: &Limits, started_ns: u64) -> Result<Snapshot, Error> {
+        if !may_be_bounded(text) {
+            return self.view();
+        }
+        let last = self.shown(self.database.snapshot());
+        let planned = self.plan(text, &last, limits, started_ns)?;
+        match planned.plan.statement.no_older_than {
+            None => self.view(),
+            Some(_) if self.transaction.is_some() => {
+                let code = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
+                let error = Error::new(code, "a transaction reads the graph as it was when it began");
+                Err(error.hint("leave READ NO OLDER THAN out, or ask outside of the transaction"))
+            }
+            Some(age) => Ok(self.shown(self.database.latest_within(age)?)),
+        }
     }
     /// The graph as of the last commit, as whoever asks sees it.
     pub(super) fn committed(&self) -> Result<Snapshot, Error> {

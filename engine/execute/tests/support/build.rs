@@ -180,6 +180,7 @@ pub fn statement(plan: Plan, columns: &[Var]) -> Statement {
         mode: Mode::Run,
         hints: Vec::new(),
         as_of: None,
+        no_older_than: None,
         in_transactions: None,
         physical: Default::default(),
     };

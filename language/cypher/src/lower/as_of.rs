@@ -9,7 +9,7 @@ use super::scope::Scope;
 use super::sort::reads_rows;
 use super::types::Type;
 use super::{Lowered, Lowerer, aggregate, fail, fail_with_hint};
-use crate::ast::{Expression, Query, StatementBody};
+use crate::ast::{Expression, Query, Statement, StatementBody};
 use crate::error::ErrorKind;
 
 impl Lowerer<'_> {
@@ -41,6 +41,23 @@ impl Lowerer<'_> {
             return fail(ErrorKind::InvalidArgumentType, message, version.span);
         }
         Ok(lowered.expr)
+    }
+}
+
+/// May a statement read what is a moment old?
+pub(super) fn check_bound(statement: &Statement) -> Lowered<()> {
+    let (composition, span) = (ErrorKind::InvalidClauseComposition, statement.span);
+    match &statement.body {
+        _ if statement.no_older_than_ms.is_none() => Ok(()),
+        _ if statement.as_of.is_some() => {
+            fail(composition, "AS OF says which version is read: leave READ NO OLDER THAN out", span)
+        }
+        StatementBody::Query(query) if query_writes(query) => {
+            let message = "a statement that writes reads the newest version";
+            fail_with_hint(composition, message, span, "leave READ NO OLDER THAN out")
+        }
+        StatementBody::Query(_) => Ok(()),
+        _ => fail(composition, "READ NO OLDER THAN stands before queries only", span),
     }
 }
 

@@ -128,6 +128,7 @@ impl Lowerer<'_> {
             mode: Mode::Run,
             hints: Vec::new(),
             as_of: None,
+            no_older_than: None,
             in_transactions: None,
             physical: Default::default(),
         }

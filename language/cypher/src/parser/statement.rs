@@ -54,6 +54,8 @@ impl Parser<'_> {
         let Prefix { scopes_off, recursive } = prefix;
         let used = self.use_clause()?;
         let as_of = if self.eat_words(&["AS", "OF"]) { Some(self.expression()?) } else { None };
+        let bounded = self.eat_words(&["READ", "NO", "OLDER", "THAN"]);
+        let no_older_than_ms = if bounded { Some(self.time()?) } else { None };
         let start = self.span();
         if used == Some(Used::System) && !self.at_command() {
             return Err(no_database("system", start));
@@ -75,7 +77,7 @@ impl Parser<'_> {
         } else {
             StatementBody::Query(self.query_to_end()?)
         };
-        Ok(Statement { mode, scopes_off, recursive, as_of, body, span: self.since(start) })
+        Ok(Statement { mode, scopes_off, recursive, as_of, no_older_than_ms, body, span: self.since(start) })
     }
 
     /// `CYPHER 5`, `CYPHER 25 runtime = parallel`: accepted for the sake of other engines' queries, without effect; `scopes = off` and

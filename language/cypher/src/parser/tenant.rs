@@ -165,6 +165,18 @@ impl Parser<'_> {
         }
     }
 
+    /// A time in milliseconds, as a string or as a number and a word.
+    pub(super) fn time(&mut self) -> Parsed<u64> {
+        const EXPECTED: &str = "a time such as 50 ms";
+        let TokenKind::Integer(number) = *self.kind(0) else { return self.quantity(&TIMES, EXPECTED) };
+        let unit = TIMES.iter().find(|(unit, _)| self.is_word(1, unit));
+        let time = unit.and_then(|(_, each)| number.checked_mul(*each));
+        let time = time.ok_or_else(|| self.unexpected(EXPECTED))?;
+        self.bump();
+        self.bump();
+        Ok(time)
+    }
+
     /// A number with its unit, as a string.
     fn quantity(&mut self, units: &[(&str, u64)], expected: &str) -> Parsed<u64> {
         let TokenKind::Text(text) = self.kind(0) else { return Err(self.unexpected(expected)) };

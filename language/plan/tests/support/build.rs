@@ -29,6 +29,7 @@ impl Table {
             mode: Mode::Run,
             hints: Vec::new(),
             as_of: None,
+            no_older_than: None,
             in_transactions: None,
             physical: Default::default(),
         }
