@@ -454,13 +454,14 @@ impl Database {
         &self.inner.runtime
     }
 
-    /// What the planner may know of this snapshot.
-    pub(crate) fn planning(&self, snapshot: &Snapshot) -> SnapshotPlanning {
-        // What was sampled for all tells of what is hidden from some.
-        if snapshot.is_restricted() {
-            return SnapshotPlanning::new(snapshot.clone());
-        }
-        SnapshotPlanning::with_degrees(snapshot.clone(), self.inner.degrees.clone())
+    /// What the planner may know of this snapshot. What was sampled for all tells of what is hidden from some, so each lens samples for itself.
+    pub(crate) fn planning(&self, snapshot: &Snapshot, lens: Option<&Lens>) -> SnapshotPlanning {
+        let degrees = match lens.filter(|lens| lens.hides()) {
+            Some(lens) => &lens.degrees,
+            None if snapshot.is_restricted() => return SnapshotPlanning::new(snapshot.clone()),
+            None => &self.inner.degrees,
+        };
+        SnapshotPlanning::with_degrees(snapshot.clone(), degrees.clone())
     }
 
     /// The plan for a text, if it is in the cache.
@@ -479,7 +480,7 @@ impl Database {
         snapshot: &Snapshot,
         lens: Option<&Lens>,
     ) -> Result<Arc<Planned>, Error> {
-        let planned = Arc::new(planned(text, snapshot, &self.planning(snapshot))?);
+        let planned = Arc::new(planned(text, snapshot, &self.planning(snapshot, lens))?);
         // A password stays nowhere.
         if !matches!(planned.plan.statement.kind, plan::StatementKind::Users(_)) {
             lens.map_or(&self.inner.plans, |lens| &lens.plans).put(text, planned.clone());

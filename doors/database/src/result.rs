@@ -332,7 +332,8 @@ impl QueryResult {
     /// Says under the plan, and at its root, what of the graph it runs over.
     pub(crate) fn note_restriction(&mut self, restriction: &str) {
         if let Some(text) = &mut self.summary.plan_text {
-            text.push_str(&format!("Restriction {restriction}\n"));
+            let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+            text.push_str(&format!("{gap}Restriction {restriction}\n"));
         }
         if let Some(plan) = &mut self.summary.plan {
             plan.arguments.push(("Restriction", restriction.to_string()));

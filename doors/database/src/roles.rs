@@ -19,6 +19,7 @@ pub(crate) use rights::Rights;
 
 use crate::Error;
 use crate::cache::PlanCache;
+use execute::planning::Degrees;
 use parking_lot::Mutex;
 use plan::StatementKind;
 use plan::roles::{Action, Effect, Privilege, RoleCommand, Scope};
@@ -157,6 +158,8 @@ pub(crate) struct Lens {
     pub rights: Arc<Rights>,
     pub party: Party,
     pub plans: PlanCache,
+    /// How degrees are distributed in what they see.
+    pub degrees: Arc<Degrees>,
     pub traversals: traverse::answer::planned::Plans,
 }
 
@@ -165,7 +168,13 @@ impl Lens {
         let rights = Arc::new(rights);
         let restriction = (!rights.sees_everything()).then(|| Restriction::new(rights.clone()));
         let party = Party { restriction, permission: rights.clone() };
-        Lens { rights, party, plans: PlanCache::default(), traversals: Default::default() }
+        Lens {
+            rights,
+            party,
+            plans: PlanCache::default(),
+            degrees: Arc::default(),
+            traversals: Default::default(),
+        }
     }
     /// A snapshot as those who have these rights see it.
     pub fn shown(&self, snapshot: Snapshot) -> Snapshot {

@@ -4,4 +4,5 @@ pub(crate) mod cell;
 pub(crate) mod directory;
 pub(crate) mod joined_view;
 pub(crate) mod ranked;
+pub(crate) mod shown;
 pub(crate) mod views;

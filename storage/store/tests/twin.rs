@@ -5,7 +5,7 @@ extern crate tanglewood_store as store;
 
 mod common;
 
-use common::{Chance, Pair, Twin};
+use common::{Chance, Hides, Pair, Twin};
 use model::{Direction, EdgeRef, EdgeTypeId, LabelSetId, VertexId};
 use store::*;
 
@@ -19,6 +19,14 @@ fn run(seed: u64, options: StoreOptions, groups: usize) {
     let mut chance = Chance(seed);
     let mut pair = Pair::new(options);
     let mut kept: Vec<(Snapshot, Twin)> = Vec::new();
+    // What readers are shown is kept by versions of chunks from one snapshot to the next.
+    let readers: Vec<Hides> = (0..3).map(|_| Hides::random(&mut Chance(chance.next()))).collect();
+    let readers: Vec<(Hides, _)> =
+        readers.into_iter().map(|hides| (hides, Restriction::new(std::sync::Arc::new(hides)))).collect();
+    let compare_shown = |snapshot: &Snapshot, twin: &Twin, turn: usize| {
+        let (hides, restriction) = &readers[turn % readers.len()];
+        twin.compare_shown(snapshot, hides, restriction);
+    };
     for group in 0..groups {
         let mut changes = Vec::new();
         (0..1 + chance.below(12)).for_each(|_| pair.random_change(&mut chance, &mut changes));
@@ -37,6 +45,9 @@ fn run(seed: u64, options: StoreOptions, groups: usize) {
         if group % 12 == 0 {
             kept.push((pair.store.current(), pair.twin.clone()));
         }
+        if group % 36 == 24 {
+            compare_shown(&pair.store.current(), &pair.twin, group / 36);
+        }
         if group % 17 == 0 {
             for chunk in pair.store.current().chunks_to_fold(3) {
                 pair.store.publish(pair.store.current().fold(chunk).unwrap());
@@ -44,7 +55,12 @@ fn run(seed: u64, options: StoreOptions, groups: usize) {
         }
     }
     kept.push((pair.store.current(), pair.twin));
-    kept.iter().for_each(|(snapshot, twin)| twin.compare(snapshot));
+    for (turn, (snapshot, twin)) in kept.iter().enumerate() {
+        twin.compare(snapshot);
+        if turn % 5 == 1 {
+            compare_shown(snapshot, twin, turn / 5);
+        }
+    }
 }
 
 #[test]

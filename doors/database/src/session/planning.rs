@@ -100,7 +100,8 @@ impl Session {
         };
         let options = self.database.execute_options(&running);
         // It holds no handle of the database, which must not be closed by one of its executors.
-        let (planning, seen, whole) = (self.database.planning(snapshot), snapshot.clone(), text.to_string());
+        let planning = self.database.planning(snapshot, self.lens());
+        let (seen, whole) = (snapshot.clone(), text.to_string());
         let work = move || planned(&whole, &seen, &planning);
         let runtime = self.database.runtime();
         let ended = job::run(runtime, snapshot.clone(), options, work, |stream| self.wait(stream))?;

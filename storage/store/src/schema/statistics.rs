@@ -96,6 +96,26 @@ impl Statistics {
     pub fn edges_near(&self, edge_type: EdgeTypeId, direction: Direction, near: Option<LabelId>) -> u64 {
         self.edges_matching(edge_type, direction, &near.map_or(LabelFilter::Any, LabelFilter::Has))
     }
+    /// Does any edge of this type leave (or enter) a vertex with such a label set? Exact.
+    pub(crate) fn has_edges_at(
+        &self,
+        edge_type: EdgeTypeId,
+        direction: Direction,
+        is_such: impl Fn(LabelSetId) -> bool,
+    ) -> bool {
+        let (first, last) = (LabelSetId(0), LabelSetId(u32::MAX));
+        let out = || self.counts.range(Counter::Out(edge_type, first)..=Counter::Out(edge_type, last));
+        let into = || self.counts.range(Counter::In(edge_type, first)..=Counter::In(edge_type, last));
+        let is_met = |(counter, count): (&Counter, &u64)| match counter {
+            Counter::Out(_, set) | Counter::In(_, set) => *count > 0 && is_such(*set),
+            Counter::Vertices(_) => false,
+        };
+        match direction {
+            Direction::Out => out().any(is_met),
+            Direction::In => into().any(is_met),
+            Direction::Both => out().any(is_met) || into().any(is_met),
+        }
+    }
     /// Edges of this type met when all vertices whose labels pass the filter are expanded this way; exact. Both counts each way.
     pub fn edges_matching(&self, edge_type: EdgeTypeId, direction: Direction, near: &LabelFilter) -> u64 {
         let (first, last) = (LabelSetId(0), LabelSetId(u32::MAX));

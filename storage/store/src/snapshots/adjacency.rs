@@ -11,6 +11,7 @@ use crate::chunks::table::Lane;
 use crate::snapshots::joined::Joined;
 use crate::snapshots::layer::Layer;
 use crate::snapshots::root::Snapshot;
+use crate::snapshots::sight::{HiddenEnds, ShownTest};
 use model::{Direction, EdgeId, EdgeTypeId, VertexId};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -40,8 +41,8 @@ pub struct AdjacencyView {
     joined: Option<Arc<Joined>>,
     /// Are edges met from both ends? Then self-loops of incoming layers are left out.
     both: bool,
-    /// Are some vertices hidden, and edges to them?
-    hides: bool,
+    /// Where vertices are hidden at these edges.
+    hidden: HiddenEnds,
 }
 
 impl AdjacencyView {
@@ -52,7 +53,11 @@ impl AdjacencyView {
         if let Some(sight) = &snapshot.sight {
             types.retain(|edge_type| sight.mask.shows_type(*edge_type));
         }
-        let hides = snapshot.hides_vertices();
+        let hidden = match &snapshot.sight {
+            Some(sight) => sight.hidden_ends(&snapshot.root, &types, direction),
+            None => HiddenEnds::default(),
+        };
+        let hides = hidden.near || hidden.far;
         let mut layers: SmallVec<[Arc<Layer>; 2]> = SmallVec::new();
         if direction != Direction::In {
             layers.extend(types.iter().map(|edge_type| snapshot.layer(Lane::out(*edge_type))));
@@ -60,7 +65,7 @@ impl AdjacencyView {
         if direction != Direction::Out {
             layers.extend(types.iter().map(|edge_type| snapshot.layer(Lane::into(*edge_type))));
         }
-        // Lists with hidden neighbours are not shown as they lie.
+        // Lists of hidden vertices, or with hidden neighbours, are not shown as they lie.
         let only = match layers.as_slice() {
             [layer] if !hides => Some(layer.clone()),
             _ => None,
@@ -69,7 +74,7 @@ impl AdjacencyView {
             [edge_type] if direction == Direction::Both && !hides => Some(snapshot.joined(*edge_type)),
             _ => None,
         };
-        AdjacencyView { snapshot, layers, only, joined, both: direction == Direction::Both, hides }
+        AdjacencyView { snapshot, layers, only, joined, both: direction == Direction::Both, hidden }
     }
     /// The snapshot this view reads.
     pub fn snapshot(&self) -> &Snapshot {
@@ -79,6 +84,16 @@ impl AdjacencyView {
     pub fn vertex_bound(&self) -> u32 {
         self.snapshot.vertex_bound()
     }
+    /// Are some of these edges hidden?
+    #[inline]
+    fn hides(&self) -> bool {
+        self.hidden.near || self.hidden.far
+    }
+    /// Is the vertex hidden whose edges are asked for?
+    #[inline]
+    fn is_hidden(&self, vertex: u32) -> Result<bool, StoreError> {
+        Ok(self.hidden.near && !self.snapshot.shows_dense(vertex)?)
+    }
     /// Does this layer repeat self-loops that an earlier layer showed?
     #[inline]
     fn skips_loops(&self, layer: &Layer) -> bool {
@@ -86,9 +101,12 @@ impl AdjacencyView {
     }
     /// Number of edges at `vertex`.
     pub fn degree(&self, vertex: u32) -> Result<u32, StoreError> {
-        if self.hides {
-            let mut degree = 0;
-            self.for_each_shown(vertex, |_, _, _| degree += 1)?;
+        if self.is_hidden(vertex)? {
+            return Ok(0);
+        }
+        let mut degree = 0;
+        if self.hidden.far {
+            self.for_shown_parts(vertex, |_, part| degree += part.neighbours.len() as u32)?;
             return Ok(degree);
         }
         let mut degree = 0;
@@ -141,9 +159,11 @@ impl AdjacencyView {
     #[inline(never)]
     fn gather<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> Result<&'a [u32], StoreError> {
         scratch.clear();
-        if self.hides {
-            self.for_each_shown(vertex, |_, neighbour, _| scratch.push(neighbour))?;
-            return Ok(scratch);
+        if self.is_hidden(vertex)? {
+            return Ok(&[]);
+        }
+        if self.hidden.far {
+            return self.gather_shown(vertex, scratch);
         }
         // The only part so far, in place; once there are more, or one that cannot be borrowed, all are in `scratch`.
         let mut first: &[u32] = &[];
@@ -175,6 +195,22 @@ impl AdjacencyView {
         }
         Ok(if scratch.is_empty() { first } else { scratch })
     }
+    /// The neighbours that are shown, in place where that is a list as it lies.
+    fn gather_shown<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> Result<&'a [u32], StoreError> {
+        if let [layer] = self.layers.as_slice()
+            && let Some(list) = layer.held(vertex, self.snapshot.chunks())?
+        {
+            let all = list.neighbours;
+            let mut is_whole = false;
+            ShownTest::new(&self.snapshot).for_ranges(all, |range| match range.len() == all.len() {
+                true => is_whole = true,
+                false => scratch.extend_from_slice(&all[range]),
+            })?;
+            return Ok(if is_whole { all } else { scratch });
+        }
+        self.for_shown_parts(vertex, |_, part| scratch.extend_from_slice(part.neighbours))?;
+        Ok(scratch)
+    }
     /// Edges of `vertex`: neighbours, and ids ([`EdgeId`]'s number) in the same order. The order is that of
     /// [`AdjacencyView::neighbours`]. Ids are put together here; neighbours are, where several layers have edges here.
     pub fn edges<'a>(
@@ -193,15 +229,13 @@ impl AdjacencyView {
         ids: &'a mut Vec<u64>,
     ) -> Result<(&'a [u32], &'a [u64]), StoreError> {
         ids.clear();
-        if self.hides {
-            neighbours.clear();
-            self.for_each_shown(vertex, |_, neighbour, id| {
-                neighbours.push(neighbour);
-                ids.push(id.0);
-            })?;
-            return Ok((neighbours, ids));
+        if self.is_hidden(vertex)? {
+            return Ok((&[], ids));
         }
-        if let Some(layer) = &self.only
+        if self.hidden.far {
+            return self.shown_edges(vertex, neighbours, ids);
+        }
+        if let [layer] = self.layers.as_slice()
             && let Some(list) = layer.held(vertex, self.snapshot.chunks())?
         {
             list.push_ids(vertex, layer.lane, ids);
@@ -216,6 +250,34 @@ impl AdjacencyView {
             self.for_parts(layer, vertex, |part| part.push_ids(vertex, layer.lane, ids))?;
         }
         Ok((self.neighbours(vertex, neighbours)?, ids))
+    }
+    /// The edges whose other end is shown.
+    fn shown_edges<'a>(
+        &'a self,
+        vertex: u32,
+        neighbours: &'a mut Vec<u32>,
+        ids: &'a mut Vec<u64>,
+    ) -> Result<(&'a [u32], &'a [u64]), StoreError> {
+        neighbours.clear();
+        if let [layer] = self.layers.as_slice()
+            && let Some(list) = layer.held(vertex, self.snapshot.chunks())?
+        {
+            let all = list.neighbours;
+            let mut is_whole = false;
+            ShownTest::new(&self.snapshot).for_ranges(all, |range| {
+                is_whole = range.len() == all.len();
+                if !is_whole {
+                    neighbours.extend_from_slice(&all[range.clone()]);
+                }
+                list.part(range).push_ids(vertex, layer.lane, ids);
+            })?;
+            return Ok((if is_whole { all } else { neighbours }, ids));
+        }
+        self.for_shown_parts(vertex, |layer, part| {
+            neighbours.extend_from_slice(part.neighbours);
+            part.push_ids(vertex, layer.lane, ids);
+        })?;
+        Ok((neighbours, ids))
     }
     /// Appends the ids of both lists of a vertex whose joined list has this length; false where there are self-loops to be left out, or
     /// a list is not held.
@@ -236,7 +298,7 @@ impl AdjacencyView {
     }
     /// Appends the edges between two vertices, as this view follows them; costs a binary search in each layer.
     pub fn find(&self, from: u32, to: u32, found: &mut Vec<EdgeId>) -> Result<(), StoreError> {
-        if self.hides && !(self.snapshot.shows_dense(from)? && self.snapshot.shows_dense(to)?) {
+        if self.hides() && !(self.snapshot.shows_dense(from)? && self.snapshot.shows_dense(to)?) {
             return Ok(());
         }
         for layer in &self.layers {
@@ -260,8 +322,13 @@ impl AdjacencyView {
             let (source, target) = if lane.is_out() { (here, there) } else { (there, here) };
             found(model::EdgeRef { id, source, target });
         };
-        if self.hides {
-            return self.for_each_shown(vertex, show);
+        if self.is_hidden(vertex)? {
+            return Ok(());
+        }
+        if self.hidden.far {
+            return self.for_shown_parts(vertex, |layer, part| {
+                part.for_each(vertex, layer.lane, |neighbour, id| show(layer.lane, neighbour, id));
+            });
         }
         for layer in &self.layers {
             self.for_parts(layer, vertex, |part| {
@@ -270,29 +337,23 @@ impl AdjacencyView {
         }
         Ok(())
     }
-    /// Calls `found` with each edge of `vertex` of which both ends are shown: its lane, the neighbour and its id, in the order of
-    /// [`AdjacencyView::edges`].
-    fn for_each_shown(
+    /// Calls `found` with the parts of the lists of a shown vertex whose other ends are all shown, in the order of [`AdjacencyView::edges`].
+    fn for_shown_parts(
         &self,
         vertex: u32,
-        mut found: impl FnMut(Lane, u32, EdgeId),
+        mut found: impl FnMut(&Layer, EdgeList<'_>),
     ) -> Result<(), StoreError> {
-        if !self.snapshot.shows_dense(vertex)? {
-            return Ok(());
-        }
-        let mut failed = None;
+        let mut test = ShownTest::new(&self.snapshot);
         for layer in &self.layers {
+            let mut tested = Ok(());
             self.for_parts(layer, vertex, |part| {
-                part.for_each(vertex, layer.lane, |neighbour, id| {
-                    match self.snapshot.shows_dense(neighbour) {
-                        Ok(true) => found(layer.lane, neighbour, id),
-                        Ok(false) => {}
-                        Err(error) => failed = Some(error),
-                    }
-                });
+                if tested.is_ok() {
+                    tested = test.for_ranges(part.neighbours, |range| found(layer, part.part(range)));
+                }
             })?;
+            tested?;
         }
-        failed.map_or(Ok(()), Err)
+        Ok(())
     }
 }
 

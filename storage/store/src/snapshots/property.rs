@@ -5,6 +5,7 @@ use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
 use crate::chunks::column::{PropertyRef, PropertyRun, StoredColumn};
 use crate::snapshots::root::Snapshot;
+use crate::snapshots::sight::ShownSlots;
 use crate::versions::cell::ChunkRef;
 use model::{ChunkNo, ColumnBuilder, EdgeId, EdgeTypeId, KeyId, VertexId};
 use std::sync::Arc;
@@ -123,6 +124,7 @@ struct VertexColumn<'a> {
     number: ChunkNo,
     chunk: ChunkRef<'a>,
     column: Option<Arc<StoredColumn>>,
+    shown: ShownSlots<'a>,
 }
 
 impl<'a> PropertyReader<'a> {
@@ -151,12 +153,22 @@ impl<'a> PropertyReader<'a> {
         let Some(first) = vertices.first() else { return Ok((0, None)) };
         let number = first.0 >> model::id::SLOT_BITS;
         let len = vertices.iter().take_while(|vertex| vertex.0 >> model::id::SLOT_BITS == number).count();
-        if len < RUN_MIN || self.snapshot.is_restricted() || !self.is_at(*first)? {
+        if len < RUN_MIN || !self.is_at(*first)? {
             return Ok((len, None));
         }
-        let Some(VertexColumn { chunk, column: Some(column), .. }) = &self.current else {
+        let Some(VertexColumn { chunk, column: Some(column), shown, .. }) = &self.current else {
             return Ok((len, None));
         };
+        let all_shown = match shown {
+            ShownSlots::All => true,
+            ShownSlots::None | ShownSlots::Each => false,
+            ShownSlots::Some(bits) => {
+                vertices[..len].iter().all(|vertex| bits.has(usize::from(vertex.slot())))
+            }
+        };
+        if !all_shown {
+            return Ok((len, None));
+        }
         if chunk.delta().is_some_and(|delta| delta.has_altered()) {
             return Ok((len, None));
         }
@@ -174,11 +186,18 @@ impl<'a> PropertyReader<'a> {
             return Ok(PropertyRef::Null);
         }
         let Some(current) = &self.current else { return Ok(PropertyRef::Null) };
+        let slot = usize::from(vertex.slot());
         // A vertex that is hidden shows no property, so it need not be looked for.
-        if !self.snapshot.shows_property_at(&current.chunk, vertex.slot() as usize, self.key) {
+        let is_shown = match current.shown {
+            ShownSlots::All => true,
+            ShownSlots::None => false,
+            ShownSlots::Some(bits) => bits.has(slot),
+            ShownSlots::Each => self.snapshot.shows_property_at(&current.chunk, slot, self.key),
+        };
+        if !is_shown {
             return Ok(PropertyRef::Null);
         }
-        Ok(current.chunk.property_in(vertex.slot() as usize, self.key, current.column.as_deref()))
+        Ok(current.chunk.property_in(slot, self.key, current.column.as_deref()))
     }
     /// Makes the chunk of `vertex` the current one; false if there is none.
     #[inline]
@@ -191,7 +210,8 @@ impl<'a> PropertyReader<'a> {
             if self.current.is_none() {
                 let Some((chunk, _)) = self.snapshot.locate(vertex)? else { return Ok(false) };
                 let column = chunk.base().column(self.key).cloned();
-                self.current = Some(VertexColumn { number: vertex.chunk(), chunk, column });
+                let shown = self.snapshot.shown_properties(&chunk, vertex.chunk(), self.key)?;
+                self.current = Some(VertexColumn { number: vertex.chunk(), chunk, column, shown });
             }
         }
         Ok(true)
@@ -213,6 +233,7 @@ struct EdgeColumn<'a> {
     edge_type: EdgeTypeId,
     chunk: ChunkRef<'a>,
     column: Option<Arc<StoredColumn>>,
+    is_shown: bool,
 }
 
 impl<'a> EdgePropertyReader<'a> {
@@ -240,10 +261,10 @@ impl<'a> EdgePropertyReader<'a> {
         let Some(first) = edges.first() else { return Ok((0, None)) };
         let place = (first.chunk(), first.edge_type());
         let len = edges.iter().take_while(|edge| (edge.chunk(), edge.edge_type()) == place).count();
-        if len < RUN_MIN || self.snapshot.is_restricted() || !self.is_at(*first)? {
+        if len < RUN_MIN || !self.is_at(*first)? {
             return Ok((len, None));
         }
-        let Some(EdgeColumn { chunk, column: Some(column), .. }) = &self.current else {
+        let Some(EdgeColumn { chunk, column: Some(column), is_shown: true, .. }) = &self.current else {
             return Ok((len, None));
         };
         if chunk.delta().is_some_and(|delta| !delta.edge_properties.is_empty()) {
@@ -263,7 +284,7 @@ impl<'a> EdgePropertyReader<'a> {
             return Ok(PropertyRef::Null);
         }
         let Some(current) = &self.current else { return Ok(PropertyRef::Null) };
-        if !self.snapshot.shows_edge_property(edge, self.key) {
+        if !current.is_shown {
             return Ok(PropertyRef::Null);
         }
         Ok(current.chunk.edge_property_in(edge.edge_type(), edge.slot(), self.key, current.column.as_deref()))
@@ -280,7 +301,8 @@ impl<'a> EdgePropertyReader<'a> {
             if self.current.is_none() {
                 let Some(chunk) = self.snapshot.chunk(number)? else { return Ok(false) };
                 let column = chunk.base().edge_column(edge_type, self.key).cloned();
-                self.current = Some(EdgeColumn { number, edge_type, chunk, column });
+                let is_shown = self.snapshot.shows_edge_property(edge, self.key);
+                self.current = Some(EdgeColumn { number, edge_type, chunk, column, is_shown });
             }
         }
         Ok(true)

@@ -4,8 +4,9 @@
 //! which all that is hidden was removed: hidden vertices are not there, nor edges of hidden types or with a hidden end; a hidden property is
 //! null; a hidden label is carried by nobody. No engine and no door has to know of it.
 //! Invariant: whatever leaves a snapshot with a sight passed it. Commits are made of snapshots without one.
-//! Cost: a snapshot without a sight pays one test where it is asked. With one, an edge costs a look at the verdict of the far end's chunk, and
-//! where that chunk holds shown and hidden vertices, its label set.
+//! Cost: a snapshot without a sight pays one test where it is asked. With one, edges of types that the counts show no hidden vertex to have are
+//! read as without. Any other edge costs a look at the verdict of the far end's chunk, and where that chunk holds shown and hidden vertices, a bit
+//! of what the version of the chunk keeps for this reader (see `shown`); a list that turns out to be shown whole is not copied.
 
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
@@ -13,16 +14,20 @@ use crate::schema::catalog::Catalog;
 use crate::schema::filter::LabelFilter;
 use crate::schema::mask::{Mask, Visibility};
 use crate::schema::statistics::Statistics;
+use crate::snapshots::collected::{Collected, questions_for_array, split};
 use crate::snapshots::root::{Root, Snapshot};
 use crate::versions::cell::ChunkRef;
+use crate::versions::shown::{ReaderId, ShownBits};
 use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, VertexId};
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 /// What is hidden from a reader, in any snapshot of one store. Its latest mask and sight are cached.
 pub struct Restriction {
     visibility: Arc<dyn Visibility>,
+    reader: ReaderId,
     mask: Mutex<Option<Arc<Mask>>>,
     sight: Mutex<Option<(Weak<Root>, Arc<Sight>)>>,
 }
@@ -36,7 +41,12 @@ impl std::fmt::Debug for Restriction {
 impl Restriction {
     /// What this hides.
     pub fn new(visibility: Arc<dyn Visibility>) -> Arc<Restriction> {
-        Arc::new(Restriction { visibility, mask: Mutex::default(), sight: Mutex::default() })
+        Arc::new(Restriction {
+            visibility,
+            reader: ReaderId::default(),
+            mask: Mutex::default(),
+            sight: Mutex::default(),
+        })
     }
     fn mask(&self, catalog: &Catalog) -> Arc<Mask> {
         let mut latest = self.mask.lock();
@@ -60,6 +70,9 @@ impl Restriction {
             catalog: mask.catalog(&root.catalog),
             statistics: OnceLock::new(),
             verdicts: (0..chunks).map(|_| AtomicU8::new(UNKNOWN)).collect(),
+            reader: self.reader.clone(),
+            bits: OnceLock::new(),
+            questions: AtomicU32::new(0),
             mask,
         });
         *latest = Some((Arc::downgrade(root), sight.clone()));
@@ -79,18 +92,65 @@ pub(crate) struct Sight {
     statistics: OnceLock<Statistics>,
     /// Which vertices of each chunk are shown; empty where no vertex is hidden.
     verdicts: Box<[AtomicU8]>,
+    reader: ReaderId,
+    /// The bits of chunks that hold shown and hidden vertices, once enough was asked.
+    bits: OnceLock<Collected<ShownBits>>,
+    /// Questions that had to look up a label set.
+    questions: AtomicU32,
+}
+
+/// Which vertices of one chunk are shown.
+#[derive(Clone, Copy)]
+pub(crate) enum ShownSlots<'a> {
+    All,
+    None,
+    /// Those with their bit.
+    Some(&'a ShownBits),
+    /// Each has to be asked.
+    Each,
+}
+
+/// Where vertices are hidden at edges that are followed.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct HiddenEnds {
+    /// At some edge the end from which it is followed.
+    pub(crate) near: bool,
+    /// At some edge the other end.
+    pub(crate) far: bool,
 }
 
 impl Sight {
     pub(crate) fn statistics(&self, root: &Root) -> &Statistics {
         self.statistics.get_or_init(|| root.statistics.masked(&self.mask, &self.catalog.names))
     }
+    /// Where vertices are hidden at edges of these types.
+    pub(crate) fn hidden_ends(&self, root: &Root, types: &[EdgeTypeId], direction: Direction) -> HiddenEnds {
+        if !self.mask.hides_vertices {
+            return HiddenEnds::default();
+        }
+        let hidden = |direction| {
+            let count = |edge_type: &EdgeTypeId| {
+                root.statistics.has_edges_at(*edge_type, direction, |set| !self.mask.shows_set(set))
+            };
+            types.iter().any(count)
+        };
+        let (sources, targets) = (hidden(Direction::Out), hidden(Direction::In));
+        match direction {
+            Direction::Out => HiddenEnds { near: sources, far: targets },
+            Direction::In => HiddenEnds { near: targets, far: sources },
+            Direction::Both => HiddenEnds { near: sources || targets, far: sources || targets },
+        }
+    }
+    #[inline]
     fn verdict(&self, root: &Root, chunk: ChunkNo) -> u8 {
         let Some(kept) = self.verdicts.get(chunk as usize) else { return NONE_SHOWN };
-        let known = kept.load(Ordering::Relaxed);
-        if known != UNKNOWN {
-            return known;
+        match kept.load(Ordering::Relaxed) {
+            UNKNOWN => self.find_verdict(root, chunk, kept),
+            known => known,
         }
+    }
+    #[cold]
+    fn find_verdict(&self, root: &Root, chunk: ChunkNo, kept: &AtomicU8) -> u8 {
         let sets = root.directory.get(chunk).map_or(&[][..], |cell| &cell.meta.label_sets);
         let shown = sets.iter().filter(|set| self.mask.shows_set(**set)).count();
         let verdict = match shown {
@@ -100,6 +160,97 @@ impl Sight {
         };
         kept.store(verdict, Ordering::Relaxed);
         verdict
+    }
+    /// Which vertices of a chunk are shown.
+    #[inline]
+    pub(crate) fn slots(&self, root: &Root, chunk: ChunkNo) -> Result<ShownSlots<'_>, StoreError> {
+        match self.verdict(root, chunk) {
+            ALL_SHOWN => Ok(ShownSlots::All),
+            NONE_SHOWN => Ok(ShownSlots::None),
+            _ => match self.bits.get().and_then(|bits| bits.get(chunk as usize)) {
+                Some(bits) => Ok(ShownSlots::Some(bits)),
+                None => self.collect(root, chunk),
+            },
+        }
+    }
+    /// The bits of a chunk, if enough was asked and there is room for them.
+    #[inline(never)]
+    fn collect(&self, root: &Root, chunk: ChunkNo) -> Result<ShownSlots<'_>, StoreError> {
+        let bound = root.directory.bound();
+        let places = match self.bits.get() {
+            Some(places) => places,
+            None if self.questions.fetch_add(1, Ordering::Relaxed) < questions_for_array(bound) => {
+                return Ok(ShownSlots::Each);
+            }
+            None => self.bits.get_or_init(|| Collected::new(bound, &root.pager)),
+        };
+        let Some(cell) = root.directory.get(chunk) else { return Ok(ShownSlots::None) };
+        let bits = cell.shown_bits(&self.reader, |set| self.mask.shows_set(set))?;
+        let kept = bits.and_then(|bits| places.place(chunk as usize, bits));
+        Ok(kept.map_or(ShownSlots::Each, ShownSlots::Some))
+    }
+}
+
+/// Tests the vertices of lists, and remembers the chunk of the last.
+pub(crate) struct ShownTest<'a> {
+    snapshot: &'a Snapshot,
+    chunk: usize,
+    slots: ShownSlots<'a>,
+}
+
+impl<'a> ShownTest<'a> {
+    #[inline]
+    pub(crate) fn new(snapshot: &'a Snapshot) -> ShownTest<'a> {
+        ShownTest { snapshot, chunk: usize::MAX, slots: ShownSlots::None }
+    }
+    /// Calls `found` with each range of neighbours in the list that are all shown, as long as it can be: one of all, where none is hidden.
+    #[inline]
+    pub(crate) fn for_ranges(
+        &mut self,
+        vertices: &[u32],
+        mut found: impl FnMut(Range<usize>),
+    ) -> Result<(), StoreError> {
+        let (mut begin, mut at) = (0, 0);
+        let mut close = |begin: usize, end: usize| {
+            if begin < end {
+                found(begin..end);
+            }
+        };
+        while at < vertices.len() {
+            let (chunk, _) = split(vertices[at]);
+            if chunk != self.chunk {
+                self.slots = self.snapshot.shown_slots(chunk as ChunkNo)?;
+                self.chunk = chunk;
+            }
+            let alike = vertices[at + 1..].iter().take_while(|vertex| split(**vertex).0 == chunk).count();
+            let end = at + 1 + alike;
+            match self.slots {
+                ShownSlots::All => {}
+                ShownSlots::None => {
+                    close(begin, at);
+                    begin = end;
+                }
+                ShownSlots::Some(bits) => {
+                    for (place, vertex) in (at..end).zip(&vertices[at..end]) {
+                        if !bits.has(split(*vertex).1) {
+                            close(begin, place);
+                            begin = place + 1;
+                        }
+                    }
+                }
+                ShownSlots::Each => {
+                    for (place, vertex) in (at..end).zip(&vertices[at..end]) {
+                        if !self.snapshot.shows_dense(*vertex)? {
+                            close(begin, place);
+                            begin = place + 1;
+                        }
+                    }
+                }
+            }
+            at = end;
+        }
+        close(begin, vertices.len());
+        Ok(())
     }
 }
 
@@ -122,17 +273,41 @@ impl Snapshot {
     pub(crate) fn shows_dense(&self, vertex: u32) -> Result<bool, StoreError> {
         self.shows(VertexId::from_dense(vertex))
     }
+    /// Which vertices of a chunk are shown.
+    #[inline]
+    pub(crate) fn shown_slots(&self, chunk: ChunkNo) -> Result<ShownSlots<'_>, StoreError> {
+        match self.sight.as_ref().filter(|sight| sight.mask.hides_vertices) {
+            None => Ok(ShownSlots::All),
+            Some(sight) => sight.slots(&self.root, chunk),
+        }
+    }
+    /// Of which vertices of this chunk a property is shown.
+    pub(crate) fn shown_properties(
+        &self,
+        chunk: &ChunkRef<'_>,
+        number: ChunkNo,
+        key: KeyId,
+    ) -> Result<ShownSlots<'_>, StoreError> {
+        if self.sight.is_none() {
+            return Ok(ShownSlots::All);
+        }
+        let sets = &chunk.meta().label_sets;
+        let shown = sets.iter().filter(|set| self.shows_set(**set));
+        match shown.clone().filter(|set| self.shows_property(Some(**set), key)).count() {
+            0 => Ok(ShownSlots::None),
+            count if count == shown.count() => self.shown_slots(number),
+            _ => Ok(ShownSlots::Each),
+        }
+    }
     /// Is this vertex shown, if it is there?
     pub(crate) fn shows(&self, vertex: VertexId) -> Result<bool, StoreError> {
-        let Some(sight) = self.sight.as_ref().filter(|sight| sight.mask.hides_vertices) else {
-            return Ok(true);
-        };
-        match sight.verdict(&self.root, vertex.chunk()) {
-            ALL_SHOWN => Ok(true),
-            NONE_SHOWN => Ok(false),
-            _ => {
+        match self.shown_slots(vertex.chunk())? {
+            ShownSlots::All => Ok(true),
+            ShownSlots::None => Ok(false),
+            ShownSlots::Some(bits) => Ok(bits.has(usize::from(vertex.slot()))),
+            ShownSlots::Each => {
                 let set = self.locate(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
-                Ok(set.is_some_and(|set| sight.mask.shows_set(set)))
+                Ok(set.is_some_and(|set| self.shows_set(set)))
             }
         }
     }

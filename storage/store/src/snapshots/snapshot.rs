@@ -14,6 +14,7 @@ use crate::indexes::edges::EdgeRange;
 use crate::indexes::range::{IndexRange, VertexTest};
 use crate::indexes::tree::Index;
 use crate::schema::filter::LabelFilter;
+use crate::snapshots::sight::ShownSlots;
 use crate::versions::cell::ChunkRef;
 use model::schema::{IndexId, SchemaTarget};
 use model::{
@@ -201,9 +202,17 @@ impl Snapshot {
     ) -> Result<(), StoreError> {
         let Some(content) = self.chunk(chunk)? else { return Ok(()) };
         let accepts = |set: LabelSetId| self.shows_set(set) && filter.accepts(self.catalog().labels_of(set));
-        let all_pass = content.meta().label_sets.iter().all(|set| accepts(*set));
-        for (word, bits) in content.existing().iter().enumerate() {
-            let mut left = *bits;
+        let shown = self.shown_slots(chunk)?;
+        let bits = match shown {
+            ShownSlots::None => return Ok(()),
+            ShownSlots::All | ShownSlots::Each => None,
+            ShownSlots::Some(shown) => Some(&shown.bits),
+        };
+        // Hidden vertices are left out by their bits, where there are bits.
+        let passes = |set: &LabelSetId| accepts(*set) || bits.is_some() && !self.shows_set(*set);
+        let all_pass = content.meta().label_sets.iter().all(passes);
+        for (word, existing) in bits.unwrap_or(&content.existing()).iter().enumerate() {
+            let mut left = *existing;
             while left != 0 {
                 let slot = word * 64 + left.trailing_zeros() as usize;
                 left &= left - 1;

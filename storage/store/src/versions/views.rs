@@ -16,11 +16,15 @@ use crate::paging::page::Pin;
 use crate::paging::pager::{Charge, Pager};
 use crate::versions::joined_view::JoinedView;
 use crate::versions::ranked::{RankedLists, is_ranking_due};
+use crate::versions::shown::{ReaderId, ShownBits};
 use arc_swap::ArcSwapOption;
 use model::EdgeTypeId;
 use smallvec::SmallVec;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
+
+/// Restricted readers for whom one version of a chunk keeps which vertices they are shown.
+const SHOWN_READERS_MAX: usize = 4;
 
 /// One version of a chunk in one lane. What every look-up needs is in the first cache line.
 #[repr(C, align(64))]
@@ -187,6 +191,7 @@ pub(crate) struct Views(ArcSwapOption<Made>);
 struct Made {
     lanes: SmallVec<[Arc<LaneView>; 2]>,
     joined: SmallVec<[Arc<JoinedView>; 1]>,
+    shown: SmallVec<[Arc<ShownBits>; 1]>,
 }
 
 impl Views {
@@ -207,6 +212,20 @@ impl Views {
         self.add(|made| {
             made.joined.retain(|other| other.edge_type() != view.edge_type());
             made.joined.push(view.clone());
+        });
+    }
+    /// Which vertices this reader is shown, if somebody found out.
+    pub(crate) fn shown_before(&self, reader: &ReaderId) -> Option<Arc<ShownBits>> {
+        self.0.load().as_ref()?.shown.iter().find(|bits| bits.is_of(reader)).cloned()
+    }
+    /// Keeps them beside those of a few other readers; the oldest go.
+    pub(crate) fn add_shown(&self, bits: &Arc<ShownBits>) {
+        self.add(|made| {
+            made.shown.retain(|other| other.is_wanted() && !other.is_like(bits));
+            if made.shown.len() >= SHOWN_READERS_MAX {
+                made.shown.remove(0);
+            }
+            made.shown.push(bits.clone());
         });
     }
     fn add(&self, change: impl Fn(&mut Made)) {

@@ -64,6 +64,63 @@ fn show_all<'a>(properties: impl IntoIterator<Item = (&'a KeyId, &'a Value)>) ->
     properties.into_iter().map(|(key, value)| format!("{}={value:?};", key.0)).collect()
 }
 
+/// What is hidden from a reader: vertices with a label, the label alone, edges of a type, a property of what carries a label or is of a type.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hides {
+    pub vertices: Option<LabelId>,
+    pub label: Option<LabelId>,
+    pub edge_type: Option<EdgeTypeId>,
+    pub property: Option<(KeyId, LabelId)>,
+    pub edge_property: Option<(KeyId, EdgeTypeId)>,
+}
+
+impl Hides {
+    pub fn random(chance: &mut Chance) -> Hides {
+        let mut label =
+            |share| (chance.below(share) == 0).then(|| LabelId(chance.below(LABELS as usize) as u16));
+        let (vertices, hidden, of) = (label(1), label(3), label(2));
+        let mut edge_type =
+            |share| (chance.below(share) == 0).then(|| EdgeTypeId(chance.below(TYPES as usize) as u16));
+        let (types, of_type) = (edge_type(3), edge_type(2));
+        let mut key = || KeyId(chance.below(KEYS as usize) as u32);
+        Hides {
+            vertices,
+            label: hidden,
+            edge_type: types,
+            property: of.map(|label| (key(), label)),
+            edge_property: of_type.map(|edge_type| (key(), edge_type)),
+        }
+    }
+}
+
+fn is_named(label: Option<LabelId>, name: &str) -> bool {
+    label.is_some_and(|label| name == format!("L{}", label.0))
+}
+
+fn is_typed(edge_type: Option<EdgeTypeId>, name: &str) -> bool {
+    edge_type.is_some_and(|edge_type| name == format!("T{}", edge_type.0))
+}
+
+impl Visibility for Hides {
+    fn shows_vertex(&self, labels: &[&str]) -> bool {
+        !labels.iter().any(|name| is_named(self.vertices, name))
+    }
+    fn shows_label(&self, label: &str) -> bool {
+        !is_named(self.vertices, label) && !is_named(self.label, label)
+    }
+    fn shows_edge_type(&self, edge_type: &str) -> bool {
+        !is_typed(self.edge_type, edge_type)
+    }
+    fn shows_property(&self, labels: &[&str], key: &str) -> bool {
+        let hidden = self.property.filter(|(hidden, _)| key == format!("k{}", hidden.0));
+        !hidden.is_some_and(|(_, label)| labels.iter().any(|name| is_named(Some(label), name)))
+    }
+    fn shows_edge_property(&self, edge_type: &str, key: &str) -> bool {
+        let hidden = self.edge_property.filter(|(hidden, _)| key == format!("k{}", hidden.0));
+        !hidden.is_some_and(|(_, of)| is_typed(Some(of), edge_type))
+    }
+}
+
 /// A store with names handed out, and the twin of its current snapshot.
 pub struct Pair {
     pub store: Store,
@@ -220,6 +277,48 @@ impl Twin {
         self.compare_views(snapshot);
         self.compare_statistics(snapshot);
         self.indexes.iter().for_each(|index| self.compare_index(snapshot, index));
+    }
+    /// Without what is hidden.
+    fn without(&self, hides: &Hides) -> Twin {
+        let mut shown = self.clone();
+        shown.vertices.retain(|_, (labels, _)| !hides.vertices.is_some_and(|label| labels.contains(&label)));
+        for (labels, properties) in shown.vertices.values_mut() {
+            if let Some((key, _)) = hides.property.filter(|(_, label)| labels.contains(label)) {
+                properties.remove(&key);
+            }
+            hides.label.iter().for_each(|label| {
+                labels.remove(label);
+            });
+        }
+        let is_there = |vertex: &VertexId| shown.vertices.contains_key(vertex);
+        shown.edges.retain(|id, (edge, _)| {
+            Some(id.edge_type()) != hides.edge_type && is_there(&edge.source) && is_there(&edge.target)
+        });
+        for (edge, properties) in shown.edges.values_mut() {
+            if let Some((key, _)) = hides.edge_property.filter(|(_, of)| edge.id.edge_type() == *of) {
+                properties.remove(&key);
+            }
+        }
+        shown
+    }
+    /// Fails unless a reader is shown what this twin holds without what is hidden, and nothing of the rest.
+    pub fn compare_shown(&self, snapshot: &Snapshot, hides: &Hides, restriction: &Restriction) {
+        let (shown, seen) = (self.without(hides), snapshot.restricted(restriction));
+        shown.compare_vertices(&seen);
+        shown.compare_edges(&seen);
+        shown.compare_views(&seen);
+        for vertex in self.vertices.keys().filter(|vertex| !shown.vertices.contains_key(vertex)) {
+            assert!(!seen.exists(*vertex).unwrap() && seen.labels(*vertex).is_err(), "{vertex:?} is hidden");
+            assert!(seen.properties(*vertex).unwrap().is_empty(), "{vertex:?} is hidden");
+            for direction in [Direction::Out, Direction::In, Direction::Both] {
+                shown.compare_view(&seen.adjacency(&[], direction), *vertex, &[]);
+                shown.compare_view(&seen.adjacency(&[EdgeTypeId(0)], direction), *vertex, &[]);
+            }
+        }
+        for (id, (edge, _)) in self.edges.iter().filter(|(id, _)| !shown.edges.contains_key(id)) {
+            assert_eq!(seen.edge(*id).unwrap(), None, "{hides:?}");
+            assert!(!seen.edge_exists(*edge).unwrap(), "{hides:?}");
+        }
     }
     fn compare_vertices(&self, snapshot: &Snapshot) {
         let mut scanned = Vec::new();
