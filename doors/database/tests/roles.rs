@@ -6,6 +6,8 @@ mod matrix;
 #[path = "roles/random.rs"]
 mod random;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tanglewood_database::{Database, Error, MEMORY, Options, Params, Session};
 
 const PASSWORD: &str = "long enough";
@@ -156,6 +158,31 @@ fn a_transaction_ends_when_rights_change_and_the_past_is_hidden_too() {
     guest.begin(tanglewood_database::Mode::Write).unwrap();
     run(&database, &["GRANT CREATE ON GRAPH * TO restricted"]);
     assert_eq!(guest.commit().unwrap_err().code, expired);
+}
+
+/// Each command of a transaction may take long to carry out, and a right may be revoked while the first is: the others are refused then.
+#[test]
+fn rights_are_asked_for_again_before_each_schema_command_of_a_commit() {
+    let database = database();
+    run(&database, &["UNWIND range(1, 20000) AS n CREATE (:A {id: n, k: n})"]);
+    let mut guest = restricted(&database, &["GRANT INDEX MANAGEMENT ON DATABASE * TO restricted"]);
+    guest.begin(tanglewood_database::Mode::Write).unwrap();
+    for key in ["id", "k"] {
+        let command = format!("CREATE INDEX of_{key} FOR (n:A) ON (n.{key})");
+        assert_eq!(code(rows(&mut guest, &command)), "[]");
+    }
+    let (admin, revoked) = (database.clone(), Arc::new(AtomicBool::new(false)));
+    let once = revoked.clone();
+    guest.set_meanwhile(move || {
+        if !once.swap(true, Ordering::Relaxed) {
+            run(&admin, &["REVOKE INDEX MANAGEMENT ON DATABASE * FROM restricted"]);
+        }
+    });
+    let refused = guest.commit().unwrap_err();
+    assert!(revoked.load(Ordering::Relaxed), "building an index waits for executors");
+    assert_eq!(refused.code, "Neo.ClientError.Security.AuthorizationExpired");
+    let made = rows(&mut database.session(), "SHOW INDEXES YIELD name RETURN name").unwrap();
+    assert_eq!(made, ["[String(\"of_id\")]"], "what was carried out before stays");
 }
 
 #[test]

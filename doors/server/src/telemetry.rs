@@ -2,7 +2,7 @@
 //!
 //! Idea: whoever ends a query puts what it did into a queue of bounded length and goes on; one thread makes messages of it and posts them. A collector
 //! that is slow or gone holds up no query: what finds no room is dropped, and counted. Invariant: every query that was handed over is counted once, as
-//! sent, dropped or refused. Reading order: `spans` (messages), then this file (queue, thread, HTTP).
+//! sent, dropped or refused, those among them that wait still when the server ends (see `trace_counts`). Reading order: `spans` (messages), then this file (queue, thread, HTTP).
 
 mod spans;
 
@@ -18,7 +18,6 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse
 use prost::Message;
 use spans::Encoder;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -93,10 +92,8 @@ impl Telemetry {
     pub fn listener(&self) -> TraceListener {
         let (queue, counts) = (self.queue.clone(), self.counts.clone());
         Arc::new(move |trace| {
-            if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
-                queue.try_send(TraceOrder::Query(Box::new(trace)))
-            {
-                counts.dropped.fetch_add(1, Ordering::Relaxed);
+            if counts.enter() && queue.try_send(TraceOrder::Query(Box::new(trace))).is_err() {
+                counts.leave(1, &counts.dropped);
             }
         })
     }
@@ -125,6 +122,7 @@ impl Drop for Telemetry {
             // It waits for a collector, and ends with the process.
             false => std::mem::forget(thread),
         }
+        self.counts.end();
     }
 }
 
@@ -182,7 +180,7 @@ impl Exporter {
             if !batch.is_empty() {
                 let sent = runtime.block_on(self.post(&batch));
                 let counter = if sent { &self.counts.sent } else { &self.counts.refused };
-                counter.fetch_add(batch.len() as u64, Ordering::Relaxed);
+                self.counts.leave(batch.len() as u64, counter);
             }
             if ends {
                 return;

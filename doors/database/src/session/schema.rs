@@ -74,12 +74,15 @@ impl Session {
         open.schema.push(PendingSchema { text: text.into(), command: command.clone() });
         Ok(())
     }
-    /// Carries out the commands of a transaction that is being committed; the place of the last commit.
+    /// Carries out the commands of a transaction that is being committed; the place of the last commit. Each may take long, so what the user may do
+    /// is asked again before each.
     ///
     /// # Errors
     /// That of the first that fails; those before it stay.
-    pub(super) fn carry_out_schema(&self, open: &Open) -> Result<u64, Error> {
+    pub(super) fn carry_out_schema(&mut self, open: &Open) -> Result<u64, Error> {
         for PendingSchema { text, command } in &open.schema {
+            self.check_credential()?;
+            self.still_allows(open)?;
             let running = Running {
                 text,
                 payer: self.speaker.payer(self.database.accounts()),

@@ -1,7 +1,8 @@
 //! A doorway: one listening address, a thread for each who comes in, and a place for only so many.
 //!
 //! Both doors stand in one. What is said with a client is the door's affair: it is given a [`Guest`], whose place is free again when the
-//! guest is dropped, however that comes.
+//! guest is dropped, however that comes. A doorway that closes waits until the threads of its guests hold nothing of the door any more, so that whoever
+//! closes the database behind it is the last who holds it.
 
 use super::crowd::{Crowd, Origin, Present, Share};
 use super::error::ServeError;
@@ -61,7 +62,24 @@ pub(crate) struct Guest {
     pub stranger: Option<Stranger>,
     _place: Share<Origin>,
     _present: Present,
+}
+
+/// What a guest's thread holds: what the door shares, and then its name among those that are open. Fields are dropped in this order.
+struct GuestThread {
+    serve: Arc<Serve>,
+    _open: OpenSocket,
+}
+
+/// A connection among those that are open.
+struct OpenSocket {
     lobby: Arc<Lobby>,
+    number: u64,
+}
+
+impl Drop for OpenSocket {
+    fn drop(&mut self) {
+        self.lobby.open.lock().remove(&self.number);
+    }
 }
 
 impl Doorway {
@@ -167,11 +185,14 @@ impl Accepting {
         let Ok(place) = self.crowd.places.take(origin, 1) else { return Ok(()) };
         let (crowd, lobby, socket) = (self.crowd.clone(), self.lobby.clone(), Arc::new(socket));
         lobby.open.lock().insert(number, socket.clone());
+        let held = GuestThread { serve: self.serve.clone(), _open: OpenSocket { lobby, number } };
         let _present = crowd.present(self.name);
         let guest =
-            Guest { socket, number, origin, crowd, stranger: Some(stranger), _place: place, _present, lobby };
-        let serve = self.serve.clone();
-        let work = move || serve(guest);
+            Guest { socket, number, origin, crowd, stranger: Some(stranger), _place: place, _present };
+        let work = move || {
+            let held = held;
+            (held.serve)(guest);
+        };
         std::thread::Builder::new().name(self.name.into()).stack_size(STACK_BYTES).spawn(work).map(drop)
     }
 }
@@ -206,6 +227,5 @@ impl Drop for Guest {
     fn drop(&mut self) {
         // A client that is gone already is told nothing.
         let _ = self.socket.shutdown(Shutdown::Both);
-        self.lobby.open.lock().remove(&self.number);
     }
 }

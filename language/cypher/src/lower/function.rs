@@ -64,7 +64,6 @@ impl Lowerer<'_> {
         Typed { expr: Expr::Variable(columns[index]), kind }
     }
 
-    /// `exists((a)-->(b))`, `exists(n.property)`.
     /// `apoc.any.property(value, key)`, as tools write `value[key]`.
     fn property_of_any(&mut self, call: &FunctionCall, span: Span, scope: &mut Scope) -> Lowered<Typed> {
         check_arity(call, (2, 2), PROPERTY_OF_ANY.1, span)?;
@@ -73,6 +72,7 @@ impl Lowerer<'_> {
         Ok(Typed { expr, kind: Type::Any })
     }
 
+    /// `exists((a)-->(b))`, `exists(n.property)`.
     fn exists_call(&mut self, call: &FunctionCall, scope: &mut Scope) -> Lowered<Typed> {
         let argument = &call.arguments[0];
         match &argument.kind {

@@ -178,7 +178,9 @@ impl Lowerer<'_> {
     fn items(&mut self, projection: &Projection, rows: &Rows, returning: bool) -> Lowered<Vec<Item>> {
         let mut items = Vec::new();
         if projection.star {
-            let mut names: Vec<&str> = rows.scope.columns().map(|binding| binding.name.as_str()).collect();
+            // What no text can name, a rewriting made for the clause before.
+            let names = rows.scope.columns().map(|binding| binding.name.as_str());
+            let mut names: Vec<&str> = names.filter(|name| !name.starts_with(' ')).collect();
             if names.is_empty() && returning && projection.items.is_empty() {
                 let message = "RETURN * needs at least one variable";
                 let hint = "name a node or a relationship in a pattern";

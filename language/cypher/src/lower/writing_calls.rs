@@ -2,7 +2,8 @@
 //!
 //! `CALL apoc.merge.node(labels, identifying, onCreate, onMatch) YIELD node AS n` means `MERGE (n:$(labels) identifying) ON CREATE SET n += onCreate ON
 //! MATCH SET n += onMatch`, and the others likewise. So plans, rights and limits are those of the clauses, and nothing below knows of such procedures.
-//! Where an argument names something that is written (a node, an end), it must be a variable, as in the clauses.
+//! Where an argument names something that is written (a node, an end), it must be a variable, as in the clauses. What is written has a name that no text
+//! can mean until the clauses are through, so that no argument can mean it; a projection behind them gives it the names that are yielded.
 
 use plan::procedures::{Procedure, WRITING};
 
@@ -60,6 +61,9 @@ fn writing(call: &CallProcedure) -> Option<&'static Procedure> {
     Procedure::by_name(&name).filter(|procedure| WRITING.contains(&procedure.name))
 }
 
+/// What a call writes, until it has the names that are yielded.
+const MADE: &str = " made";
+
 struct WrittenCall<'c> {
     call: &'c CallProcedure,
     procedure: &'static Procedure,
@@ -69,32 +73,43 @@ struct WrittenCall<'c> {
 impl WrittenCall<'_> {
     fn clauses(&self, stands_alone: bool) -> Lowered<Vec<Clause>> {
         self.check(stands_alone)?;
-        let result = self.result()?;
+        let yielded = self.yielded()?;
+        let made = Name { text: MADE.into(), span: self.span };
         let mut kinds = match self.procedure.name {
-            "apoc.merge.node" => vec![self.merge_node(&result)?],
-            "apoc.merge.relationship" => vec![self.merge_relationship(&result)?],
-            "apoc.create.node" => vec![self.create_node(&result)],
-            "apoc.create.relationship" => vec![self.create_relationship(&result)?],
+            "apoc.merge.node" => vec![self.merge_node(&made)?],
+            "apoc.merge.relationship" => vec![self.merge_relationship(&made)?],
+            "apoc.create.node" => vec![self.create_node(&made)],
+            "apoc.create.relationship" => vec![self.create_relationship(&made)?],
             "apoc.create.addLabels" => {
-                let node = self.variable(0)?;
-                let labels = vec![self.dynamic(1)];
-                let again = Expression { kind: ExpressionKind::Variable(node.text.clone()), span: self.span };
-                vec![ClauseKind::Set(vec![SetItem::Labels(node, labels)]), self.with(again, &result)]
+                let (node, labels) = (self.variable(0)?, vec![self.dynamic(1)]);
+                vec![ClauseKind::Set(vec![SetItem::Labels(node, labels)])]
             }
             _ => {
                 let [owner, key, value] = [0, 1, 2].map(|at| self.argument(at));
                 vec![ClauseKind::Set(vec![SetItem::DynamicProperty(owner, key, value)])]
             }
         };
-        if let Some(condition) = self.call.yields.as_ref().and_then(|yields| yields.condition.clone()) {
-            kinds.push(ClauseKind::With(self.projection(true, Vec::new()), Some(condition)));
+        let source = match self.procedure.name {
+            "apoc.create.addLabels" => self.variable(0)?,
+            _ => made,
+        };
+        let condition = self.call.yields.as_ref().and_then(|yields| yields.condition.clone());
+        let renamed = yielded.iter().filter(|name| name.text != source.text);
+        let items: Vec<ProjectionItem> = renamed.map(|name| self.item(&source, name)).collect();
+        if !items.is_empty() || condition.is_some() {
+            kinds.push(ClauseKind::With(self.projection(true, items), condition));
         }
-        if stands_alone && !self.procedure.fields.is_empty() {
-            let value = Expression { kind: ExpressionKind::Variable(result.text.clone()), span: self.span };
-            let item = ProjectionItem { expression: value, alias: Some(result), span: self.span };
-            kinds.push(ClauseKind::Return(self.projection(false, vec![item])));
+        if stands_alone && !yielded.is_empty() {
+            let items = yielded.iter().map(|name| self.item(name, name)).collect();
+            kinds.push(ClauseKind::Return(self.projection(false, items)));
         }
         Ok(kinds.into_iter().map(|kind| Clause { kind, span: self.span }).collect())
+    }
+
+    /// A column that holds what another does.
+    fn item(&self, from: &Name, to: &Name) -> ProjectionItem {
+        let value = Expression { kind: ExpressionKind::Variable(from.text.clone()), span: to.span };
+        ProjectionItem { expression: value, alias: Some(to.clone()), span: to.span }
     }
 
     fn check(&self, stands_alone: bool) -> Lowered<()> {
@@ -122,11 +137,12 @@ impl WrittenCall<'_> {
         }
     }
 
-    /// The variable that holds what is yielded; one that no text can name, where nobody wants it.
-    fn result(&self) -> Lowered<Name> {
+    /// The names that what is written gets.
+    fn yielded(&self) -> Lowered<Vec<Name>> {
         let own = self.procedure.fields.first().map(|(field, _)| *field);
-        let Some(yields) = &self.call.yields else {
-            return Ok(Name { text: own.unwrap_or(" nothing").into(), span: self.span });
+        let usual = || own.map(|own| Name { text: own.into(), span: self.span }).into_iter().collect();
+        let Some(yields) = self.call.yields.as_ref().filter(|yields| !yields.star) else {
+            return Ok(usual());
         };
         let unknown = yields.items.iter().find(|(field, _)| Some(field.text.as_str()) != own);
         if let Some((field, _)) = unknown {
@@ -134,8 +150,7 @@ impl WrittenCall<'_> {
             let hint = format!("it yields {}", self.procedure.field_names().join(", "));
             return fail_with_hint(ErrorKind::UndefinedVariable, message, field.span, &hint);
         }
-        let named = yields.items.first().map(|(field, alias)| alias.as_ref().unwrap_or(field).clone());
-        Ok(named.unwrap_or_else(|| Name { text: own.unwrap_or(" nothing").into(), span: self.span }))
+        Ok(yields.items.iter().map(|(field, alias)| alias.as_ref().unwrap_or(field).clone()).collect())
     }
 
     fn argument(&self, at: usize) -> Expression {
@@ -188,12 +203,6 @@ impl WrittenCall<'_> {
             limit: None,
             span: self.span,
         }
-    }
-
-    fn with(&self, value: Expression, name: &Name) -> ClauseKind {
-        let is_same = matches!(&value.kind, ExpressionKind::Variable(text) if *text == name.text);
-        let item = ProjectionItem { expression: value, alias: Some(name.clone()), span: self.span };
-        ClauseKind::With(self.projection(true, if is_same { Vec::new() } else { vec![item] }), None)
     }
 
     fn node(
