@@ -95,6 +95,8 @@ fn rows(session: &mut Session, text: &str, params: Params) -> Result<Vec<String>
     Ok(rows)
 }
 
+const SYNTAX: &str = "Neo.ClientError.Statement.SyntaxError";
+
 /// Procedures that write, called with names that only the row knows, beside the clauses with names in the text.
 #[test]
 fn procedures_that_write_do_what_their_clauses_do() {
@@ -150,12 +152,35 @@ fn procedures_that_write_do_what_their_clauses_do() {
     for (text, code) in [
         ("CALL apoc.merge.node([null], {id: 1})", "Neo.ClientError.Statement.TypeError"),
         ("CALL apoc.merge.node(['A'], {id: null})", "Neo.ClientError.Statement.SemanticError"),
+        // What the call is about to make is not there when its arguments are.
+        ("CALL apoc.create.node(['A'], {id: node.id}) YIELD node RETURN 1", SYNTAX),
+        ("CALL apoc.merge.node(['A'], {id: 1}, {was: n.id}) YIELD node AS n RETURN 1", SYNTAX),
+        ("CALL apoc.create.node(['A'], {}) YIELD node AS n, node AS n RETURN 1", SYNTAX),
+        ("MATCH (n) CALL apoc.create.node(['A'], {}) YIELD node AS n RETURN 1", SYNTAX),
         (
             "MATCH (n) WHERE EXISTS { CALL apoc.create.node(['A'], {}) YIELD node RETURN node } RETURN n",
-            "Neo.ClientError.Statement.SyntaxError",
+            SYNTAX,
         ),
     ] {
         assert_eq!(rows(&mut called, text, params! {}), Err(code.to_string()), "{text}");
+    }
+    for (text, found) in [
+        ("CALL apoc.create.node(['A'], {}) YIELD node AS a, node AS b RETURN a = b", "[Bool(true)]"),
+        (
+            "CALL apoc.create.node(['A'], {id: 7}) YIELD node WITH * WHERE node.id = 7 RETURN count(*)",
+            "[Int(1)]",
+        ),
+        (
+            "CALL apoc.create.node(['A'], {id: 7}) YIELD node AS n CALL apoc.create.node(['A'], {id: n.id + 1}) YIELD node AS m RETURN m.id",
+            "[Int(8)]",
+        ),
+        (
+            "MATCH (n {id: 8}) CALL apoc.create.addLabels(n, ['Z']) YIELD node AS a, node AS b RETURN a:Z AND b = n",
+            "[Bool(true)]",
+        ),
+        ("CALL apoc.create.node(['A'], {id: 9}) YIELD node WHERE node.id = 8 RETURN count(*)", "[Int(0)]"),
+    ] {
+        assert_eq!(rows(&mut called, text, params! {}), Ok(vec![found.to_string()]), "{text}");
     }
 }
 
