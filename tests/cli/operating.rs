@@ -307,6 +307,37 @@ fn metrics_tell_what_happened_and_name_tenants_only_to_users() {
             "{name} is no metric"
         );
     }
+    let (_, metrics) = strangers.split_once("\r\n\r\n").unwrap();
+    promtool(&place, &["check", "metrics"], metrics);
+    promtool(&place, &["check", "rules"], &rules_of(&dashboard));
+}
+
+/// A file of rules with each expression of a dashboard.
+fn rules_of(dashboard: &str) -> String {
+    let expressions = dashboard.lines().filter_map(|line| line.trim().strip_prefix("\"expr\": "));
+    let rule = |(number, text): (usize, &str)| {
+        let expression: String = serde_json::from_str(text.trim_end_matches(',')).unwrap();
+        let expression = expression.replace("$__rate_interval", "1m");
+        format!("  - record: expression:{number}\n    expr: {}\n", Json::from(expression))
+    };
+    let rules: Vec<String> = expressions.enumerate().map(rule).collect();
+    assert!(rules.len() > 10);
+    format!("groups:\n- name: dashboard\n  rules:\n{}", rules.concat())
+}
+
+/// What Prometheus' own tool says of a text; passed over where it is missing.
+fn promtool(place: &Place, arguments: &[&str], text: &str) {
+    let path = place.path().join("promtool.yml");
+    std::fs::write(&path, text).unwrap();
+    let mut tool = Command::new("promtool");
+    tool.args(arguments);
+    match arguments {
+        ["check", "metrics"] => tool.stdin(std::fs::File::open(&path).unwrap()),
+        _ => tool.arg(&path),
+    };
+    let Ok(output) = tool.output() else { return eprintln!("passed over: needs promtool") };
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&said));
 }
 
 #[test]
