@@ -574,6 +574,20 @@ fn conditions_that_fail_on_what_is_no_row_of_the_answer_end_nothing() {
             "MATCH (a:A), (b:B) SET a.x = 0, b.x = 1",
         ),
         ("MATCH (a:A) WHERE a.x > 0 AND 10 / a.x > 5 RETURN a.x AS y", "CREATE (:A {x: 0}), (:A {x: 1})"),
+        ("MATCH (a:A) WHERE 10 / a.x > 5 AND a.x > 0 RETURN a.x AS y", "CREATE (:A {x: 0}), (:A {x: 1})"),
+        ("MATCH (a:A) WITH a.x AS x WHERE 10 / x > 5 AND x > 0 RETURN x AS y", "CREATE (:A {x: 0})"),
+        // Before a variable-length relationship that leads nowhere from there, or to what another condition refuses.
+        ("MATCH (p:A)-[:R*1..2]->(q:A) WHERE 10 / p.x > 5 RETURN p.x AS y", "CREATE (:A {x: 0})"),
+        ("MATCH (p:A)-[:R*]->(q:A) WHERE 10 / p.x > 5 RETURN DISTINCT p.x AS y", "CREATE (:A {x: 0})"),
+        (
+            "MATCH (p:A)-[:R*]->(q)-[:S*]->(r) WHERE 10 / p.x > 5 RETURN DISTINCT p.x AS y",
+            "CREATE (:A {x: 0})-[:R]->()<-[:S]-(:B)",
+        ),
+        (
+            "MATCH (p:A)-[:R*0..3]->(q) WHERE 10 / p.x > 5 AND q.x > 0 RETURN DISTINCT p.x AS y",
+            "MATCH (b:B) CREATE (:A {x: 0})-[:R]->(b)",
+        ),
+        ("MATCH (p:A)-[:R*1..2]-(p) WHERE 10 / p.x > 5 RETURN p.x AS y", "CREATE (:A {x: 0})-[:R]->(:C)"),
         (
             "MATCH (a:A) OPTIONAL MATCH (b:B) WHERE 10 / (b.x - a.x) > -99 RETURN b.x AS y",
             "MATCH (a:A), (b:B) SET a.x = 0, b.x = 1",
@@ -588,16 +602,17 @@ fn conditions_that_fail_on_what_is_no_row_of_the_answer_end_nothing() {
         let subscription = database.subscribe("q", &Params::new(), None, true);
         let subscription = subscription.unwrap_or_else(|error| panic!("{query}; {change}: {error}"));
         match subscription.next(Duration::from_secs(20)).unwrap() {
-            Some(Event::Snapshot { rows, .. }) => assert_eq!(
-                rows.iter().map(|(_, n)| *n as usize).sum::<usize>(),
-                run(query),
-                "{query}; {change}"
-            ),
+            Some(Event::Snapshot { rows, .. }) => {
+                // In which order conditions are asked anew is not said: the query may fail there, on a row that another condition refuses.
+                let asked = database.session().query(query, Params::new()).and_then(|found| found.rows());
+                let told = rows.iter().map(|(_, n)| *n as usize).sum::<usize>();
+                assert!(asked.is_err() || asked.unwrap().len() == told, "{query}; {change}");
+            }
             other => panic!("{query}; {change}: {other:?}"),
         }
         // One that is a row of the answer ends it.
-        run("MATCH (a:A), (b:B) SET a.x = 0, b.x = 0 CREATE (a)-[:R {x: 0}]->(a)");
-        let ended = query.contains("a.x > 0") || database.subscribe("q", &Params::new(), None, true).is_err();
+        run("MATCH (a:A), (b:B) SET a.x = 0, b.x = 0 CREATE (a)-[:R {x: 0}]->(a)-[:S]->(a)");
+        let ended = query.contains("x > 0") || database.subscribe("q", &Params::new(), None, true).is_err();
         assert!(ended, "{query}; {change}");
     }
 }

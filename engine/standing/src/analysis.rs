@@ -18,6 +18,7 @@ use store::Snapshot;
 mod lengths;
 mod pattern;
 mod rounds;
+mod total;
 mod unroll;
 
 /// What a statement's answer is computed from, step by step; `snapshot` tells what is rare and what is common.
@@ -137,6 +138,10 @@ impl Analysis<'_> {
             *next += 1;
             Var(*next - 1)
         })
+    }
+    /// Does this column hold the names of labels or of a type?
+    fn is_names(&self, column: Var) -> bool {
+        self.attributes.iter().any(|((_, attribute), var)| *var == column && *attribute == Attribute::Labels)
     }
     /// The expression over the columns of `layout`.
     fn expression(&self, expr: &Expr, layout: &[Var]) -> Result<Expr, StandingError> {

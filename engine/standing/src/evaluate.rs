@@ -1,6 +1,7 @@
 //! Expressions over rows: batches are made of what an expression reads, and of nothing else.
 
 use crate::StandingError;
+use crate::turn::Changes;
 use expression::error::ErrorClass;
 use expression::{Compiled, EvalError, Layout, NamesOnly, Parameters, Request, Scope, compile};
 use model::{Batch, Column, ColumnBuilder, Value};
@@ -115,13 +116,30 @@ impl Evaluator {
         self.compiled.select(&batch, &Scope::new(&self.names, &self.request), &mut selected)?;
         Ok(selected)
     }
-    /// As [`Evaluator::select`], over rows of the layout that it was compiled for.
-    pub fn passing<'r>(
-        &self,
-        rows: impl ExactSizeIterator<Item = &'r [Value]> + Clone,
-    ) -> Result<Vec<u32>, StandingError> {
-        self.select(&self.reads.clone(), rows)
+}
+
+/// Those of the rows for which all conditions are true. A row that one condition refuses is refused, also where another fails on it: so it makes
+/// no difference in which order they are asked.
+///
+/// # Errors
+/// A condition fails on a row that no other refuses.
+pub(crate) fn satisfying(conditions: &[Evaluator], mut changes: Changes) -> Result<Changes, StandingError> {
+    let mut doubts = false;
+    for condition in conditions {
+        if changes.is_empty() {
+            break;
+        }
+        let rows = changes.iter().map(|(row, _)| row.values());
+        let (passing, fails) = condition.sift(&condition.reads, rows)?;
+        doubts |= fails;
+        if passing.len() < changes.len() {
+            changes = passing.into_iter().map(|row| changes[row as usize].clone()).collect();
+        }
     }
+    for condition in conditions.iter().filter(|_| doubts) {
+        condition.select(&condition.reads, changes.iter().map(|(row, _)| row.values()))?;
+    }
+    Ok(changes)
 }
 
 /// Did it fail because of what the row holds?

@@ -38,8 +38,8 @@ pub(crate) enum StepKind {
     Arguments,
     /// Embeddings of a pattern for each input row.
     Join(Box<Join>),
-    /// Rows for which it is true.
-    Filter { input: StepNo, predicate: Expr },
+    /// Rows for which all of these are true; a row that one of them refuses is refused, also where another fails on it.
+    Filter { input: StepNo, predicates: Vec<Expr> },
     /// Computed columns, one for each of the layout.
     Map { input: StepNo, items: Vec<Expr> },
     /// One row for each element of the list, which is the last column.

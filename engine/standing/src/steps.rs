@@ -1,7 +1,7 @@
 //! Steps at work: each fed with the changes of those before it, one tick at a time.
 
 use crate::StandingError;
-use crate::evaluate::{Evaluator, Surroundings};
+use crate::evaluate::{Evaluator, Surroundings, satisfying};
 use crate::join::JoinState;
 use crate::limits::BLOCK_ROWS;
 use crate::operator::{Aggregate, Combine, Distinct, Pair, Reach, Rounds, Top};
@@ -15,7 +15,7 @@ use model::Value;
 enum Operator {
     Arguments,
     Join(Box<JoinState>),
-    Filter(StepNo, Evaluator),
+    Filter(StepNo, Vec<Evaluator>),
     Map(StepNo, Vec<Evaluator>),
     Unwind(StepNo, Evaluator),
     Distinct(StepNo, Distinct),
@@ -81,8 +81,9 @@ impl Steps {
                     from = join.input;
                     Operator::Join(Box::new(JoinState::new(*join, surroundings)?))
                 }
-                StepKind::Filter { input, predicate } => {
-                    Operator::Filter(input, surroundings.compile(&predicate, &layouts[input])?)
+                StepKind::Filter { input, predicates } => {
+                    let all = predicates.iter().map(|one| surroundings.compile(one, &layouts[input]));
+                    Operator::Filter(input, all.collect::<Result<_, _>>()?)
                 }
                 StepKind::Map { input, items } => {
                     let items = items.iter().map(|item| surroundings.compile(item, &layouts[input]));
@@ -122,7 +123,7 @@ impl Steps {
             let mut changes = match operator {
                 Operator::Arguments => arguments.clone(),
                 Operator::Join(join) => join.advance(turn, &all[self.inputs[number]])?,
-                Operator::Filter(input, predicate) => filtered(&all[*input], predicate)?,
+                Operator::Filter(input, conditions) => satisfying(conditions, all[*input].clone())?,
                 Operator::Map(input, items) => mapped(&all[*input], items)?,
                 Operator::Unwind(input, list) => unwound(turn.view, &all[*input], list)?,
                 Operator::Distinct(input, distinct) => distinct.advance(&all[*input]),
@@ -148,14 +149,6 @@ impl Steps {
     pub fn take_moved(&mut self) -> usize {
         std::mem::take(&mut self.moved)
     }
-}
-
-fn filtered(input: &Changes, predicate: &Evaluator) -> Result<Changes, StandingError> {
-    if input.is_empty() {
-        return Ok(Changes::new());
-    }
-    let passing = predicate.passing(input.iter().map(|(row, _)| row.values()))?;
-    Ok(passing.into_iter().map(|row| input[row as usize].clone()).collect())
 }
 
 fn mapped(input: &Changes, items: &[Evaluator]) -> Result<Changes, StandingError> {

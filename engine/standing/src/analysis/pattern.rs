@@ -3,6 +3,7 @@
 //! A chain of MATCH and WHERE clauses becomes one join, unless it holds runs of relationships. Then what stands at one end of a run is
 //! joined first, the run is walked from there, and the rest is joined to what was reached.
 
+use super::total::is_total;
 use super::unroll::{Way, is_short};
 use super::{Analysis, CombineAs, Context};
 use crate::StandingError;
@@ -21,6 +22,10 @@ struct Pending<'p> {
     edges: Vec<&'p PatternEdge>,
     runs: Vec<(&'p PatternEdge, &'p Run)>,
     conditions: Vec<Expr>,
+    /// Are there runs, or were there?
+    has_runs: bool,
+    /// Conditions that can fail, and were asked of what stands at one end of a run alone: where no such run is, that is no row of the answer.
+    doubtful: Vec<Expr>,
 }
 
 impl Pending<'_> {
@@ -80,9 +85,8 @@ impl Analysis<'_> {
         let input = self.step(at, context)?;
         if patterns.is_empty() {
             let layout = self.layout(input).to_vec();
-            let predicate = Expr::all(predicates.into_iter().cloned());
-            let predicate = self.expression(&predicate, &layout)?;
-            let filtered = self.add(StepKind::Filter { input, predicate }, layout);
+            let all = predicates.into_iter().rev().flat_map(|predicate| predicate.clone().conjuncts());
+            let filtered = self.filter(input, all, layout)?;
             return Ok(self.ordered_as(filtered, input));
         }
         patterns.reverse();
@@ -93,6 +97,8 @@ impl Analysis<'_> {
             edges: Vec::new(),
             runs: Vec::new(),
             conditions: conditions.collect(),
+            has_runs: false,
+            doubtful: Vec::new(),
         };
         for pattern in patterns {
             pending.conditions.extend(distinct_edges(pattern)?);
@@ -104,12 +110,28 @@ impl Analysis<'_> {
                 }
             }
         }
+        pending.has_runs = !pending.runs.is_empty();
         let mut step = input;
         while let Some((edge, run)) = pending.runs.pop() {
             step = self.walk(step, edge, run, &mut pending, context)?;
         }
         let all: Vec<Var> = pending.vertices.iter().map(|vertex| vertex.variable).collect();
-        self.join(step, &all, &mut pending)
+        let found = self.join(step, &all, &mut pending)?;
+        if pending.doubtful.is_empty() {
+            return Ok(found);
+        }
+        let layout = self.layout(found).to_vec();
+        self.filter(found, pending.doubtful.into_iter(), layout)
+    }
+    /// The rows for which all of these are true.
+    fn filter(
+        &mut self,
+        input: StepNo,
+        all: impl Iterator<Item = Expr>,
+        layout: Vec<Var>,
+    ) -> Result<StepNo, StandingError> {
+        let predicates = all.map(|one| self.expression(&one, &layout)).collect::<Result<_, _>>()?;
+        Ok(self.add(StepKind::Filter { input, predicates }, layout))
     }
 
     /// Joins the atoms around these vertices, and every condition that can be tested then.
@@ -151,7 +173,12 @@ impl Analysis<'_> {
             pending.conditions.drain(..).partition(|expr| known(expr));
         pending.conditions = later;
         for condition in ready {
-            join.require(self.expression(&condition, &layout)?)?;
+            let asked = self.expression(&condition, &layout)?;
+            if pending.has_runs && !is_total(&asked, &|var| self.is_names(var)) {
+                pending.doubtful.push(condition);
+                join.ask_later();
+            }
+            join.require(asked)?;
         }
         let join = join.finish(self.snapshot)?;
         let layout = join.layout.clone();
@@ -226,8 +253,8 @@ impl Analysis<'_> {
             return Ok(found);
         }
         let layout = self.layout(found).to_vec();
-        let predicate = Expr::binary(BinaryOperator::Equal, Expr::Variable(start), Expr::Variable(end));
-        Ok(self.add(StepKind::Filter { input: found, predicate }, layout))
+        let same = Expr::binary(BinaryOperator::Equal, Expr::Variable(start), Expr::Variable(end));
+        Ok(self.add(StepKind::Filter { input: found, predicates: vec![same] }, layout))
     }
 }
 

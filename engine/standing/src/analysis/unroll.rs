@@ -65,8 +65,8 @@ impl Analysis<'_> {
             return Ok(left);
         }
         let (start, end) = (Expr::Variable(way.start), Expr::Variable(way.end));
-        let predicate = self.expression(&Expr::binary(BinaryOperator::Equal, start, end), &layout)?;
-        Ok(self.add(StepKind::Filter { input: left, predicate }, layout))
+        let same = self.expression(&Expr::binary(BinaryOperator::Equal, start, end), &layout)?;
+        Ok(self.add(StepKind::Filter { input: left, predicates: vec![same] }, layout))
     }
     /// So many single relationships.
     fn written_out(&mut self, left: StepNo, way: &Way<'_>, length: u32) -> Result<StepNo, StandingError> {

@@ -17,6 +17,7 @@ pub(crate) struct JoinBuilder {
     layout: Vec<Var>,
     atoms: Vec<Atom<SlotNo>>,
     conditions: Vec<Expr>,
+    is_asked_later: bool,
 }
 
 impl JoinBuilder {
@@ -29,6 +30,7 @@ impl JoinBuilder {
             layout: layout.to_vec(),
             atoms: Vec::new(),
             conditions: Vec::new(),
+            is_asked_later: false,
         }
     }
     /// Variables so far.
@@ -75,9 +77,13 @@ impl JoinBuilder {
             }
         }
     }
+    /// Lets pass what a condition fails on: a later step asks it again.
+    pub fn ask_later(&mut self) {
+        self.is_asked_later = true;
+    }
     /// Chooses the orders in which atoms are looked up.
     pub fn finish(self, snapshot: &Snapshot) -> Result<Join, StandingError> {
-        let JoinBuilder { input, input_width, entities, layout, atoms, conditions } = self;
+        let JoinBuilder { input, input_width, entities, layout, atoms, conditions, is_asked_later } = self;
         let (mut constants, mut links) = (Vec::new(), Vec::new());
         for condition in &conditions {
             let Expr::Binary(BinaryOperator::Equal, a, b) = condition else { continue };
@@ -110,6 +116,17 @@ impl JoinBuilder {
             constants: layout.len()..layout.len() + constants.len(),
         };
         let routes = (0..=atoms.len()).map(|relation| chooser.route(relation)).collect();
-        Ok(Join { input, input_width, entities, layout, constants, atoms, conditions, links, routes })
+        Ok(Join {
+            input,
+            input_width,
+            entities,
+            layout,
+            constants,
+            atoms,
+            conditions,
+            is_asked_later,
+            links,
+            routes,
+        })
     }
 }

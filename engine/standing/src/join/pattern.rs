@@ -70,6 +70,8 @@ pub(crate) struct Join {
     pub constants: Vec<Value>,
     pub atoms: Vec<Atom<SlotNo>>,
     pub conditions: Vec<Condition>,
+    /// A later step asks those conditions again that can fail: what they fail on passes here.
+    pub is_asked_later: bool,
     /// Slots that a condition makes equal.
     pub links: Vec<(SlotNo, SlotNo)>,
     /// How each relation's changes are completed: the input's first.

@@ -8,7 +8,7 @@ use super::focus::{Foci, Moment};
 use super::pattern::{Condition, Join};
 use super::run::{InputIndex, Lives, Resolved, Run, changes_of};
 use crate::StandingError;
-use crate::evaluate::{Evaluator, Surroundings};
+use crate::evaluate::{Evaluator, Surroundings, satisfying};
 use crate::row::Row;
 use crate::turn::{Changes, Turn, consolidate};
 use crate::weight::Weight;
@@ -68,17 +68,9 @@ impl JoinState {
             input.iter().for_each(|(row, diff)| self.input.apply(row, *diff));
             self.foci.withdraw(input, &moment)?;
         }
-        if doubts.get() { self.certain(found) } else { Ok(found) }
-    }
-    /// Those of the found rows that satisfy all conditions.
-    ///
-    /// # Errors
-    /// A condition fails on one of them.
-    fn certain(&self, mut found: Changes) -> Result<Changes, StandingError> {
-        consolidate(&mut found);
-        for (condition, Condition { reads, .. }) in self.conditions.iter().zip(&self.join.conditions) {
-            let passing = condition.select(reads, found.iter().map(|(row, _)| row.values()))?;
-            found = passing.into_iter().map(|row| found[row as usize].clone()).collect();
+        if doubts.get() && !self.join.is_asked_later {
+            consolidate(&mut found);
+            return satisfying(&self.conditions, found);
         }
         Ok(found)
     }
