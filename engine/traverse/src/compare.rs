@@ -25,7 +25,36 @@ pub fn same(a: &Object, b: &Object) -> bool {
     alike(a, b, true)
 }
 
+/// What was found of pairs of collections that stand in several places: each pair is compared once, so that values that double at each step are
+/// compared as quickly as they were made.
+type Verdicts<T> = HashMap<(SharedPart, SharedPart), T>;
+
+/// Pairs that one comparison remembers.
+const VERDICTS_MAX: usize = 1 << 16;
+
+/// The verdict on a pair, by `compare` where it is not known.
+fn once<K, T: Copy>(
+    (a, b): (&Object, &Object),
+    known: &mut K,
+    verdicts: fn(&mut K) -> &mut Verdicts<T>,
+    compare: impl FnOnce(&mut K) -> T,
+) -> T {
+    let pair = shared(a).zip(shared(b));
+    if let Some(found) = pair.and_then(|pair| verdicts(known).get(&pair).copied()) {
+        return found;
+    }
+    let found = compare(known);
+    if let Some(pair) = pair.filter(|_| verdicts(known).len() < VERDICTS_MAX) {
+        verdicts(known).insert(pair, found);
+    }
+    found
+}
+
 fn alike(a: &Object, b: &Object, nan: bool) -> bool {
+    alike_within(a, b, nan, &mut Verdicts::default())
+}
+
+fn alike_within(a: &Object, b: &Object, nan: bool, known: &mut Verdicts<bool>) -> bool {
     if let (Some(x), Some(y)) = (Number::of(a), Number::of(b)) {
         return (nan && x.is_nan() && y.is_nan()) || x.compare(y) == Some(Ordering::Equal);
     }
@@ -33,23 +62,29 @@ fn alike(a: &Object, b: &Object, nan: bool) -> bool {
     if nan && shared(a).is_some_and(|place| shared(b) == Some(place)) {
         return true;
     }
-    let all =
-        |a: &[Object], b: &[Object]| a.len() == b.len() && a.iter().zip(b).all(|(x, y)| alike(x, y, nan));
+    once((a, b), known, |known| known, |known| alike_parts(a, b, nan, known))
+}
+
+fn alike_parts(a: &Object, b: &Object, nan: bool, known: &mut Verdicts<bool>) -> bool {
+    let mut alike = |a: &Object, b: &Object| alike_within(a, b, nan, known);
+    let all = |a: &[Object], b: &[Object], alike: &mut dyn FnMut(&Object, &Object) -> bool| {
+        a.len() == b.len() && a.iter().zip(b).all(|(x, y)| alike(x, y))
+    };
     match (a, b) {
-        (Object::List(a), Object::List(b)) => all(a, b),
-        (Object::Set(a), Object::Set(b)) => are_among(a, b, |x| x, |x, y| alike(x, y, nan)),
+        (Object::List(a), Object::List(b)) => all(a, b, &mut alike),
+        (Object::Set(a), Object::Set(b)) => are_among(a, b, |x| x, alike),
         (Object::Bulk(a), Object::Bulk(b)) => {
-            are_among(a, b, |x| &x.0, |(x, n), (y, m)| n == m && alike(x, y, nan))
+            are_among(a, b, |x| &x.0, |(x, n), (y, m)| n == m && alike(x, y))
         }
         (Object::Map(a) | Object::Tree(a), Object::Map(b) | Object::Tree(b)) => {
-            are_among(a, b, |x| &x.0, |x, y| alike(&x.0, &y.0, nan) && alike(&x.1, &y.1, nan))
+            are_among(a, b, |x| &x.0, |x, y| alike(&x.0, &y.0) && alike(&x.1, &y.1))
         }
-        (Object::Entry(a), Object::Entry(b)) => alike(&a.0, &b.0, nan) && alike(&a.1, &b.1, nan),
+        (Object::Entry(a), Object::Entry(b)) => alike(&a.0, &b.0) && alike(&a.1, &b.1),
         (Object::VertexProperty(a), Object::VertexProperty(b)) => {
             a.vertex == b.vertex && a.key == b.key && a.place == b.place
         }
-        (Object::Property(a), Object::Property(b)) => a.key == b.key && alike(&a.value, &b.value, nan),
-        (Object::Path(a), Object::Path(b)) => all(&a.objects, &b.objects),
+        (Object::Property(a), Object::Property(b)) => a.key == b.key && alike(&a.value, &b.value),
+        (Object::Path(a), Object::Path(b)) => all(&a.objects, &b.objects, &mut alike),
         (Object::DateTime(a), Object::DateTime(b)) => (a.seconds, a.nanos) == (b.seconds, b.nanos),
         (Object::Edge(a), Object::Edge(b)) => a.id == b.id,
         _ => a == b,
@@ -61,7 +96,7 @@ const FEW: usize = 8;
 
 /// Are there as many in both, and is each of `a` one of `b`, in whatever order? Elements that are alike have keys that hash alike, so each is
 /// looked for among few.
-fn are_among<T>(a: &[T], b: &[T], key: fn(&T) -> &Object, is_alike: impl Fn(&T, &T) -> bool) -> bool {
+fn are_among<T>(a: &[T], b: &[T], key: fn(&T) -> &Object, mut is_alike: impl FnMut(&T, &T) -> bool) -> bool {
     if a.len() != b.len() || must_end() {
         return false;
     }
@@ -215,94 +250,134 @@ fn hash_any_order<H: Hasher>(hashes: impl Iterator<Item = u64>, state: &mut H) {
 
 /// Compares two objects of one type; none where that is not defined.
 pub fn comparable(a: &Object, b: &Object) -> Option<Ordering> {
-    if let (Some(x), Some(y)) = (Number::of(a), Number::of(b)) {
-        return x.compare(y);
-    }
-    match (a, b) {
-        (Object::Null, Object::Null) => Some(Ordering::Equal),
-        (Object::Bool(a), Object::Bool(b)) => Some(a.cmp(b)),
-        (Object::String(a), Object::String(b)) => Some(a.cmp(b)),
-        (Object::Char(a), Object::Char(b)) => Some(a.cmp(b)),
-        (Object::Uuid(a), Object::Uuid(b)) => Some(a.cmp(b)),
-        (Object::DateTime(a), Object::DateTime(b)) => Some((a.seconds, a.nanos).cmp(&(b.seconds, b.nanos))),
-        (Object::Duration(a, n), Object::Duration(b, m)) => Some((a, n).cmp(&(b, m))),
-        (Object::Token(a), Object::Token(b)) if a.class() == b.class() => Some(a.cmp(b)),
-        (Object::List(a), Object::List(b)) => sequences(a, b, comparable),
-        (Object::Path(a), Object::Path(b)) => sequences(&a.objects, &b.objects, comparable),
-        (Object::Set(a), Object::Set(b)) => sequences(&sorted(a), &sorted(b), comparable),
-        (Object::Map(a), Object::Map(b)) => maps(a, b, comparable),
-        (Object::Vertex(a), Object::Vertex(b)) => Some(a.cmp(b)),
-        (Object::Edge(a), Object::Edge(b)) => Some(a.id.cmp(&b.id)),
-        (Object::VertexProperty(a), Object::VertexProperty(b)) => {
-            Some((a.vertex, &a.key, a.place).cmp(&(b.vertex, &b.key, b.place)))
-        }
-        (Object::Property(a), Object::Property(b)) => match a.key.cmp(&b.key) {
-            Ordering::Equal => comparable(&a.value, &b.value),
-            order => Some(order),
-        },
-        (Object::Entry(a), Object::Entry(b)) => match comparable(&a.0, &b.0)? {
-            Ordering::Equal => comparable(&a.1, &b.1),
-            order => Some(order),
-        },
-        _ => None,
-    }
-}
-
-fn sequences(a: &[Object], b: &[Object], by: fn(&Object, &Object) -> Option<Ordering>) -> Option<Ordering> {
-    for (at, (x, y)) in a.iter().zip(b).enumerate() {
-        if at % PIECE == 0 && must_end() {
-            return None;
-        }
-        match by(x, y)? {
-            Ordering::Equal => {}
-            order => return Some(order),
-        }
-    }
-    Some(a.len().cmp(&b.len()))
-}
-
-fn sorted(elements: &[Object]) -> Vec<Object> {
-    let mut sorted = elements.to_vec();
-    sorted.sort_by(order);
-    sorted
-}
-
-fn maps(
-    a: &[(Object, Object)],
-    b: &[(Object, Object)],
-    by: fn(&Object, &Object) -> Option<Ordering>,
-) -> Option<Ordering> {
-    let flat = |pairs: &[(Object, Object)]| {
-        let mut pairs = pairs.to_vec();
-        pairs.sort_by(|x, y| order(&x.0, &y.0).then_with(|| order(&x.1, &y.1)));
-        pairs.into_iter().flat_map(|(key, value)| [key, value]).collect::<Vec<_>>()
-    };
-    sequences(&flat(a), &flat(b), by)
+    Orders::default().comparable(a, b)
 }
 
 /// The total order.
 pub fn order(a: &Object, b: &Object) -> Ordering {
-    let (x, y) = (rank(a), rank(b));
-    if x != y {
-        return x.cmp(&y);
-    }
-    if let (Some(x), Some(y)) = (Number::of(a), Number::of(b)) {
-        return x.compare(y).unwrap_or_else(|| x.is_nan().cmp(&y.is_nan()));
-    }
-    let total = |a: &Object, b: &Object| Some(order(a, b));
-    let found = match (a, b) {
-        (Object::List(a), Object::List(b)) => sequences(a, b, total),
-        (Object::Set(a), Object::Set(b)) => sequences(&sorted(a), &sorted(b), total),
-        (Object::Map(a) | Object::Tree(a), Object::Map(b) | Object::Tree(b)) => maps(a, b, total),
-        (Object::Path(a), Object::Path(b)) => sequences(&a.objects, &b.objects, total),
-        (Object::Property(a), Object::Property(b)) => {
-            Some(a.key.cmp(&b.key).then_with(|| order(&a.value, &b.value)))
+    Orders::default().order(a, b)
+}
+
+/// One comparison.
+#[derive(Default)]
+struct Orders {
+    total: Verdicts<Ordering>,
+    defined: Verdicts<Option<Ordering>>,
+}
+
+/// Which order is asked for.
+#[derive(Clone, Copy)]
+enum By {
+    /// That of all objects.
+    Total,
+    /// That within one type.
+    Defined,
+}
+
+impl Orders {
+    fn by(&mut self, by: By, a: &Object, b: &Object) -> Option<Ordering> {
+        match by {
+            By::Total => Some(self.order(a, b)),
+            By::Defined => self.comparable(a, b),
         }
-        (Object::Entry(a), Object::Entry(b)) => Some(order(&a.0, &b.0).then_with(|| order(&a.1, &b.1))),
-        (Object::Token(a), Object::Token(b)) => Some(token_order(*a, *b)),
-        _ => comparable(a, b),
-    };
-    found.unwrap_or(Ordering::Equal)
+    }
+    fn comparable(&mut self, a: &Object, b: &Object) -> Option<Ordering> {
+        if let (Some(x), Some(y)) = (Number::of(a), Number::of(b)) {
+            return x.compare(y);
+        }
+        once((a, b), self, |orders| &mut orders.defined, |orders| orders.comparable_parts(a, b))
+    }
+    fn comparable_parts(&mut self, a: &Object, b: &Object) -> Option<Ordering> {
+        match (a, b) {
+            (Object::Null, Object::Null) => Some(Ordering::Equal),
+            (Object::Bool(a), Object::Bool(b)) => Some(a.cmp(b)),
+            (Object::String(a), Object::String(b)) => Some(a.cmp(b)),
+            (Object::Char(a), Object::Char(b)) => Some(a.cmp(b)),
+            (Object::Uuid(a), Object::Uuid(b)) => Some(a.cmp(b)),
+            (Object::DateTime(a), Object::DateTime(b)) => {
+                Some((a.seconds, a.nanos).cmp(&(b.seconds, b.nanos)))
+            }
+            (Object::Duration(a, n), Object::Duration(b, m)) => Some((a, n).cmp(&(b, m))),
+            (Object::Token(a), Object::Token(b)) if a.class() == b.class() => Some(a.cmp(b)),
+            (Object::List(a), Object::List(b)) => self.sequences(By::Defined, a, b),
+            (Object::Path(a), Object::Path(b)) => self.sequences(By::Defined, &a.objects, &b.objects),
+            (Object::Set(a), Object::Set(b)) => self.sets(By::Defined, a, b),
+            (Object::Map(a), Object::Map(b)) => self.maps(By::Defined, a, b),
+            (Object::Vertex(a), Object::Vertex(b)) => Some(a.cmp(b)),
+            (Object::Edge(a), Object::Edge(b)) => Some(a.id.cmp(&b.id)),
+            (Object::VertexProperty(a), Object::VertexProperty(b)) => {
+                Some((a.vertex, &a.key, a.place).cmp(&(b.vertex, &b.key, b.place)))
+            }
+            (Object::Property(a), Object::Property(b)) => match a.key.cmp(&b.key) {
+                Ordering::Equal => self.comparable(&a.value, &b.value),
+                order => Some(order),
+            },
+            (Object::Entry(a), Object::Entry(b)) => match self.comparable(&a.0, &b.0)? {
+                Ordering::Equal => self.comparable(&a.1, &b.1),
+                order => Some(order),
+            },
+            _ => None,
+        }
+    }
+    fn sequences(&mut self, by: By, a: &[Object], b: &[Object]) -> Option<Ordering> {
+        for (at, (x, y)) in a.iter().zip(b).enumerate() {
+            if at % PIECE == 0 && must_end() {
+                return None;
+            }
+            match self.by(by, x, y)? {
+                Ordering::Equal => {}
+                order => return Some(order),
+            }
+        }
+        Some(a.len().cmp(&b.len()))
+    }
+    fn sets(&mut self, by: By, a: &[Object], b: &[Object]) -> Option<Ordering> {
+        let mut sorted = |elements: &[Object]| {
+            let mut sorted = elements.to_vec();
+            sorted.sort_by(|x, y| self.order(x, y));
+            sorted
+        };
+        let (a, b) = (sorted(a), sorted(b));
+        self.sequences(by, &a, &b)
+    }
+    fn maps(&mut self, by: By, a: &[(Object, Object)], b: &[(Object, Object)]) -> Option<Ordering> {
+        let mut flat = |pairs: &[(Object, Object)]| {
+            let mut pairs = pairs.to_vec();
+            pairs.sort_by(|x, y| self.order(&x.0, &y.0).then_with(|| self.order(&x.1, &y.1)));
+            pairs.into_iter().flat_map(|(key, value)| [key, value]).collect::<Vec<_>>()
+        };
+        let (a, b) = (flat(a), flat(b));
+        self.sequences(by, &a, &b)
+    }
+    fn order(&mut self, a: &Object, b: &Object) -> Ordering {
+        let (x, y) = (rank(a), rank(b));
+        if x != y {
+            return x.cmp(&y);
+        }
+        if let (Some(x), Some(y)) = (Number::of(a), Number::of(b)) {
+            return x.compare(y).unwrap_or_else(|| x.is_nan().cmp(&y.is_nan()));
+        }
+        once((a, b), self, |orders| &mut orders.total, |orders| orders.order_parts(a, b))
+    }
+    fn order_parts(&mut self, a: &Object, b: &Object) -> Ordering {
+        let found = match (a, b) {
+            (Object::List(a), Object::List(b)) => self.sequences(By::Total, a, b),
+            (Object::Set(a), Object::Set(b)) => self.sets(By::Total, a, b),
+            (Object::Map(a) | Object::Tree(a), Object::Map(b) | Object::Tree(b)) => {
+                self.maps(By::Total, a, b)
+            }
+            (Object::Path(a), Object::Path(b)) => self.sequences(By::Total, &a.objects, &b.objects),
+            (Object::Property(a), Object::Property(b)) => {
+                Some(a.key.cmp(&b.key).then_with(|| self.order(&a.value, &b.value)))
+            }
+            (Object::Entry(a), Object::Entry(b)) => {
+                Some(self.order(&a.0, &b.0).then_with(|| self.order(&a.1, &b.1)))
+            }
+            (Object::Token(a), Object::Token(b)) => Some(token_order(*a, *b)),
+            _ => self.comparable(a, b),
+        };
+        found.unwrap_or(Ordering::Equal)
+    }
 }
 
 /// Words are in order by their class, and within it as they are declared there.
