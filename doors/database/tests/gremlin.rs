@@ -670,6 +670,22 @@ fn a_plan_serves_no_other_shape() {
     }
 }
 
+/// Ten to any power: a zero of a huge scale had no end, and decimals of scales far apart were neither less nor greater.
+#[test]
+fn decimals_have_any_scale() {
+    let mut session = session();
+    for (text, expected) in [
+        ("g.inject(0E-2147483647m, 0).dedup().count()", 1),
+        ("g.inject(0E+2147483647m).is(0).count()", 1),
+        ("g.inject(1E+30m).is(gt(0.0000000001m)).count()", 1),
+        ("g.inject(-1E+30m).is(lt(0.0000000001m)).count()", 1),
+        ("g.inject(1E+60m, 10E+59m).dedup().count()", 1),
+        ("g.inject(1E-2147483646m).is(gt(0)).count()", 1),
+    ] {
+        assert_eq!(plain(&mut session, text), [Object::Long(expected)], "{text}");
+    }
+}
+
 /// Each step doubles its value: the limit of its parts is reached as quickly as the value is made, not when it has been written out.
 #[test]
 fn values_that_double_at_each_step_are_refused_at_once() {

@@ -63,12 +63,12 @@ impl Number {
             (Number::Float(a, _), Number::Float(b, _)) => a.partial_cmp(&b),
             (Number::Whole(a, _), Number::Float(b, _)) => whole_with_float(a, b),
             (Number::Float(a, _), Number::Whole(b, _)) => whole_with_float(b, a).map(Ordering::reverse),
-            (Number::Decimal(a), Number::Decimal(b)) => aligned(a, b).map(|(a, b)| a.cmp(&b)),
+            (Number::Decimal(a), Number::Decimal(b)) => Some(compare_decimals(a, b)),
             (Number::Decimal(a), Number::Whole(b, _)) => {
-                aligned(a, Decimal { unscaled: b, scale: 0 }).map(|(a, b)| a.cmp(&b))
+                Some(compare_decimals(a, Decimal { unscaled: b, scale: 0 }))
             }
             (Number::Whole(a, _), Number::Decimal(b)) => {
-                aligned(Decimal { unscaled: a, scale: 0 }, b).map(|(a, b)| a.cmp(&b))
+                Some(compare_decimals(Decimal { unscaled: a, scale: 0 }, b))
             }
             _ => self.as_f64().partial_cmp(&other.as_f64()),
         }
@@ -85,7 +85,11 @@ impl Number {
 /// The same for decimals that are equal, and for a whole number and a decimal that are: what is whole goes by way of a whole number.
 fn decimal_as_f64(number: Decimal) -> f64 {
     let (mut unscaled, mut scale) = (number.unscaled, number.scale);
-    while scale > 0 && unscaled % 10 == 0 {
+    // Zero has any number of zeros behind it, and is zero at any scale.
+    if unscaled == 0 {
+        return 0.0;
+    }
+    while scale > i32::MIN && unscaled % 10 == 0 {
         (unscaled, scale) = (unscaled / 10, scale - 1);
     }
     let power = u32::try_from(-i64::from(scale)).ok().and_then(|digits| 10_i128.checked_pow(digits));
@@ -109,6 +113,19 @@ fn whole_with_float(whole: i128, float: f64) -> Option<Ordering> {
     let floor = float.floor();
     let order = whole.cmp(&(floor as i128));
     Some(if order == Ordering::Equal && float > floor { Ordering::Less } else { order })
+}
+
+/// Exact, however far apart their scales are: the finer one is rounded down to the scale of the other, and what was lost makes it greater.
+fn compare_decimals(a: Decimal, b: Decimal) -> Ordering {
+    if a.scale < b.scale {
+        return compare_decimals(b, a).reverse();
+    }
+    let power = 10_i128.checked_pow(a.scale.abs_diff(b.scale));
+    // No number that is kept has so many digits: it is less than the last digit of the other.
+    let (floor, lost) = power.map_or((a.unscaled.signum().min(0), a.unscaled.signum().abs()), |power| {
+        (a.unscaled.div_euclid(power), a.unscaled.rem_euclid(power))
+    });
+    floor.cmp(&b.unscaled).then(lost.cmp(&0))
 }
 
 /// Both with the same scale; none where that takes more digits than are kept.
@@ -236,6 +253,67 @@ pub fn times(step: &'static str, number: &Object, count: u64) -> Outcome<Object>
                 (Some(Number::Whole(_, bits)), Some(Number::Whole(product, _))) => Ok(whole(product, bits)),
                 (Some(Number::Float(_, 32)), Some(product)) => Ok(Object::Float(product.as_f64() as f32)),
                 _ => Ok(wide),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use world::chance::Chance;
+
+    fn decimal(unscaled: i128, scale: i32) -> Decimal {
+        Decimal { unscaled, scale }
+    }
+
+    /// Its twin: both with the same scale, where there are digits enough for that.
+    #[test]
+    fn decimals_are_compared_by_value_however_far_apart_their_scales_are() {
+        let mut chance = Chance::seeded(7);
+        let (mut compared, mut equal) = (0, 0);
+        for _ in 0..20_000 {
+            let mut one = || decimal(chance.index(61) as i128 - 30, chance.index(9) as i32 - 4);
+            let (a, b) = (one(), one());
+            let (x, y) = aligned(a, b).unwrap();
+            assert_eq!(compare_decimals(a, b), x.cmp(&y), "{a:?} {b:?}");
+            compared += 1;
+            equal += usize::from(x == y);
+        }
+        assert!(compared > 0 && equal > 20, "{equal}");
+        for (a, b, order) in [
+            (decimal(1, -30), decimal(1, 10), Ordering::Greater),
+            (decimal(-1, -30), decimal(1, 10), Ordering::Less),
+            (decimal(-1, 60), decimal(0, 0), Ordering::Less),
+            (decimal(1, 60), decimal(0, 0), Ordering::Greater),
+            (decimal(0, 60), decimal(0, -60), Ordering::Equal),
+            (decimal(-1, 60), decimal(-1, 0), Ordering::Greater),
+            (decimal(i128::MAX, 0), decimal(i128::MAX, -1), Ordering::Less),
+            (decimal(i128::MIN, 0), decimal(i128::MIN, -1), Ordering::Greater),
+            (decimal(1, i32::MAX), decimal(1, i32::MIN), Ordering::Less),
+            (decimal(10_i128.pow(38), 38), decimal(1, 0), Ordering::Equal),
+            (decimal(10_i128.pow(38) + 1, 38), decimal(1, 0), Ordering::Greater),
+            (decimal(10_i128.pow(38) - 1, 38), decimal(1, 0), Ordering::Less),
+        ] {
+            assert_eq!(compare_decimals(a, b), order, "{a:?} {b:?}");
+            assert_eq!(compare_decimals(b, a), order.reverse(), "{b:?} {a:?}");
+        }
+    }
+
+    /// Its twin: the text of the number, read as a float.
+    #[test]
+    fn a_decimal_of_any_scale_is_the_float_of_its_text() {
+        for unscaled in [0, 1, -1, 15, -120, 1_000, i128::from(i64::MAX)] {
+            for scale in
+                [-400, -200, -40, -38, -3, -1, 0, 1, 2, 3, 20, 38, 40, 200, 400, i32::MAX, i32::MIN + 1]
+            {
+                let found = decimal_as_f64(decimal(unscaled, scale));
+                let text = format!("{unscaled}e{}", -i64::from(scale)).parse::<f64>().unwrap();
+                let is_near = found == text || (found - text).abs() <= text.abs() * 1e-14;
+                assert!(is_near, "{unscaled} {scale}: {found} {text}");
+                // The same number in another form is the same float: what is equal hashes alike.
+                let other = scale.checked_add(1).map(|scale| decimal(unscaled * 10, scale));
+                assert!(other.is_none_or(|other| decimal_as_f64(other) == found), "{unscaled} {scale}");
             }
         }
     }

@@ -59,3 +59,57 @@ impl Weight for Distinct {
         self.groups.bytes_behind()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Value;
+    use world::chance::Chance;
+
+    /// Its twin: each row that is there, by what its columns are compared with.
+    #[test]
+    fn columns_are_compared_as_they_are_named() {
+        for (grouped, exact) in
+            [(3, vec![]), (2, vec![]), (3, vec![1]), (2, vec![0]), (0, vec![]), (3, vec![0, 1, 2])]
+        {
+            let mut distinct = Distinct::new(3, grouped, &exact);
+            let key = |row: &Row| -> Vec<String> {
+                let columns = row.values().iter().enumerate();
+                let one = |(column, value): (usize, &Value)| match value {
+                    Value::Int(int) if column < grouped && !exact.contains(&column) => {
+                        format!("{:?}", *int as f64)
+                    }
+                    Value::Float(float) => format!("{float:?}"),
+                    other => format!("{other:?}"),
+                };
+                columns.map(one).collect()
+            };
+            let mut chance = Chance::seeded(grouped as u64);
+            let (mut there, mut told): (Vec<Row>, Vec<Row>) = Default::default();
+            for _ in 0..400 {
+                let mut value = || {
+                    [Value::Int(1), Value::Float(1.0), Value::Int(2), Value::Null][chance.index(4)].clone()
+                };
+                let mut changes = vec![(Row::new([value(), value(), value()]), 1)];
+                if there.len() > 12 {
+                    changes.push((there.swap_remove(chance.index(there.len())), -1));
+                }
+                there.push(changes[0].0.clone());
+                for (row, diff) in distinct.advance(&changes) {
+                    match diff {
+                        1 => told.push(row),
+                        _ => drop(told.remove(told.iter().position(|other| *other == row).unwrap())),
+                    }
+                }
+                let keys = |rows: &[Row]| {
+                    let mut keys: Vec<_> = rows.iter().map(key).collect();
+                    keys.sort();
+                    keys
+                };
+                let mut expected = keys(&there);
+                expected.dedup();
+                assert_eq!(keys(&told), expected, "{grouped} {exact:?}");
+            }
+        }
+    }
+}

@@ -103,3 +103,92 @@ fn cycle(source: VertexId, ground: &Ground<'_>) -> Result<Option<u32>, StandingE
 fn other_end(edge: EdgeRef, near: VertexId) -> VertexId {
     if edge.source == near { edge.target } else { edge.source }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::walk::{Home, Walk};
+    use crate::turn::Turn;
+    use crate::view::View;
+    use transact::{Mode, OpenOptions};
+    use world::chance::Chance;
+
+    /// Every walk on from here, edge by edge; the length of the shortest that comes back.
+    fn twin(
+        edges: &[(usize, usize)],
+        walk: &Walk,
+        at: usize,
+        used: &mut Vec<usize>,
+        home: usize,
+    ) -> Option<u32> {
+        if used.len() as u32 == walk.max.unwrap() {
+            return None;
+        }
+        let mut best = None::<u32>;
+        for (number, (a, b)) in edges.iter().enumerate() {
+            if walk.back == Back::Trail && used.contains(&number) {
+                continue;
+            }
+            for (near, far, is_out) in [(*a, *b, true), (*b, *a, false)] {
+                let is_way = match walk.direction {
+                    Direction::Out => is_out,
+                    Direction::In => !is_out,
+                    Direction::Both => true,
+                };
+                if near != at || !is_way {
+                    continue;
+                }
+                used.push(number);
+                let found =
+                    if far == home { Some(used.len() as u32) } else { twin(edges, walk, far, used, home) };
+                used.pop();
+                best = [best, found].into_iter().flatten().min();
+            }
+        }
+        best
+    }
+
+    #[test]
+    fn the_shortest_way_back_is_the_shortest_of_all_ways() {
+        let mut lengths = std::collections::BTreeSet::new();
+        for seed in 0..60 {
+            let mut chance = Chance::seeded(seed);
+            let count = 2 + chance.index(6);
+            let mut edges: Vec<(usize, usize)> = match seed % 3 {
+                // A ring, which has one way back, of any length.
+                0 => (0..count).map(|at| (at, (at + 1) % count)).collect(),
+                _ => (0..1 + chance.index(8)).map(|_| (chance.index(count), chance.index(count))).collect(),
+            };
+            if chance.happens(0.3) {
+                edges.push((chance.index(count), chance.index(count)));
+            }
+            let engine = transact::open(None, &OpenOptions::default()).unwrap().0;
+            let t = engine.begin(Mode::Write);
+            let (kind, label) = (t.edge_type("R").unwrap(), t.label("P").unwrap());
+            let all: Vec<VertexId> =
+                (0..count).map(|_| t.create_vertex(&[label], Vec::new()).unwrap()).collect();
+            for (a, b) in &edges {
+                t.create_edge(all[*a], all[*b], kind, Vec::new()).unwrap();
+            }
+            t.commit().unwrap();
+            let view = View::new(engine.snapshot());
+            let turn = Turn { view: &view, tick: 1, touched: None };
+            for direction in [Direction::Out, Direction::In, Direction::Both] {
+                for (back, max) in
+                    [(Back::Trail, 7), (Back::Trail, 3), (Back::Walk, 4), (Back::Trail, 1), (Back::Trail, 4)]
+                {
+                    let walk =
+                        Walk { types: vec!["R".into()], direction, home: Home::Cycle, back, max: Some(max) };
+                    let ground = Ground::of(&walk, &turn, direction, max);
+                    for (at, source) in all.iter().enumerate() {
+                        let found = shortest_return(*source, back, &ground).unwrap();
+                        let expected = twin(&edges, &walk, at, &mut Vec::new(), at);
+                        assert_eq!(found, expected, "seed {seed}: {edges:?} from {at}, {walk:?}");
+                        lengths.extend(found);
+                    }
+                }
+            }
+        }
+        assert!((1..=7).all(|length| lengths.contains(&length)), "{lengths:?}");
+    }
+}
