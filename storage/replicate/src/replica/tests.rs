@@ -545,3 +545,37 @@ fn questions_that_come_together_cost_one_round() {
     assert_eq!(reads, [1, 2, 3, 4]);
     assert_eq!(heartbeats(&kinds), 2, "{kinds:?}");
 }
+
+/// As many questions wait as may, those of other replicas and those of readers here together; the next one is dropped, or refused.
+#[test]
+fn so_many_questions_wait_and_no_more() {
+    let names = ["node-0", "node-1", "node-2"];
+    let members = Members::of(names);
+    let open = |name: &str| {
+        let disk: Arc<dyn Disk> = Arc::new(SimDisk::new());
+        let options = options(name, &members);
+        Replica::open(disk, &PathBuf::from(DIR), options, Listed::default(), Chance::seeded(1))
+    };
+    let mut replicas: Vec<_> = names.iter().map(|name| open(name).expect("the disk works")).collect();
+    while !replicas[0].leads() {
+        converse(&mut replicas, vec![(0, Input::Tick)]);
+    }
+    let leader = &mut replicas[0];
+    let question = || {
+        let mut message = Message::default();
+        message.set_msg_type(MessageType::MsgReadIndex);
+        (message.from, message.to) = (replica_id("node-1"), replica_id("node-0"));
+        message.mut_entries().push(Entry { data: vec![7; 8].into(), ..Entry::default() });
+        Input::Message(message.write_to_bytes().expect("it is whole"))
+    };
+    let asked = |leader: &mut Replica<Listed>, inputs: Vec<Input>| {
+        let outputs = leader.step(inputs).expect("the disk works");
+        let refused = |output: &Output| matches!(output, Output::Read { outcome: Err(_), .. });
+        (leader.reads, outputs.iter().filter(|output| refused(output)).count())
+    };
+    let most = (0..PENDING_MAX - 1).map(|_| question()).collect();
+    assert_eq!(asked(leader, most), (PENDING_MAX - 1, 0));
+    assert_eq!(asked(leader, vec![Input::Read { token: 1 }]), (PENDING_MAX, 0));
+    assert_eq!(asked(leader, vec![question(), question()]), (PENDING_MAX, 0));
+    assert_eq!(asked(leader, vec![Input::Read { token: 2 }]), (PENDING_MAX, 1));
+}
