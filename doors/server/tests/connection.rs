@@ -494,7 +494,16 @@ fn summaries_tell_what_changed() {
         assert_eq!((kind.as_str(), changed.unwrap().get(name)), ("s", Some(&Item::Int(1))), "{text}");
     }
     let answers = client.ask_all(&[run("PROFILE MATCH (n:A) RETURN n.x"), pull(-1)]);
-    assert!(answers.last().unwrap().metadata().get("profile").is_some());
+    // Numbers in Neo4j's form, at every operator.
+    let mut operators = vec![answers.last().unwrap().metadata().get("profile").unwrap()];
+    assert_eq!(operators[0].get("rows").unwrap().int(), 1);
+    while let Some(operator) = operators.pop() {
+        for name in ["rows", "dbHits", "time"] {
+            assert!(operator.get(name).unwrap().int() >= 0, "{name} of {operator:?}");
+        }
+        let Some(Item::List(below)) = operator.get("children") else { panic!("{operator:?}") };
+        operators.extend(below);
+    }
     let answers = client.ask_all(&[run("EXPLAIN MATCH (n:A) RETURN n.x"), pull(-1)]);
     assert!(answers.last().unwrap().metadata().get("plan").unwrap().get("operatorType").is_some());
 }
