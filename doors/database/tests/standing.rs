@@ -576,6 +576,19 @@ fn conditions_that_fail_on_what_is_no_row_of_the_answer_end_nothing() {
         ("MATCH (a:A) WHERE a.x > 0 AND 10 / a.x > 5 RETURN a.x AS y", "CREATE (:A {x: 0}), (:A {x: 1})"),
         ("MATCH (a:A) WHERE 10 / a.x > 5 AND a.x > 0 RETURN a.x AS y", "CREATE (:A {x: 0}), (:A {x: 1})"),
         ("MATCH (a:A) WITH a.x AS x WHERE 10 / x > 5 AND x > 0 RETURN x AS y", "CREATE (:A {x: 0})"),
+        // On a row that a limit drops, in a column that the order does not read.
+        (
+            "MATCH (a:A) WITH a.x AS x, 10 / a.x AS y ORDER BY x DESC LIMIT 1 RETURN y, 'x > 0' AS z",
+            "CREATE (:A {x: 0})",
+        ),
+        (
+            "MATCH (a:A) RETURN 10 / a.x AS y, 'x > 0' AS z ORDER BY a.x DESC SKIP 0 LIMIT 1",
+            "CREATE (:A {x: 0})",
+        ),
+        (
+            "MATCH (a:A) WITH *, 10 / a.x AS y, 1 / a.x AS w ORDER BY a.x DESC LIMIT 1 RETURN y + w AS y, 'x > 0' AS z",
+            "CREATE (:A {x: 0})",
+        ),
         // Before a variable-length relationship that leads nowhere from there, or to what another condition refuses.
         ("MATCH (p:A)-[:R*1..2]->(q:A) WHERE 10 / p.x > 5 RETURN p.x AS y", "CREATE (:A {x: 0})"),
         ("MATCH (p:A)-[:R*]->(q:A) WHERE 10 / p.x > 5 RETURN DISTINCT p.x AS y", "CREATE (:A {x: 0})"),

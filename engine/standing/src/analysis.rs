@@ -15,6 +15,7 @@ use plan::{AggregateFunction, Expr, Statement, StatementKind, Var};
 use std::collections::{HashMap, HashSet};
 use store::Snapshot;
 
+mod late;
 mod lengths;
 mod pattern;
 mod rounds;
@@ -43,6 +44,7 @@ pub(crate) fn analyse(statement: &Statement, snapshot: &Snapshot) -> Result<Shap
     }
     let answer: Vec<Var> = columns.iter().map(|(_, var)| *var).collect();
     let mut plan = plan.clone();
+    late::delay(&mut plan);
     let mut next = statement.variables.len() as u32;
     let (lengths, lengths_read) = lengths::lengths(&mut plan, &answer, &mut next)?;
     let mut fresh = || {
