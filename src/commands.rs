@@ -6,13 +6,16 @@
 mod exit;
 mod folder;
 mod interrupted;
+mod left_out;
 mod logging;
 mod traces;
 mod units;
 
 mod backup;
+#[cfg(feature = "bench")]
 mod bench;
 mod check;
+#[cfg(feature = "cluster")]
 mod cluster;
 mod completions;
 mod config;
@@ -20,8 +23,10 @@ mod demo;
 mod export;
 mod history;
 mod import;
+#[cfg(feature = "kronos")]
 mod kronos;
 mod manual;
+#[cfg(feature = "cluster")]
 mod node;
 mod query;
 mod remote;
@@ -37,6 +42,12 @@ mod reference;
 
 use clap::{Parser, Subcommand};
 use exit::Exit;
+#[cfg(not(feature = "bench"))]
+use left_out::bench;
+#[cfg(not(feature = "kronos"))]
+use left_out::kronos;
+#[cfg(not(feature = "cluster"))]
+use left_out::{cluster, node};
 use std::process::ExitCode;
 
 /// A graph database: transactions, traversals and standing queries over one multi-version graph.

@@ -3,6 +3,8 @@
 use super::Exit;
 use super::folder;
 use clap::{Args, ValueEnum};
+#[cfg(not(feature = "columnar"))]
+use database::Error;
 use database::{ExportFormat, Options};
 use shell::text::counted;
 use std::io::Write;
@@ -46,14 +48,21 @@ enum FormatName {
 
 impl Export {
     pub fn run(self) -> Result<(), Exit> {
-        let database = folder::open(&self.database, false, Options::default())?;
         let format = match self.format {
             FormatName::Csv => ExportFormat::Csv,
             FormatName::Jsonl => ExportFormat::Jsonl,
+            #[cfg(feature = "columnar")]
             FormatName::Parquet => ExportFormat::Parquet,
+            #[cfg(not(feature = "columnar"))]
+            FormatName::Parquet => {
+                let message = "this build writes no Parquet";
+                let hint = "build with `cargo build --release` and its default features, or with `--features columnar`; `--format csv` is there";
+                return Err(Error::new("Tanglewood.ClientError.Command.LeftOut", message).hint(hint).into());
+            }
             FormatName::Cypher => ExportFormat::Cypher,
             FormatName::Graphson => ExportFormat::Graphson,
         };
+        let database = folder::open(&self.database, false, Options::default())?;
         let report = database.export(&self.to, format, None)?;
         let nodes = counted(report.vertices, "node", "nodes");
         let edges = counted(report.edges, "relationship", "relationships");

@@ -413,6 +413,7 @@ fn cargo(line: &str) -> Result<String, String> {
         "pip install ./doors/kronos-python" => {
             Ok(format!("test -f {root}/doors/kronos-python/pyproject.toml"))
         }
+        "cargo demo" => Ok(format!("grep -q '^demo = ' {root}/.cargo/config.toml")),
         "cargo install --path ." => Ok(format!("test -f {root}/src/main.rs")),
         "cargo xtask check" => Ok(format!("grep -q '\\[\"check\"\\]' {root}/xtask/src/main.rs")),
         other => Err(format!("`{other}`: say in tests/guide/story.rs what it stands for")),

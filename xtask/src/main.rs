@@ -75,8 +75,9 @@ fn check(slow: bool) -> bool {
             "clippy",
             &["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"],
         )
-        // With no feature asked for, which no other step compiles.
+        // With no feature asked for, which no other steps compile.
         && step("library alone", || cargo(&["check", "--quiet", "-p", facade::FACADE]))
+        && step("command alone", || cargo(&["check", "--quiet", "--no-default-features"]))
         && step("tests", || cargo(&["test", "--quiet", "--workspace", "--no-fail-fast"]))
         && (!slow
             || step("soak", || cargo(&["test", "--quiet", "--release", "--workspace", "--", "--ignored"])));
