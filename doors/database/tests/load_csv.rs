@@ -79,7 +79,11 @@ fn records_of_any_size_hold_the_budget_and_the_time() {
         assert!(error.code.ends_with("MemoryPoolOutOfMemoryError"), "{head} {error}");
     }
     let error = ask("long.csv", "", 60_000).unwrap_err();
-    assert!(error.message.contains("line 1 of the file") && error.message.contains("16 MiB"), "{error}");
+    assert!(
+        error.message.contains("LOAD CSV FROM '/long.csv': line 1 of the file")
+            && error.message.contains("16 MiB"),
+        "{error}"
+    );
     let error = ask("large.csv", "", 1).unwrap_err();
     assert!(error.code.ends_with("TransactionTimedOut"), "{error}");
 }

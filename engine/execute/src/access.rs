@@ -5,7 +5,7 @@
 //! does not: this is all the staging that a statement needs.
 
 use crate::ExecuteError;
-use crate::imports::Imports;
+use crate::imports::{FetchAccount, Imports};
 use expression::Request;
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
@@ -74,8 +74,9 @@ pub(crate) struct Environment {
     pub(crate) request: Request,
     pub(crate) batch_rows: usize,
     pub(crate) counting: Counting,
-    /// What LOAD may read.
+    /// What LOAD may read, and who pays for it.
     pub(crate) imports: Imports,
+    pub(crate) account: FetchAccount,
     /// How sources of searched paths are shared out, where the text says so.
     pub(crate) dispatch: Option<paths::DispatchPolicy>,
     /// What operators say of themselves for PROFILE, by plan node: the last word of each.
@@ -144,6 +145,7 @@ impl Environment {
             batch_rows: batch_rows.max(1),
             counting: Counting::default(),
             imports: Imports::default(),
+            account: FetchAccount::default(),
             dispatch: None,
             told: Mutex::default(),
             instead: OnceLock::new(),
@@ -154,9 +156,9 @@ impl Environment {
     pub(crate) fn within(self, bytes_max: u64) -> Environment {
         Environment { bytes_max, ..self }
     }
-    /// The same, with what LOAD may read.
-    pub(crate) fn importing_from(self, imports: Imports) -> Environment {
-        Environment { imports, ..self }
+    /// The same, with what LOAD may read, and who pays for it.
+    pub(crate) fn importing_from(self, imports: Imports, account: FetchAccount) -> Environment {
+        Environment { imports, account, ..self }
     }
     /// The same, with a policy for the sources of searched paths.
     pub(crate) fn dispatching(self, dispatch: Option<paths::DispatchPolicy>) -> Environment {

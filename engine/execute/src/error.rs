@@ -38,6 +38,8 @@ pub enum ExecuteError {
     ProcedureCall(String),
     /// Something outside of the database, such as a file, is not there or not as it should be.
     External(String),
+    /// A file that LOAD reads holds what it must not hold.
+    FileContent(String),
     /// Work that is no plan's failed, with the words of its room.
     Job {
         /// The stable code.
@@ -104,7 +106,9 @@ impl ExecuteError {
             ExecuteError::RowCount(_) => "Neo.ClientError.Statement.ArgumentError",
             ExecuteError::NoProcedure(_) => "Neo.ClientError.Procedure.ProcedureNotFound",
             ExecuteError::ProcedureCall(_) => "Neo.ClientError.Procedure.ProcedureCallFailed",
-            ExecuteError::External(_) => "Neo.ClientError.Statement.ExternalResourceFailed",
+            ExecuteError::External(_) | ExecuteError::FileContent(_) => {
+                "Neo.ClientError.Statement.ExternalResourceFailed"
+            }
             ExecuteError::Plan(_) | ExecuteError::Panicked { .. } => {
                 "Neo.DatabaseError.Statement.ExecutionFailed"
             }
@@ -143,6 +147,7 @@ impl ExecuteError {
             ExecuteError::External(_) => {
                 "LOAD reads file:///name.csv from the folder given by the option import_folder, or --import-folder; URLs of hosts that import_urls, or --import-urls, lists"
             }
+            ExecuteError::FileContent(_) => "correct the file there; files of text are read as UTF-8",
             ExecuteError::TooLarge(_) => {
                 "split the statement: what sub-queries compute can be matched, collected or passed on by WITH before them"
             }
@@ -191,6 +196,7 @@ impl fmt::Display for ExecuteError {
             | ExecuteError::WrongType(what)
             | ExecuteError::RowCount(what)
             | ExecuteError::External(what)
+            | ExecuteError::FileContent(what)
             | ExecuteError::Job { message: what, .. }
             | ExecuteError::ProcedureCall(what) => f.write_str(what),
             ExecuteError::NoProcedure(name) => write!(f, "there is no procedure `{name}`"),

@@ -7,7 +7,7 @@ mod ready;
 use crate::ExecuteError;
 use crate::access::{Access, Environment, Home};
 use crate::compile;
-use crate::imports::Imports;
+use crate::imports::{FetchAccount, Imports};
 use crate::result::ResultStream;
 use crate::rows::Rows;
 pub use credit::Credit;
@@ -100,7 +100,8 @@ pub(crate) fn environment(
     let request = if effects.deletes { request } else { request.without_deletes() };
     let environment = Environment::new(access, request, options.batch_rows, effects.writes);
     let environment = environment.within(options.bytes_max);
-    Arc::new(environment.importing_from(options.imports.clone()).dispatching(dispatch))
+    let account = FetchAccount { tenant: options.tenant, user: options.user };
+    Arc::new(environment.importing_from(options.imports.clone(), account).dispatching(dispatch))
 }
 
 /// A statement's way from plan to rows.

@@ -1,5 +1,6 @@
 //! What LOAD may read, and by whose help.
 
+use dataflow::{TenantNo, UserNo};
 use formats::tables::TableFormat;
 use formats::urls::UrlReader;
 use std::fmt;
@@ -22,4 +23,11 @@ impl fmt::Debug for Imports {
         let (parquet, urls) = (self.parquet.is_some(), self.urls.is_some());
         write!(f, "Imports {{ folder: {:?}, parquet: {parquet}, urls: {urls} }}", self.folder)
     }
+}
+
+/// Who pays for a statement that reads URLs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FetchAccount {
+    pub(crate) tenant: TenantNo,
+    pub(crate) user: UserNo,
 }

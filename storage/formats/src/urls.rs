@@ -1,4 +1,4 @@
-//! Files behind URLs, as `LOAD` reads them: the engine asks by this trait, and a room that knows the protocol answers.
+//! Files behind URLs, as `LOAD` reads them: the engine asks by this trait, and a room that knows the protocol answers. And what of a URL may be shown.
 
 use std::io::Write;
 
@@ -9,4 +9,47 @@ pub trait UrlReader: Send + Sync {
     /// # Errors
     /// The rules forbid it, it cannot be read, or `goes_on` said no.
     fn read(&self, url: &str, sink: &mut dyn Write, goes_on: &dyn Fn() -> bool) -> Result<(), String>;
+}
+
+/// A URL as messages and listings show it: without what may be a secret, the user and the password before its host, and what stands behind `?` or `#`.
+/// A text that is no URL stays as it is.
+#[must_use]
+pub fn redacted(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_string() };
+    let end = rest.find(['?', '#']).unwrap_or(rest.len());
+    let authority_end = rest.find('/').unwrap_or(rest.len());
+    let user_end = rest[..authority_end].rfind('@').map(|at| at + 1);
+    match user_end {
+        // The container of a store of Azure stands there.
+        Some(_) if scheme.to_ascii_lowercase().starts_with("abfs") => format!("{scheme}://{}", &rest[..end]),
+        Some(start) if start <= end => format!("{scheme}://{}", &rest[start..end]),
+        // A password with a question mark, or a query without a path: nobody knows.
+        Some(_) => format!("{scheme}://…"),
+        None => format!("{scheme}://{}", &rest[..end]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::redacted;
+
+    #[test]
+    fn what_is_shown_of_a_url_has_no_secret() {
+        for (url, shown) in [
+            ("https://x.org/a", "https://x.org/a"),
+            ("https://ada:secret@x.org/a@b?token=secret", "https://x.org/a@b"),
+            ("https://x.org/a@b#secret", "https://x.org/a@b"),
+            ("https://ada:sec@ret@x.org", "https://x.org"),
+            ("https://ada:sec?ret@x.org/a", "https://…"),
+            ("https://x.org?mail=ada@x.org", "https://…"),
+            ("https://x.org?token=secret", "https://x.org"),
+            ("s3://key:secret@box/a", "s3://box/a"),
+            ("abfs://box@account.host/a?sig=secret", "abfs://box@account.host/a"),
+            ("a@b.csv", "a@b.csv"),
+            ("folder/a?b.csv", "folder/a?b.csv"),
+            ("", ""),
+        ] {
+            assert_eq!(redacted(url), shown, "{url}");
+        }
+    }
 }

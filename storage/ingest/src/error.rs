@@ -125,6 +125,9 @@ impl ImportError {
             ImportError::Nothing { layout: Layout::Csv, .. } => {
                 "the first line names the columns; say what the rows are, as in --nodes Person=people.csv:id".into()
             }
+            ImportError::Columns { what, .. } if what.contains('\0') => {
+                "the first line has NUL characters: is it UTF-16 without a byte order mark? save the file as UTF-8".into()
+            }
             ImportError::Columns { .. } => {
                 "--dry-run shows what is understood; flags and mappings name columns as the first line does".into()
             }
@@ -133,7 +136,13 @@ impl ImportError {
                 "or [[nodes]] and [[edges]] in a file for --mapping"
             )
             .into(),
-            ImportError::Read { .. } | ImportError::Export { .. } | ImportError::Stopped => return None,
+            ImportError::Read { what, .. } if what.contains("built without the feature") => {
+                "build with the default features, or with --features and its name; the binaries that are handed out have all".into()
+            }
+            ImportError::Read { .. } => {
+                "is it whole, of the kind that its name says, and may it be read? nothing was imported".into()
+            }
+            ImportError::Export { .. } | ImportError::Stopped => return None,
             ImportError::Header { what, .. } if what.starts_with("two columns are called") => {
                 "give each column a name of its own".into()
             }

@@ -85,6 +85,10 @@ pub(crate) fn inputs(options: &ImportOptions) -> Result<Inputs, ImportError> {
     for path in options.mapping.files() {
         let first = inputs.files.len();
         inputs.add(path, &options.shown(path))?;
+        if inputs.files.len() == first {
+            let what = "it is a folder or an archive without files".into();
+            return Err(ImportError::Read { path: options.shown(path), what });
+        }
         inputs.by_path.insert(path.to_path_buf(), (first..inputs.files.len()).collect());
     }
     Ok(inputs)

@@ -4,6 +4,7 @@
 //! `object-stores`); `file:///…` is a path. Whoever imports has the rights of the process, so no host is refused.
 
 use crate::{ImportError, ImportOptions};
+use formats::urls::redacted;
 use names::{file_name, scheme};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -13,7 +14,7 @@ pub(crate) mod names;
 #[cfg(feature = "object-stores")]
 mod stores;
 
-pub use names::{is_url, without_query};
+pub use names::is_url;
 
 /// Where the files of an import are, once they are here.
 #[derive(Debug)]
@@ -41,7 +42,7 @@ pub fn bring_all(options: &mut ImportOptions) -> Result<Vec<Brought>, ImportErro
             return Ok(());
         }
         let found = bring(&url, beside.as_deref(), &goes_on)?;
-        told_as.push((found.path.clone(), without_query(&url).into()));
+        told_as.push((found.path.clone(), redacted(&url).into()));
         path.clone_from(&found.path);
         known.push((url, found.path.clone()));
         brought.push(found);
@@ -64,7 +65,7 @@ pub fn bring(
     beside: Option<&Path>,
     goes_on: &(dyn Fn() -> bool + Sync),
 ) -> Result<Brought, ImportError> {
-    let wrong = |what: String| ImportError::Read { path: PathBuf::from(without_query(url)), what };
+    let wrong = |what: String| ImportError::Read { path: PathBuf::from(redacted(url)), what };
     match scheme(url).as_deref() {
         Some("file") => {
             let path = url.get("file://".len()..).unwrap_or_default();

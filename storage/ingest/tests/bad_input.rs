@@ -6,7 +6,7 @@ extern crate tanglewood_ingest as ingest;
 mod common;
 
 use common::{Files, import, memory, options, refused, rejected, vertex_lines};
-use ingest::{ImportError, ImportOptions, Layout, REJECTED_SHOWN_MAX};
+use ingest::{ImportError, ImportOptions, Layout, MappedNodes, Mapping, REJECTED_SHOWN_MAX};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -127,6 +127,30 @@ fn a_compressed_file_that_is_cut_off() {
         files.add(name, &bytes);
         let error = ingest::import(&engine, &options(files.folder())).unwrap_err();
         assert_eq!(error.code(), "Neo.ClientError.Import.Unreadable", "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("is it whole")), "{error}");
+        assert_eq!(engine.snapshot().place(), 0);
+    }
+}
+
+/// An empty folder that was named as a file of nodes was an import of nothing, which succeeded.
+#[test]
+fn a_named_file_that_is_an_empty_folder_or_no_text() {
+    let files = Files::new(&[]);
+    let wide: Vec<u8> = "id,name\n1,Ada\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    files.add("wide.csv", &wide);
+    files.add("folder/.hidden", b"");
+    for (name, code, hint) in [
+        ("folder", "Unreadable", "is it whole"),
+        ("wide.csv", "WrongColumn", "UTF-16 without a byte order mark"),
+    ] {
+        let mut mapping = Mapping::default();
+        let file = files.folder().join(name);
+        mapping.nodes.push(MappedNodes::new(vec!["Person".into()], file, Some("id".into())));
+        let engine = memory();
+        let error =
+            ingest::import(&engine, &ImportOptions { mapping, ..options(files.folder()) }).unwrap_err();
+        assert!(error.code().ends_with(code), "{error}");
+        assert!(error.hint().is_some_and(|told| told.contains(hint)), "{error}: {:?}", error.hint());
         assert_eq!(engine.snapshot().place(), 0);
     }
 }

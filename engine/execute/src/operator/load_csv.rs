@@ -6,6 +6,7 @@
 //! its form, and an operator of its own because its rows stream.
 
 use crate::ExecuteError;
+use crate::access::Environment;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
 use crate::imports::Imports;
@@ -19,7 +20,7 @@ use fetch::Fetch;
 use flate2::read::MultiGzDecoder;
 use json_values::JsonValues;
 use model::{Batch, Column, Value};
-use place::{FilePlace, refusal, resolve};
+use place::{FilePlace, in_file, refusal, resolve};
 use plan::VarSet;
 use records::{Metered, Records};
 use std::io::{BufRead, BufReader, Read};
@@ -104,6 +105,7 @@ enum Cursor {
 
 /// A file that is being read.
 struct Open {
+    format: FileFormat,
     /// The file as it is told: below the import folder, or a URL.
     file: Value,
     rows: Rows,
@@ -124,14 +126,14 @@ struct CsvRows {
 }
 
 impl Cursor {
-    fn new(format: FileFormat, imports: &Imports, arguments: Vec<Value>) -> Result<Cursor, ExecuteError> {
-        let clause = format.clause();
+    fn new(format: FileFormat, run: &Environment, arguments: Vec<Value>) -> Result<Cursor, ExecuteError> {
+        let (clause, imports) = (format.clause(), &run.imports);
         let Some(file) = arguments.first() else {
             return Err(ExecuteError::Plan(format!("{clause} takes a file")));
         };
         match resolve(clause, file)? {
             FilePlace::Url(url) => match &imports.urls {
-                Some(reader) => Ok(Cursor::Fetching(Fetch::new(reader, url), arguments)),
+                Some(reader) => Ok(Cursor::Fetching(Fetch::new(reader, url, run.account), arguments)),
                 None => Err(refusal(clause, file, &"the database reads no URLs")),
             },
             FilePlace::Below(name) => {
@@ -199,7 +201,9 @@ impl Open {
             let Bytes::Random(bytes) = bytes else {
                 return Err(ExecuteError::Plan("Parquet is read from a file".into()));
             };
-            return Ok(Open { file, rows: Rows::Table(TableValues::new(&**parquet, bytes)?) });
+            let rows = TableValues::new(&**parquet, bytes);
+            let rows = rows.map_err(|error| in_file(format.clause(), &file, error))?;
+            return Ok(Open { format, file, rows: Rows::Table(rows) });
         }
         let mut reader = bytes.stream();
         let clause = format.clause();
@@ -209,10 +213,11 @@ impl Open {
             reader = Box::new(BufReader::new(MultiGzDecoder::new(reader)));
         }
         let rows = match format {
-            FileFormat::Csv => Rows::Csv(CsvRows::new(reader, arguments)?),
-            _ => Rows::Json(JsonValues::new(Box::new(Metered(reader)))?),
+            FileFormat::Csv => CsvRows::new(reader, arguments).map(Rows::Csv),
+            _ => JsonValues::new(Box::new(Metered(reader))).map(Rows::Json),
         };
-        Ok(Open { file, rows })
+        let rows = rows.map_err(|error| in_file(clause, &file, error))?;
+        Ok(Open { format, file, rows })
     }
 
     /// Bytes that it holds beside rows that were read.
@@ -233,11 +238,12 @@ impl Open {
     }
     /// The next row; an inner none where only blank lines were read.
     fn next(&mut self) -> Result<Option<Option<Value>>, ExecuteError> {
-        match &mut self.rows {
+        let row = match &mut self.rows {
             Rows::Csv(rows) => rows.next(),
-            Rows::Json(values) => Ok(values.next()?.map(Some)),
-            Rows::Table(values) => Ok(values.next()?.map(Some)),
-        }
+            Rows::Json(values) => values.next().map(|value| value.map(Some)),
+            Rows::Table(values) => values.next().map(|value| value.map(Some)),
+        };
+        row.map_err(|error| in_file(self.format.clause(), &self.file, error))
     }
 }
 
@@ -339,7 +345,7 @@ impl Draw for LoadCsv {
     }
     fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Cursor> {
         let values = turn.here.values(&self.arguments, batch, row)?;
-        Ok(Cursor::new(self.format, &turn.here.environment.imports, values)?)
+        Ok(Cursor::new(self.format, &turn.here.environment, values)?)
     }
     fn draw(&mut self, cursor: &mut Cursor, room: usize, turn: &mut Turn<'_, '_>) -> Try<(usize, Progress)> {
         if let Cursor::Fetching(fetch, arguments) = cursor {

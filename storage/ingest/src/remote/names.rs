@@ -1,4 +1,6 @@
-//! URLs as texts: which ones are known, what they name, and what of them may be told.
+//! URLs as texts: which ones are known, and what they name.
+
+use formats::urls::redacted;
 
 /// Is a text the URL of something that can be brought?
 #[must_use]
@@ -13,24 +15,9 @@ pub(super) fn scheme(text: &str) -> Option<String> {
     text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase())
 }
 
-/// A URL without what may be a secret: the user before its host, and what stands behind `?`.
-#[must_use]
-pub fn without_query(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_string() };
-    let authority = rest.split('/').next().unwrap_or_default();
-    match authority.rsplit_once('@') {
-        // The container of a store of Azure stands there.
-        Some((user, _)) if scheme.to_ascii_lowercase().starts_with("http") => {
-            format!("{scheme}://{}", &rest[user.len() + 1..])
-        }
-        _ => url.to_string(),
-    }
-}
-
 /// The last part of a URL's path.
 pub(super) fn file_name(url: &str) -> String {
-    let url = without_query(url);
+    let url = redacted(url);
     let name = url.split_once("://").and_then(|(_, rest)| rest.split_once('/')).map_or("", |(_, path)| path);
     let name = name.rsplit('/').find(|part| !part.is_empty()).unwrap_or("file");
     let name = percent_encoding::percent_decode_str(name).decode_utf8_lossy();
@@ -70,7 +57,5 @@ mod tests {
         ] {
             assert_eq!(file_name(url), name, "{url}");
         }
-        assert_eq!(without_query("https://ada:pw@x.org/a?b"), "https://x.org/a");
-        assert_eq!(without_query("abfs://box@account.host/a"), "abfs://box@account.host/a");
     }
 }

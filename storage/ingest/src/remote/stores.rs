@@ -23,6 +23,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use ureq::config::Config;
 use ureq::{Agent, http};
+use world::clock;
 use world::files;
 use world::threads;
 
@@ -39,10 +40,21 @@ const RETRIES_MAX: usize = 3;
 const RETRY_TIME_MAX: Duration = Duration::from_secs(60);
 /// Time without a byte.
 const QUIET_TIME_MAX: Duration = Duration::from_secs(30);
+/// Time for one request and its answer, of at most [`PIECE_BYTES`].
+const REQUEST_TIME_MAX: Duration = Duration::from_secs(900);
+/// Bytes and time of all objects together.
+const LIMITS: StoreLimits = StoreLimits { bytes: 1 << 40, time: Duration::from_secs(24 * 3600) };
 /// Bytes handed on at once.
 const READ_BYTES: usize = 64 << 10;
 
 type Store = Arc<dyn ObjectStore>;
+
+/// What one URL may take.
+#[derive(Clone, Copy, Debug)]
+struct StoreLimits {
+    bytes: u64,
+    time: Duration,
+}
 
 /// Brings an object, or all below a prefix, into a folder; what an import is to read.
 pub(super) fn bring(
@@ -51,19 +63,30 @@ pub(super) fn bring(
     goes_on: &(dyn Fn() -> bool + Sync),
 ) -> Result<PathBuf, String> {
     let (store, path) = open(url).map_err(told)?;
-    bring_from(&store, &path, folder, goes_on)
+    bring_from(&store, &path, (folder, LIMITS), goes_on)
 }
 
 /// The same from a store that is open.
 fn bring_from(
     store: &Store,
     path: &ObjectPath,
-    folder: &Path,
+    (folder, limits): (&Path, StoreLimits),
     goes_on: &(dyn Fn() -> bool + Sync),
 ) -> Result<PathBuf, String> {
-    let (objects, is_one) = found(store, path, goes_on)?;
+    let end_ns = clock::after_ns(limits.time);
+    let goes_on = || match goes_on() {
+        true if clock::monotonic_ns() < end_ns => Ok(()),
+        true => Err(format!("it took longer than {} s", limits.time.as_secs())),
+        false => Err(ENDED.to_string()),
+    };
+    let (objects, is_one) = found(store, path, &goes_on)?;
     if objects.is_empty() {
         return Err("there is no object of this name, and none below it".into());
+    }
+    let bytes = objects.iter().fold(0_u64, |sum, object| sum.saturating_add(object.size));
+    if bytes > limits.bytes {
+        let what = format!("the objects have {bytes} bytes together; at most {} are read", limits.bytes);
+        return Err(format!("{what}; name a smaller part of them"));
     }
     let place = |object: &ObjectMeta| {
         let inner = match is_one {
@@ -74,7 +97,7 @@ fn bring_from(
         folder.join(inner.collect::<PathBuf>())
     };
     let brought = threads::map_parallel("objects", BRINGERS, &objects, |object| {
-        one(store, object, &place(object), goes_on).map_err(|what| format!("{}: {what}", object.location))
+        one(store, object, &place(object), &goes_on).map_err(|what| format!("{}: {what}", object.location))
     });
     brought.into_iter().collect::<Result<(), String>>()?;
     match (objects.first(), is_one) {
@@ -87,7 +110,7 @@ fn bring_from(
 fn found(
     store: &Store,
     path: &ObjectPath,
-    goes_on: &dyn Fn() -> bool,
+    goes_on: &dyn Fn() -> Result<(), String>,
 ) -> Result<(Vec<ObjectMeta>, bool), String> {
     if !path.as_ref().is_empty() {
         match wait(store.head(path))? {
@@ -98,9 +121,7 @@ fn found(
     }
     let (mut objects, mut prefixes) = (Vec::new(), vec![(path.clone(), 0)]);
     while let Some((prefix, depth)) = prefixes.pop() {
-        if !goes_on() {
-            return Err(ENDED.into());
-        }
+        goes_on()?;
         let listed = wait(store.list_with_delimiter(Some(&prefix)))?.map_err(told)?;
         // What ends with a bar stands for a folder.
         objects.extend(listed.objects.into_iter().filter(|object| object.size > 0));
@@ -117,15 +138,18 @@ fn found(
 
 const ENDED: &str = "the reading was ended";
 
-fn one(store: &Store, object: &ObjectMeta, to: &Path, goes_on: &dyn Fn() -> bool) -> Result<(), String> {
+fn one(
+    store: &Store,
+    object: &ObjectMeta,
+    to: &Path,
+    goes_on: &dyn Fn() -> Result<(), String>,
+) -> Result<(), String> {
     let kept = |error: &dyn std::fmt::Display| format!("it cannot be kept: {error}");
     files::create_folder(to.parent().unwrap_or(to)).map_err(|error| kept(&error))?;
     let mut writer = files::create_writer(to).map_err(|error| kept(&error))?;
     let mut at = 0;
     while at < object.size {
-        if !goes_on() {
-            return Err(ENDED.into());
-        }
+        goes_on()?;
         let end = (at + PIECE_BYTES).min(object.size);
         let piece = wait(store.get_range(&object.location, at..end))?.map_err(told)?;
         if piece.len() as u64 != end - at {
@@ -195,12 +219,14 @@ struct Connector;
 impl HttpConnector for Connector {
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
         let config = Config::builder()
+            .proxy(None)
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
             .timeout_connect(Some(QUIET_TIME_MAX))
             .timeout_recv_response(Some(QUIET_TIME_MAX))
             .timeout_per_read(Some(QUIET_TIME_MAX))
+            .timeout_global(Some(REQUEST_TIME_MAX))
             .build();
         Ok(HttpClient::new(StoreClient(Agent::new_with_config(config))))
     }

@@ -1,43 +1,70 @@
 //! A file behind a URL, brought by a thread of its own into a file without a name, while the operator that waits for it holds no executor.
 //!
-//! Invariant: at most [`FETCHES_MAX`] files are brought at a time, in the whole process; further ones wait in line. An operator that goes away ends the
-//! bringing at the next piece.
+//! Invariant: at most so many files are brought at a time as [`LIMITS`] says, in the whole process, of a tenant and of a user; further ones wait in
+//! [line]. An operator that goes away leaves the line, or ends the bringing at the next piece.
 
+mod line;
+
+use crate::imports::FetchAccount;
 use dataflow::OperatorWaker;
 use formats::urls::UrlReader;
+use line::{Asked, FetchLimits, FetchLine};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use world::files::RandomFile;
 use world::threads::{self, Thread};
 
-/// Files brought at a time.
-const FETCHES_MAX: usize = 16;
+/// A fetch holds a thread, a socket and some buffers, and little processor time.
+const LIMITS: FetchLimits = FetchLimits { all: 64, tenant: 16, user: 8, waiting: 4096, user_waiting: 256 };
 
-/// What all fetches share.
-struct FetchLine {
-    running: usize,
-    waiting: Vec<OperatorWaker>,
-    /// Threads are joined once they have ended, by whoever comes next: an executor must not wait for them.
-    threads: Vec<Thread<()>>,
-}
+static LINE: Mutex<FetchLine<OperatorWaker>> = Mutex::new(FetchLine::new(LIMITS));
 
-static LINE: Mutex<FetchLine> =
-    Mutex::new(FetchLine { running: 0, waiting: Vec::new(), threads: Vec::new() });
+/// Threads are joined once they have ended, by whoever comes next: an executor must not wait for them. There are at most twice as many as slots.
+static THREADS: Mutex<Vec<Thread<()>>> = Mutex::new(Vec::new());
 
 /// A file on its way.
 pub(super) struct Fetch {
     url: String,
     reader: Arc<dyn UrlReader>,
+    account: FetchAccount,
     state: State,
 }
 
 enum State {
     /// Nothing was asked yet: a statement that is only tried on the asking thread asks nobody.
     New,
-    /// In line, or on its way.
-    Waiting,
+    /// To be asked for by the operator in its own turn.
+    Tried,
+    Waiting(Ticket),
     Running(Arc<Shared>),
+}
+
+/// A place in line.
+struct Ticket {
+    number: u64,
+    account: FetchAccount,
+    /// Its slot was taken.
+    is_used: bool,
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if !self.is_used {
+            let woken = LINE.lock().leave(self.number, self.account);
+            woken.iter().for_each(OperatorWaker::wake);
+        }
+    }
+}
+
+/// A slot that is taken, until it is dropped.
+struct Slot(FetchAccount);
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let woken = LINE.lock().free(self.0);
+        woken.iter().for_each(OperatorWaker::wake);
+    }
 }
 
 #[derive(Default)]
@@ -53,18 +80,25 @@ struct Brought {
 }
 
 impl Fetch {
-    pub(super) fn new(reader: &Arc<dyn UrlReader>, url: String) -> Fetch {
-        Fetch { url, reader: reader.clone(), state: State::New }
+    pub(super) fn new(reader: &Arc<dyn UrlReader>, url: String, account: FetchAccount) -> Fetch {
+        Fetch { url, reader: reader.clone(), account, state: State::New }
     }
     /// The file, once it is there; none before, and `waker` is called then.
     pub(super) fn poll(&mut self, waker: OperatorWaker) -> Option<Result<RandomFile, String>> {
-        match &self.state {
+        match &mut self.state {
             State::New => {
-                self.state = State::Waiting;
+                self.state = State::Tried;
                 waker.wake();
                 None
             }
-            State::Waiting => self.start(waker),
+            State::Tried => self.ask(waker),
+            State::Waiting(ticket) => {
+                if !LINE.lock().poll(ticket.number, waker.clone()) {
+                    return None;
+                }
+                ticket.is_used = true;
+                self.start(Slot(self.account), waker)
+            }
             State::Running(shared) => {
                 let mut outcome = shared.outcome.lock();
                 let file = outcome.file.take();
@@ -75,20 +109,36 @@ impl Fetch {
             }
         }
     }
-    fn start(&mut self, waker: OperatorWaker) -> Option<Result<RandomFile, String>> {
-        let mut line = LINE.lock();
-        if line.running >= FETCHES_MAX {
-            line.waiting.push(waker);
-            return None;
+    fn ask(&mut self, waker: OperatorWaker) -> Option<Result<RandomFile, String>> {
+        let account = self.account;
+        let asked = LINE.lock().ask(account, waker.clone());
+        match asked {
+            Asked::Now => self.start(Slot(account), waker),
+            Asked::Later(number) => {
+                self.state = State::Waiting(Ticket { number, account, is_used: false });
+                None
+            }
+            Asked::Full => {
+                let what = "too many files behind URLs wait to be read already";
+                Some(Err(format!("{what}: of a user at most {}; try again later", LIMITS.user_waiting)))
+            }
         }
-        line.threads.retain(|thread| !thread.is_finished());
+    }
+    fn start(&mut self, slot: Slot, waker: OperatorWaker) -> Option<Result<RandomFile, String>> {
         let shared = Arc::new(Shared::default());
         shared.outcome.lock().waker = Some(waker);
         let (reader, url, told) = (self.reader.clone(), self.url.clone(), shared.clone());
-        match threads::try_spawn("fetch", move || bring(&*reader, &url, &told)) {
+        let work = move || {
+            let brought = bring(&*reader, &url, &told);
+            // Before the operator is woken, which may ask for the next file at once.
+            drop(slot);
+            told.end(brought);
+        };
+        match threads::try_spawn("fetch", work) {
             Ok(thread) => {
-                line.running += 1;
-                line.threads.push(thread);
+                let mut threads = THREADS.lock();
+                threads.retain(|thread| !thread.is_finished());
+                threads.push(thread);
                 self.state = State::Running(shared);
                 None
             }
@@ -105,8 +155,18 @@ impl Drop for Fetch {
     }
 }
 
+impl Shared {
+    fn end(&self, brought: Result<RandomFile, String>) {
+        let mut outcome = self.outcome.lock();
+        outcome.file = Some(brought);
+        if let Some(waker) = outcome.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
 /// What the thread does.
-fn bring(reader: &dyn UrlReader, url: &str, shared: &Shared) {
+fn bring(reader: &dyn UrlReader, url: &str, shared: &Shared) -> Result<RandomFile, String> {
     let goes_on = || !shared.stopped.load(Ordering::Relaxed);
     let brought = world::panics::caught(|| {
         let mut refused = None;
@@ -119,16 +179,5 @@ fn bring(reader: &dyn UrlReader, url: &str, shared: &Shared) {
             None => file.map_err(|error| format!("it cannot be kept: {error}")),
         }
     });
-    let brought = brought.unwrap_or_else(|panic| Err(panic.to_string()));
-    let waiting = {
-        let mut line = LINE.lock();
-        line.running -= 1;
-        std::mem::take(&mut line.waiting)
-    };
-    waiting.iter().for_each(OperatorWaker::wake);
-    let mut outcome = shared.outcome.lock();
-    outcome.file = Some(brought);
-    if let Some(waker) = outcome.waker.take() {
-        waker.wake();
-    }
+    brought.unwrap_or_else(|panic| Err(panic.to_string()))
 }

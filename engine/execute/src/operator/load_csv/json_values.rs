@@ -98,11 +98,11 @@ impl JsonValues {
 fn refusal(error: JsonError) -> ExecuteError {
     match error {
         JsonError::Wrong { line, column, what } => {
-            ExecuteError::External(format!("line {line} of the file, column {column}: {what}"))
+            ExecuteError::FileContent(format!("line {line} of the file, column {column}: {what}"))
         }
         JsonError::Unreadable(error) => match error.downcast::<Stopped>() {
             Ok(stopped) => EvalError::from(stopped).into(),
-            Err(error) => ExecuteError::External(format!("the file cannot be read: {error}")),
+            Err(error) => ExecuteError::FileContent(format!("the file cannot be read: {error}")),
         },
     }
 }

@@ -1,6 +1,7 @@
 //! What a text names: a file below the import folder, or a URL.
 
 use crate::ExecuteError;
+use formats::urls::redacted;
 use model::Value;
 use std::path::{Component, Path, PathBuf};
 
@@ -42,26 +43,26 @@ pub(super) fn refusal(clause: &str, file: &Value, why: &dyn std::fmt::Display) -
     ExecuteError::External(format!("{clause} FROM {}: {why}", shown(file)))
 }
 
-/// What was named, as messages show it: text in quotes, cut where it is long, without what a URL says of a user.
+/// What is wrong within a file, with the file.
+pub(super) fn in_file(clause: &str, file: &Value, error: ExecuteError) -> ExecuteError {
+    let named = |what: String| format!("{clause} FROM {}: {what}", shown(file));
+    match error {
+        ExecuteError::FileContent(what) => ExecuteError::FileContent(named(what)),
+        ExecuteError::External(what) => ExecuteError::External(named(what)),
+        other => other,
+    }
+}
+
+/// What was named, as messages show it: text in quotes, cut where it is long; a URL without its secrets.
 fn shown(file: &Value) -> String {
     match file.as_str() {
         Some(text) => {
-            let text = without_user(text);
+            let text = redacted(text);
             let end = text.floor_char_boundary(NAME_SHOWN_BYTES_MAX);
             format!("'{}{}'", text[..end].escape_debug(), if end < text.len() { "…" } else { "" })
         }
         None if file.is_null() => "null".into(),
         None => "a value that is no text".into(),
-    }
-}
-
-/// A URL without the user and password before its host.
-fn without_user(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else { return text.to_string() };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    match authority.rsplit_once('@') {
-        Some((user, _)) => format!("{scheme}://{}", &rest[user.len() + 1..]),
-        None => text.to_string(),
     }
 }
 
@@ -90,10 +91,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_of_a_url_has_no_password() {
+    fn what_is_shown_of_a_url_has_no_secret() {
         let shown = |text: &str| shown(&text.into());
-        assert_eq!(shown("https://ada:secret@x.org/a@b"), "'https://x.org/a@b'");
-        assert_eq!(shown("https://x.org/a@b"), "'https://x.org/a@b'");
+        assert_eq!(shown("https://ada:secret@x.org/a?token=secret"), "'https://x.org/a'");
         assert_eq!(shown("a@b.csv"), "'a@b.csv'");
     }
 }

@@ -64,7 +64,7 @@ impl Records {
     }
 
     fn fail<T>(&self, line: u64, what: &dyn std::fmt::Display) -> Result<T, ExecuteError> {
-        Err(ExecuteError::External(format!("line {line} of the file: {what}")))
+        Err(ExecuteError::FileContent(format!("line {line} of the file: {what}")))
     }
 
     /// The line on which the record ends that came last, from 1.

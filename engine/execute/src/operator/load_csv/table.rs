@@ -106,6 +106,6 @@ fn refusal(file: &QueryFile, what: String) -> ExecuteError {
     drop(std::mem::take(&mut account.held));
     match account.stopped {
         Some(stopped) => EvalError::from(stopped).into(),
-        None => ExecuteError::External(format!("LOAD PARQUET: {what}")),
+        None => ExecuteError::External(what),
     }
 }

@@ -106,7 +106,7 @@ fn store(key: &str) -> (Store, Arc<AtomicUsize>) {
 
 fn brought(store: &Store, path: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
     let folder = TemporaryFolder::new("stores").unwrap();
-    let found = bring_from(store, &path.into(), folder.path(), &|| true)?;
+    let found = bring_from(store, &path.into(), (folder.path(), LIMITS), &|| true)?;
     let mut all = Vec::new();
     let mut open = vec![found];
     while let Some(path) = open.pop() {
@@ -135,7 +135,16 @@ fn an_object_or_all_below_a_prefix_is_brought() {
     assert_eq!(asked.load(Ordering::Relaxed), 3, "once for its size, and for two pieces");
     assert!(brought(&store, "nothing").unwrap_err().contains("no object of this name"));
     let folder = TemporaryFolder::new("stores").unwrap();
-    assert_eq!(bring_from(&store, &"data".into(), folder.path(), &|| false).unwrap_err(), ENDED);
+    let bring = |limits: StoreLimits, goes_on: bool| {
+        bring_from(&store, &"data".into(), (folder.path(), limits), &|| goes_on).map(drop)
+    };
+    assert_eq!(bring(LIMITS, false).unwrap_err(), ENDED);
+    let all = 14 + 12;
+    assert_eq!(bring(StoreLimits { bytes: all, ..LIMITS }, true), Ok(()));
+    let error = bring(StoreLimits { bytes: all - 1, ..LIMITS }, true).unwrap_err();
+    assert!(error.contains("26 bytes together; at most 25"), "{error}");
+    let error = bring(StoreLimits { time: Duration::ZERO, ..LIMITS }, true).unwrap_err();
+    assert!(error.contains("longer than 0 s"), "{error}");
 }
 
 #[test]
