@@ -7,6 +7,7 @@ use database::{Counters, Value};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
+use unicode_width::UnicodeWidthStr;
 
 /// A value as it stands in a cell of its own: text without quotes.
 pub fn cell_text(value: &Hydrated) -> String {
@@ -223,9 +224,37 @@ fn separated<T>(
     out.push(close);
 }
 
+/// The text in lines that are no wider than this where its words allow it, broken at blanks.
+pub(crate) fn words_wrapped(text: &str, width: Option<usize>) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let is_full = |line: &String| {
+            !line.is_empty() && width.is_some_and(|width| line.width() + 1 + word.width() > width)
+        };
+        match lines.last_mut().filter(|line| !is_full(line)) {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            None => lines.push(word.to_string()),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_break_at_blanks() {
+        assert_eq!(words_wrapped("one two three", None), ["one two three"]);
+        assert_eq!(words_wrapped("one two three", Some(7)), ["one two", "three"]);
+        assert_eq!(words_wrapped("one two three", Some(6)), ["one", "two", "three"]);
+        assert_eq!(words_wrapped("one two", Some(0)), ["one", "two"]);
+        assert_eq!(words_wrapped("", Some(3)), [""]);
+    }
 
     #[test]
     fn times_and_counts_have_three_digits_and_commas() {

@@ -2,6 +2,7 @@
 
 use super::conversation::{Conversation, Language, Outcome};
 use crate::print::print_table;
+use crate::text::words_wrapped;
 use crate::{Format, Ink};
 use database::entity::Hydrated;
 use database::{Error, Params, Value};
@@ -35,6 +36,9 @@ pub(crate) const COMMANDS: &[(&str, &str, &str)] = &[
     (":kill", "QUERY-ID", "ends one of them"),
     (":quit", "", "ends the shell; so does Ctrl-D"),
 ];
+
+/// Where the descriptions of commands begin.
+const HELP_INDENT: usize = 34;
 
 /// Code of errors that are the shell's own.
 const CODE: &str = "Tanglewood.ClientError.Shell.Command";
@@ -78,11 +82,15 @@ impl Conversation {
     fn help(&self) -> io::Result<()> {
         for (name, arguments, what) in COMMANDS {
             let usage = format!("{name} {arguments}");
+            let width = self.style.width.map(|width| width.saturating_sub(HELP_INDENT));
+            let lines = words_wrapped(what, width);
+            let what = lines.join(&format!("\n{:HELP_INDENT$}", ""));
             self.say(&format!("  {}{what}", self.style.paint(Ink::Name, &format!("{usage:<32}"))))?;
         }
-        self.note(
-            "  Statements end with a semicolon, or with an empty line. Tab completes. Ctrl-C stops a query.",
-        )
+        let end =
+            "Statements end with a semicolon, or with an empty line. Tab completes. Ctrl-C stops a query.";
+        let width = self.style.width.map(|width| width.saturating_sub(2));
+        self.note(&format!("  {}", words_wrapped(end, width).join("\n  ")))
     }
 
     /// The value is any expression: the database computes it.
