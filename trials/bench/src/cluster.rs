@@ -24,6 +24,8 @@ use world::threads::in_parallel;
 const NETWORK: Shape = Shape { vertices: 20_000, edges: 100_000, exponent: 2.3, rank_shift: 10.0, seed: 515 };
 /// Clients at once; each speaks to one gate, in turn.
 const CLIENTS: usize = 16;
+/// Clients that commit at once: a commit waits for the disk more than for anything else, and those that wait go there together.
+const COMMITTING_CLIENTS: usize = 64;
 const WARM_UP_NS: u64 = 2_000_000_000;
 const MEASURED_NS: u64 = 5_000_000_000;
 /// Strict reads one after the other.
@@ -46,7 +48,7 @@ pub fn run(_data: Option<&Path>, report: &mut Report) -> Result<(), String> {
     let database = place.path().join("network.db");
     fill(&network, &database)?;
     report.note(format!(
-        "{} vertices, {} edges, seed {}; {CLIENTS} clients, {} s each after {} s of warm-up",
+        "{} vertices, {} edges, seed {}; {CLIENTS} clients ({COMMITTING_CLIENTS} for commits alone), {} s each after {} s of warm-up",
         NETWORK.vertices,
         NETWORK.edges,
         NETWORK.seed,
@@ -128,7 +130,8 @@ impl Outcome {
 fn drive(urls: &[String], network: &Graph, work: Work, run: u64) -> Result<Outcome, String> {
     let begin_ns = monotonic_ns() + WARM_UP_NS;
     let counted = begin_ns..begin_ns + MEASURED_NS;
-    let outcomes = in_parallel("client", CLIENTS, |number| {
+    let clients = if matches!(work, Work::Commits) { COMMITTING_CLIENTS } else { CLIENTS };
+    let outcomes = in_parallel("client", clients, |number| {
         let asked = Asked { url: &urls[number % urls.len()], network, work, run, number: number as u64 };
         client::run(&asked, counted.clone())
     });
