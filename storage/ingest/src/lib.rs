@@ -14,6 +14,8 @@
 
 mod belt;
 mod cell;
+#[cfg(any(feature = "object-stores", feature = "urls"))]
+mod certificates;
 mod columnar;
 mod edge_list;
 mod error;

@@ -3,6 +3,7 @@
 //! Who asks, and where, the variables of the environment say that the stores' own tools read (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`,
 //! `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME` and their like). Objects are brought piece by piece, [`BRINGERS`] at a time.
 
+use crate::certificates;
 use bytes::Bytes;
 use hyper::body::{Body, Frame};
 use object_store::aws::AmazonS3Builder;
@@ -218,7 +219,10 @@ struct Connector;
 
 impl HttpConnector for Connector {
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        let tls = certificates::tls()
+            .map_err(|what| Error::Generic { store: "certificates", source: what.into() })?;
         let config = Config::builder()
+            .tls_config(tls)
             .proxy(None)
             .http_status_as_error(false)
             .max_redirects(0)

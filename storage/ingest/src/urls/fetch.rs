@@ -1,11 +1,13 @@
 //! Reading a URL: one GET, under limits of size, time and redirects.
 
 use super::{UrlRules, UrlTarget};
+use crate::certificates;
 use formats::urls::UrlReader;
 use std::io::{Read, Write};
 use std::time::Duration;
 use ureq::config::Config;
 use ureq::http::Uri;
+use ureq::tls::TlsConfig;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, Error};
@@ -30,14 +32,17 @@ const PIECE_BYTES: usize = 64 << 10;
 pub(super) struct Fetcher {
     rules: UrlRules,
     bytes_max: u64,
+    /// How TLS is spoken, or why it cannot be.
+    tls: Result<TlsConfig, String>,
 }
 
 impl Fetcher {
     pub fn new(rules: UrlRules) -> Fetcher {
-        Fetcher { rules, bytes_max: URL_BYTES_MAX }
+        Fetcher { rules, bytes_max: URL_BYTES_MAX, tls: certificates::tls() }
     }
-    fn agent(&self) -> Agent {
+    fn agent(&self) -> Result<Agent, String> {
         let config = Config::builder()
+            .tls_config(self.tls.clone()?)
             .proxy(None)
             .max_redirects(REDIRECTS_MAX)
             .timeout_connect(Some(CONNECT_TIME_MAX))
@@ -48,11 +53,8 @@ impl Fetcher {
             .max_idle_connections(0)
             .user_agent(concat!("tanglewood/", env!("CARGO_PKG_VERSION")))
             .build();
-        Agent::with_parts(
-            config,
-            DefaultConnector::default(),
-            ByRules { rules: self.rules.clone(), names: DefaultResolver::default() },
-        )
+        let names = ByRules { rules: self.rules.clone(), names: DefaultResolver::default() };
+        Ok(Agent::with_parts(config, DefaultConnector::default(), names))
     }
 }
 
@@ -61,7 +63,7 @@ impl UrlReader for Fetcher {
         if url.len() > URL_LENGTH_MAX {
             return Err(format!("the URL has more than {URL_LENGTH_MAX} bytes"));
         }
-        let answer = self.agent().get(url).call().map_err(told)?;
+        let answer = self.agent()?.get(url).call().map_err(told)?;
         let mut body = answer.into_body().into_with_config().limit(u64::MAX).reader();
         let (mut piece, mut total) = (vec![0; PIECE_BYTES], 0);
         loop {
@@ -89,8 +91,13 @@ fn told(error: Error) -> String {
         Error::HostNotFound => "its host is not found".into(),
         Error::TooManyRedirects => format!("it leads on more than {REDIRECTS_MAX} times"),
         Error::Timeout(what) => format!("it took too long ({what})"),
-        // What the rules say.
-        Error::Io(error) => error.to_string(),
+        // What the rules say, or a handshake of TLS.
+        Error::Io(error) => match error.to_string() {
+            what if what.contains("peer certificate") => {
+                format!("{what}; SSL_CERT_FILE names a file of certificates that are trusted instead")
+            }
+            what => what,
+        },
         other => other.to_string(),
     }
 }

@@ -40,7 +40,7 @@ fn on_to(url: &str) -> Vec<u8> {
 }
 
 fn read(rules: &str, bytes_max: u64, url: &str) -> Result<Vec<u8>, String> {
-    let fetcher = Fetcher { rules: UrlRules::parse(rules).unwrap(), bytes_max };
+    let fetcher = Fetcher { bytes_max, ..Fetcher::new(UrlRules::parse(rules).unwrap()) };
     let mut found = Vec::new();
     fetcher.read(url, &mut found, &|| true).map(|()| found)
 }
@@ -106,11 +106,67 @@ fn what_an_answer_leads_on_to_is_under_the_same_rules() {
 #[test]
 fn a_reading_ends_when_nobody_wants_it() {
     let address = server(|_| body(&vec![7; 4 << 20]));
-    let fetcher = Fetcher { rules: UrlRules::parse("http://127.0.0.1").unwrap(), bytes_max: u64::MAX };
+    let fetcher =
+        Fetcher { bytes_max: u64::MAX, ..Fetcher::new(UrlRules::parse("http://127.0.0.1").unwrap()) };
     let asked = AtomicUsize::new(0);
     let mut found = Vec::new();
     let goes_on = || asked.fetch_add(1, Ordering::Relaxed) < 2;
     let error = fetcher.read(&format!("http://{address}/"), &mut found, &goes_on).unwrap_err();
     assert!(error.contains("was ended"), "{error}");
     assert!(found.len() <= 2 * PIECE_BYTES, "{}", found.len());
+}
+
+/// A server that speaks TLS by a certificate that it signed itself; its address, and the certificate.
+fn tls_server() -> (String, String) {
+    let own = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(own.signing_key.serialize_der()).unwrap();
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.unwrap().with_no_client_auth();
+    let config = config.with_single_cert(vec![own.cert.der().clone()], key).unwrap();
+    let config = std::sync::Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("localhost:{}", listener.local_addr().unwrap().port());
+    std::mem::forget(world::threads::spawn("server of a test", move || {
+        for socket in listener.incoming().flatten() {
+            let connection = rustls::ServerConnection::new(config.clone()).unwrap();
+            let mut stream = rustls::StreamOwned::new(connection, socket);
+            // Whoever does not trust the certificate goes.
+            if stream.read(&mut [0; 4096]).is_ok() {
+                let _ = stream.write_all(&body(b"id\n1\n")).and_then(|()| stream.flush());
+            }
+        }
+    }));
+    (address, own.cert.pem())
+}
+
+/// A server of one's own has a certificate that no public list knows.
+#[test]
+fn certificates_of_ones_own_are_trusted_where_a_file_names_them() {
+    let (address, pem) = tls_server();
+    let folder = world::files::TemporaryFolder::new("certificates").unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        world::files::write_bytes(&path, text.as_bytes()).unwrap();
+        path.into_os_string()
+    };
+    let other = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap().cert.pem();
+    let read = |file: Option<std::ffi::OsString>| {
+        let tls = certificates::tls_by(file.as_deref());
+        let fetcher = Fetcher { tls, ..Fetcher::new(UrlRules::everything()) };
+        let mut found = Vec::new();
+        fetcher.read(&format!("https://{address}/a.csv"), &mut found, &|| true).map(|()| found)
+    };
+    assert_eq!(read(Some(write("own.pem", &pem))).unwrap(), b"id\n1\n");
+    assert_eq!(read(Some(write("both.pem", &format!("{other}{pem}")))).unwrap(), b"id\n1\n");
+    for (file, wanted) in [
+        (None, "SSL_CERT_FILE"),
+        (Some("".into()), "SSL_CERT_FILE"),
+        (Some(write("other.pem", &other)), "SSL_CERT_FILE"),
+        (Some(write("none.pem", "nothing")), "none in PEM"),
+        (Some(folder.path().join("absent.pem").into_os_string()), "no file of certificates"),
+    ] {
+        let error = read(file.clone()).unwrap_err();
+        assert!(error.contains(wanted), "{file:?}: {error}");
+    }
 }
