@@ -16,6 +16,33 @@ const SAMPLE_VERTICES_MAX: usize = 10_000;
 /// Edges that are looked at for their properties.
 const SAMPLE_EDGES_MAX: usize = 10_000;
 
+/// The name that Neo4j's procedures give the type of a stored property, which tools translate.
+fn stored_type(value: &Value) -> &'static str {
+    let Value::List(items) = value else {
+        return match value.value_type().name() {
+            "Integer" => "Long",
+            "Float" => "Double",
+            other => other,
+        };
+    };
+    let mut types = items.iter().map(|item| item.value_type().name());
+    let first = types.next();
+    match first.filter(|first| types.all(|other| other == *first)) {
+        Some("Boolean") => "BooleanArray",
+        Some("Integer") => "LongArray",
+        Some("Float") => "DoubleArray",
+        Some("String") => "StringArray",
+        Some("Date") => "DateArray",
+        Some("DateTime") => "DateTimeArray",
+        Some("LocalDateTime") => "LocalDateTimeArray",
+        Some("Time") => "TimeArray",
+        Some("LocalTime") => "LocalTimeArray",
+        Some("Duration") => "DurationArray",
+        Some("Point") => "PointArray",
+        _ => "Any",
+    }
+}
+
 /// Of the entities of one kind: how many, and for each property its types and how many have it.
 #[derive(Default)]
 struct Seen {
@@ -30,7 +57,7 @@ impl Seen {
             let name = snapshot.catalog().key_name(key).filter(|name| !is_hidden(name));
             let Some(name) = name else { continue };
             let (types, count) = self.properties.entry(name.clone()).or_default();
-            types.insert(value.value_type().name());
+            types.insert(stored_type(&value));
             *count += 1;
         }
     }

@@ -41,6 +41,12 @@ pub fn thread_cpu_ns() -> u64 {
     joined_ns(time.tv_sec as u64, time.tv_nsec as u64)
 }
 
+/// Likewise, of all threads of this process together.
+pub fn process_cpu_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    joined_ns(time.tv_sec as u64, time.tv_nsec as u64)
+}
+
 /// Microseconds since 1970-01-01 UTC by the machine's wall clock; may jump when someone sets it.
 pub fn wall_us() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
@@ -106,7 +112,9 @@ mod tests {
         let slept_ns = monotonic_ns() - wall_ns;
         assert!(slept_ns >= 20_000_000 && thread_cpu_ns() - cpu_ns < slept_ns / 2);
         let cpu_ns = thread_cpu_ns();
+        let all_ns = process_cpu_ns();
         while thread_cpu_ns() - cpu_ns < 1_000_000 {}
+        assert!(process_cpu_ns() - all_ns >= 900_000, "the process had what its thread had");
     }
 
     /// Readings of a process that is young do not tell.

@@ -55,6 +55,28 @@ public class JdbcCheck {
         column(metadata.getPrimaryKeys(null, null, "Person"), "COLUMN_NAME");
         expect(column(metadata.getFunctions(null, null, "abs"), "FUNCTION_NAME"), List.of("abs"));
         expect(column(metadata.getProcedureColumns(null, null, "db.awaitIndex", null), "COLUMN_NAME"), List.of("indexName", "timeOutSeconds"));
+        navigator(metadata);
+    }
+
+    /** What the tree of a database tool asks for beside, with the patterns that it gives. */
+    private static void navigator(DatabaseMetaData metadata) throws SQLException {
+        String catalogue = metadata.getConnection().getCatalog();
+        expect(column(metadata.getTables(catalogue, "public", "%", new String[] {"TABLE"}), "TABLE_NAME").contains("Person"), true);
+        expect(column(metadata.getTables(catalogue, "public", "%", new String[] {"RELATIONSHIP"}), "TABLE_NAME").contains("Person_KNOWS_Person"), true);
+        expect(column(metadata.getTables(catalogue, "public", "Nobody", null), "TABLE_NAME"), List.of());
+        expect(column(metadata.getColumns(catalogue, "public", null, "%"), "COLUMN_NAME").containsAll(List.of("name", "born", "since")), true);
+        // The driver adds the identity.
+        expect(column(metadata.getColumns(catalogue, "public", "Person", null), "TYPE_NAME"), List.of("STRING", "INTEGER", "STRING"));
+        expect(column(metadata.getColumns(catalogue, "public", "Person", "na%"), "COLUMN_NAME"), List.of("name"));
+        expect(column(metadata.getSchemas(catalogue, "public"), "TABLE_SCHEM"), List.of("public"));
+        expect(column(metadata.getFunctionColumns(null, null, "abs", null), "FUNCTION_NAME").contains("abs"), true);
+        column(metadata.getImportedKeys(catalogue, "public", "Person"), "FKCOLUMN_NAME");
+        column(metadata.getExportedKeys(catalogue, "public", "Person"), "FKCOLUMN_NAME");
+        expect(metadata.supportsTransactions(), true);
+        expect(metadata.getIdentifierQuoteString().isEmpty(), false);
+        for (String words : List.of(metadata.getSQLKeywords(), metadata.getNumericFunctions(), metadata.getStringFunctions(), metadata.getSystemFunctions(), metadata.getTimeDateFunctions())) {
+            expect(words == null, false);
+        }
     }
 
     private static List<String> column(ResultSet rows, String name) throws SQLException {
