@@ -211,9 +211,10 @@ fn every_charge() {
     for (name, text) in sizes.into_iter().flat_map(of_rows).chain(of_graph(VERTICES)) {
         let mut session = database.session();
         passes(&mut session, &text, None);
-        let given = given(&mut session, &text);
+        // Where the machine is busy, a statement may be done in smaller parts than another time.
+        let given = (0..4).map(|_| given(&mut session, &text)).max().unwrap_or(0);
         let charged = charged(&mut session, &text, given);
-        println!("{name}: given {given}, charged {charged}, {} %", charged * 100 / given.max(1));
+        println!("{name}: given {given}, charged {charged}, {} %", charged.saturating_mul(100) / given.max(1));
         if charged < least(name, given) || charged > most(name, given) {
             faults.push(format!("{name}: given {given}, charged {charged}\n   {text}"));
         }
