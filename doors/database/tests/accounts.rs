@@ -214,7 +214,10 @@ fn every_charge() {
         // Where the machine is busy, a statement may be done in smaller parts than another time.
         let given = (0..4).map(|_| given(&mut session, &text)).max().unwrap_or(0);
         let charged = charged(&mut session, &text, given);
-        println!("{name}: given {given}, charged {charged}, {} %", charged.saturating_mul(100) / given.max(1));
+        println!(
+            "{name}: given {given}, charged {charged}, {} %",
+            charged.saturating_mul(100) / given.max(1)
+        );
         if charged < least(name, given) || charged > most(name, given) {
             faults.push(format!("{name}: given {given}, charged {charged}\n   {text}"));
         }

@@ -5,6 +5,7 @@
 
 use crate::turn::Here;
 use expression::Layout;
+use foldhash::HashSet;
 use model::batch::Carried;
 use model::{Batch, Column, EdgeId, Value, VertexId};
 use plan::{Expr, Function};
@@ -64,11 +65,14 @@ fn looks_into_entities(expression: &Expr) -> bool {
     }
 }
 
-/// Entities found in values, however deep.
+/// Entities found in values, however deep. A list or map that stands in many rows, or in many places of a value, is gone into once; all values
+/// must live until the last of them was looked at.
 #[derive(Default)]
 pub(crate) struct Entities {
     pub(crate) vertices: Vec<VertexId>,
     pub(crate) edges: Vec<EdgeId>,
+    /// Where the lists and maps are that were gone into.
+    seen: HashSet<*const ()>,
 }
 
 impl Entities {
@@ -95,9 +99,36 @@ impl Entities {
                 self.vertices.extend(&path.vertices);
                 self.edges.extend(path.edges.iter().map(|edge| edge.id));
             }
-            Value::List(list) => list.iter().for_each(|value| self.value(value)),
-            Value::Map(map) => map.values().for_each(|value| self.value(value)),
+            Value::List(list) if !list.is_empty() && self.seen.insert(list.as_slice().as_ptr().cast()) => {
+                list.iter().for_each(|value| self.value(value));
+            }
+            Value::Map(map) if self.seen.insert(std::ptr::from_ref(&**map).cast()) => {
+                map.values().for_each(|value| self.value(value));
+            }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each row carried the whole list: so many looks as rows times elements, and twice as many with each step of a value that doubles.
+    #[test]
+    fn what_stands_in_many_places_is_gone_into_once() {
+        let list = Value::list((0..1_000).map(|number| Value::Vertex(VertexId(number))).collect());
+        let rows = Column::Any(vec![list.clone(); 1_000].into());
+        let mut found = Entities::default();
+        let batch = Batch::new(vec![rows], 1_000);
+        found.column(batch.column(0), 1_000);
+        assert_eq!(found.vertices.len(), 1_000);
+        let doubled =
+            (0..20).fold(Value::Vertex(VertexId(7)), |part, _| Value::list(vec![part.clone(), part]));
+        let map = Value::map([("a", list.clone()), ("b", doubled.clone()), ("c", Value::list(Vec::new()))]);
+        let all = Value::list(vec![map.clone(), map, list, doubled]);
+        let mut found = Entities::default();
+        found.value(&all);
+        assert_eq!(found.vertices.len(), 1_002);
     }
 }

@@ -122,7 +122,7 @@ fn each_ends_at_any_moment() {
 }
 
 #[test]
-#[ignore = "long: two million values, fifteen moments of each text, some minutes in an optimised build"]
+#[ignore = "long: TANGLEWOOD_MATRIX_VALUES values (two million), fifteen moments of each text; some minutes in an optimised build"]
 fn each_large_one_ends_at_any_moment() {
     let count = std::env::var("TANGLEWOOD_MATRIX_VALUES").ok().and_then(|text| text.parse().ok());
     end_each(TEXTS.iter(), count.unwrap_or(2_000_000), 15);

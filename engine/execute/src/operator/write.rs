@@ -148,7 +148,8 @@ impl Dirty {
             return Ok(());
         }
         let mut found = Entities::default();
-        reads.columns().iter().for_each(|at| found.value(&batch.get(row, *at)));
+        let values: Vec<Value> = reads.columns().iter().map(|at| batch.get(row, *at)).collect();
+        values.iter().for_each(|value| found.value(value));
         self.before_looking(&found, here)
     }
     /// Likewise, for these entities.
