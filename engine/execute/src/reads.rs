@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn what_stands_in_many_places_is_gone_into_once() {
         let list = Value::list((0..1_000).map(|number| Value::Vertex(VertexId(number))).collect());
-        let rows = Column::Any(vec![list.clone(); 1_000].into());
+        let rows = Column::Any(vec![list.clone(); 1_000]);
         let mut found = Entities::default();
         let batch = Batch::new(vec![rows], 1_000);
         found.column(batch.column(0), 1_000);
