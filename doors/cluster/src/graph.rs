@@ -13,6 +13,7 @@ mod figures;
 mod gate;
 mod leases;
 mod parts;
+mod record_log;
 mod report;
 mod rounds;
 mod share;

@@ -8,7 +8,7 @@
 
 use super::leases::Leases;
 use super::parts::by_shards;
-use super::rounds::Rounds;
+use super::rounds::SharedRounds;
 use super::{CHANGED, CHUNK, ENTRIES, FAILED, HERE};
 use crate::{Addresses, Failure, GateHandle};
 use model::ChunkNo;
@@ -47,7 +47,7 @@ pub struct Shards {
     addresses: Addresses,
     leases: Arc<Leases>,
     known: Mutex<LastSnapshot>,
-    begins: Rounds<Result<Begun, RemoteError>>,
+    begins: SharedRounds<Result<Begun, RemoteError>>,
 }
 
 /// The graph as of a read, which stays open as long as somebody has it.
@@ -96,8 +96,15 @@ pub fn gate(
     let at = vec![(0, 0); usize::from(shards)];
     let known = LastSnapshot { snapshot: store.current(), at, asked_ns: None, read: Weak::new() };
     let (handle, addresses, known) = (handle.clone(), addresses.clone(), Mutex::new(known));
-    let remote =
-        Shards { handle, number, shards, addresses, leases: leases.clone(), known, begins: Rounds::new() };
+    let remote = Shards {
+        handle,
+        number,
+        shards,
+        addresses,
+        leases: leases.clone(),
+        known,
+        begins: SharedRounds::new(),
+    };
     let place = (u32::from(number), u32::from(gates));
     transact::GateParts {
         remote: Arc::new(remote),

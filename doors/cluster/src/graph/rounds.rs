@@ -6,13 +6,13 @@
 
 use parking_lot::{Condvar, Mutex};
 
-/// Rounds that give a `T` each.
-pub(super) struct Rounds<T> {
-    state: Mutex<State<T>>,
+/// SharedRounds that give a `T` each.
+pub(super) struct SharedRounds<T> {
+    state: Mutex<RoundState<T>>,
     ended: Condvar,
 }
 
-struct State<T> {
+struct RoundState<T> {
     /// The last round that began, and the last that ended.
     begun: u64,
     ended: u64,
@@ -21,10 +21,10 @@ struct State<T> {
     waiting: usize,
 }
 
-impl<T: Clone> Rounds<T> {
-    pub(super) fn new() -> Rounds<T> {
-        let state = State { begun: 0, ended: 0, last: None, waiting: 0 };
-        Rounds { state: Mutex::new(state), ended: Condvar::new() }
+impl<T: Clone> SharedRounds<T> {
+    pub(super) fn new() -> SharedRounds<T> {
+        let state = RoundState { begun: 0, ended: 0, last: None, waiting: 0 };
+        SharedRounds { state: Mutex::new(state), ended: Condvar::new() }
     }
     /// What a round gives that begins after this call; `run` is run where nobody else runs it.
     pub(super) fn join(&self, run: impl FnOnce() -> T) -> T {
@@ -58,7 +58,7 @@ impl<T: Clone> Rounds<T> {
 
 /// A round under way. However it ends, the next can begin.
 struct Round<'a, T> {
-    rounds: &'a Rounds<T>,
+    rounds: &'a SharedRounds<T>,
     given: Option<T>,
 }
 
@@ -81,7 +81,7 @@ mod tests {
     fn a_caller_gets_a_round_that_began_after_its_call_and_rounds_are_shared() {
         const CALLERS: usize = 8;
         const CALLS: usize = 200;
-        let (rounds, clock, run) = (Rounds::<Arc<u64>>::new(), AtomicU64::new(0), AtomicU64::new(0));
+        let (rounds, clock, run) = (SharedRounds::<Arc<u64>>::new(), AtomicU64::new(0), AtomicU64::new(0));
         let caller = || {
             for _ in 0..CALLS {
                 let called = clock.fetch_add(1, Ordering::SeqCst);
@@ -94,7 +94,7 @@ mod tests {
                 assert!(*began > called, "the round began at {began}, the call was at {called}");
             }
         };
-        std::thread::scope(|scope| (0..CALLERS).for_each(|_| drop(scope.spawn(caller))));
+        world::threads::in_parallel("caller", CALLERS, |_| caller());
         let run = run.load(Ordering::SeqCst);
         assert!(run <= (CALLERS * CALLS) as u64, "{run}");
         assert!(rounds.state.lock().last.is_none(), "nothing is kept for nobody");
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_round_that_panics_keeps_nobody() {
-        let rounds = Rounds::<u64>::new();
+        let rounds = SharedRounds::<u64>::new();
         let fails =
             || std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| rounds.join(|| panic!("a test"))));
         assert!(fails().is_err());
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn what_a_round_gave_ends_with_who_asked() {
-        let rounds = Rounds::<Arc<u64>>::new();
+        let rounds = SharedRounds::<Arc<u64>>::new();
         let seen: Weak<u64> = Arc::downgrade(&rounds.join(|| Arc::new(1)));
         assert!(seen.upgrade().is_none());
     }

@@ -4,6 +4,7 @@
 //! executed stops the shard: it answers nothing any more, since what it would answer is not what was committed.
 
 use super::checkpoint::{self, CheckpointError, CheckpointFolder};
+use super::record_log::{KeptRecord, RecordLog};
 use super::{CHANGED, CHUNK, COUNTS, ENTRIES, FAILED, HERE};
 use crate::Content;
 use imbl::OrdMap;
@@ -28,9 +29,6 @@ const GRACE: Duration = Duration::from_secs(5);
 const GRACE_VERSIONS_MAX: usize = 1_024;
 /// Changes of indexes that are kept for gates; one that has missed more loads the indexes anew.
 const ENTRY_CHANGES_MAX: usize = 1 << 17;
-/// Bytes of records that are kept for gates, and records; one that has missed more fetches the chunks that changed anew.
-const RECORD_BYTES_MAX: usize = 16 << 20;
-const RECORDS_MAX: usize = 1 << 15;
 /// Bytes of records in one answer; more of them cost more than the chunks.
 const NEWS_BYTES_MAX: usize = 256 << 10;
 /// The shard whose answers tell the catalogue, which is the same on all.
@@ -88,38 +86,6 @@ impl EntryLog {
         let from = self.changes.partition_point(|(at, _)| *at <= since);
         let changes = self.changes.iter().skip(from).take_while(|(at, _)| *at <= place);
         Some(changes.map(|(_, change)| change).collect())
-    }
-}
-
-/// The share's parts of the last records, and the chunks that each wrote to.
-#[derive(Default)]
-struct RecordLog {
-    records: VecDeque<(u64, Arc<[u8]>, Box<[ChunkNo]>)>,
-    bytes: usize,
-    /// Records up to this place are not kept.
-    since: u64,
-}
-
-impl RecordLog {
-    fn take(&mut self, place: u64, part: &[u8], chunks: Box<[ChunkNo]>) {
-        debug_assert!(self.records.back().is_none_or(|(last, ..)| *last < place), "places rise");
-        self.bytes += part.len();
-        self.records.push_back((place, part.into(), chunks));
-        while (self.bytes > RECORD_BYTES_MAX || self.records.len() > RECORDS_MAX)
-            && let Some((first, part, _)) = self.records.pop_front()
-        {
-            self.bytes -= part.len();
-            self.since = first;
-        }
-    }
-    /// Records behind one place and up to another; none where some of them are not kept.
-    fn between(
-        &self,
-        since: u64,
-        place: u64,
-    ) -> Option<impl Iterator<Item = &(u64, Arc<[u8]>, Box<[ChunkNo]>)>> {
-        let from = self.records.partition_point(|(at, ..)| *at <= since);
-        (since >= self.since).then(|| self.records.range(from..).take_while(move |(at, ..)| *at <= place))
     }
 }
 
@@ -237,7 +203,7 @@ impl ShardGraph {
         written.dedup();
         written.retain(|chunk| snapshot.has_chunk(*chunk));
         chunks.extend(written.iter().map(|chunk| (*chunk, place)));
-        self.records.take(place, part, written.into());
+        self.records.take(KeptRecord { place, part: part.into(), chunks: written.into() });
         let made_ns = clock::monotonic_ns();
         self.versions.push_back(Version { place, snapshot, chunks, catalogue_at, made_ns });
         Ok(())
@@ -257,10 +223,10 @@ impl ShardGraph {
         let (changed, records) = match records {
             Some(records) => {
                 let (mut chunks, mut parts) = (BTreeMap::new(), Vec::new());
-                for (_, part, written) in records {
+                for record in records {
                     let at = |chunk| version.chunks.get(chunk).map(|at| (*chunk, *at));
-                    chunks.extend(written.iter().filter_map(at));
-                    parts.push(&**part);
+                    chunks.extend(record.chunks.iter().filter_map(at));
+                    parts.push(&*record.part);
                 }
                 let bytes: usize = parts.iter().map(|part| part.len()).sum();
                 (chunks.into_iter().collect(), Some(parts).filter(|_| bytes <= NEWS_BYTES_MAX))

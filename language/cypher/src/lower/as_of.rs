@@ -42,22 +42,21 @@ impl Lowerer<'_> {
         }
         Ok(lowered.expr)
     }
-}
-
-/// May a statement read what is a moment old?
-pub(super) fn check_bound(statement: &Statement) -> Lowered<()> {
-    let (composition, span) = (ErrorKind::InvalidClauseComposition, statement.span);
-    match &statement.body {
-        _ if statement.no_older_than_ms.is_none() => Ok(()),
-        _ if statement.as_of.is_some() => {
-            fail(composition, "AS OF says which version is read: leave READ NO OLDER THAN out", span)
+    /// May a statement read what is a moment old?
+    pub(super) fn check_bound(&self, statement: &Statement) -> Lowered<()> {
+        let (composition, span) = (ErrorKind::InvalidClauseComposition, statement.span);
+        match &statement.body {
+            _ if statement.no_older_than_ms.is_none() => Ok(()),
+            _ if statement.as_of.is_some() => {
+                fail(composition, "AS OF says which version is read: leave READ NO OLDER THAN out", span)
+            }
+            StatementBody::Query(query) if query_writes(query) => {
+                let message = "a statement that writes reads the newest version";
+                fail_with_hint(composition, message, span, "leave READ NO OLDER THAN out")
+            }
+            StatementBody::Query(_) => Ok(()),
+            _ => fail(composition, "READ NO OLDER THAN stands before queries only", span),
         }
-        StatementBody::Query(query) if query_writes(query) => {
-            let message = "a statement that writes reads the newest version";
-            fail_with_hint(composition, message, span, "leave READ NO OLDER THAN out")
-        }
-        StatementBody::Query(_) => Ok(()),
-        _ => fail(composition, "READ NO OLDER THAN stands before queries only", span),
     }
 }
 

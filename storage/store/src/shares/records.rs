@@ -62,14 +62,14 @@ pub(super) fn take(root: &mut Root, mut changed: Changed) -> Result<(), StoreErr
     Ok(())
 }
 
-type Cells = HashMap<ChunkNo, Arc<Cell>, FixedState>;
+type CellsByChunk = HashMap<ChunkNo, Arc<Cell>, FixedState>;
 
-/// Cells of those chunks that could be brought up.
+/// CellsByChunk of those chunks that could be brought up.
 fn bring_up(
     root: &mut Root,
     chunks: &[(ChunkNo, BlobKey, ChunkMeta)],
     records: &[Vec<Change>],
-) -> Result<Cells, StoreError> {
+) -> Result<CellsByChunk, StoreError> {
     let mut pins: HashMap<ChunkNo, Pin<Base>, FixedState> = HashMap::default();
     for (chunk, ..) in chunks {
         let Some(cell) = root.directory.get(*chunk).filter(|cell| cell.loaded().is_some()) else { continue };
@@ -83,14 +83,14 @@ fn bring_up(
                     .filter_map(|(chunk, cell)| Some((chunk, cell.without_delta()?)))
                     .collect();
                 held.into_iter().for_each(|(chunk, cell)| root.directory.set(chunk, Arc::new(cell)));
-                return Ok(Cells::default());
+                return Ok(CellsByChunk::default());
             }
             // It was evicted at this moment.
             Err(_) => {}
         }
     }
     if pins.is_empty() {
-        return Ok(Cells::default());
+        return Ok(CellsByChunk::default());
     }
     // Indexes are brought up by their entries.
     let view = Snapshot::from_root(Root { indexes: Vec::new(), lease: None, ..root.copy() });
@@ -99,9 +99,9 @@ fn bring_up(
     walk::check()?;
     if let Err(error) = is_done {
         debug_assert!(false, "records that a shard carried out are carried out by its reader: {error}");
-        return Ok(Cells::default());
+        return Ok(CellsByChunk::default());
     }
-    let mut cells = Cells::default();
+    let mut cells = CellsByChunk::default();
     for (chunk, key, meta) in chunks {
         let Some((pin, cell)) = pins.remove(chunk).zip(draft.directory.get(*chunk)) else { continue };
         let is_it = (cell.meta.slot_bound, cell.meta.live) == (meta.slot_bound, meta.live);
