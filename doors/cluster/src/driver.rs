@@ -189,6 +189,8 @@ impl Running {
             let mut inputs = self.inputs.take(left, &self.addresses);
             let now_ns = clock::monotonic_ns();
             if now_ns >= tick_ns {
+                let over = self.waiting.lock().take_over(now_ns);
+                drop(over);
                 tick_ns = clock::after_ns(TICK);
                 inputs.push(Input::Tick);
             }

@@ -6,9 +6,11 @@ use order::Stamp;
 use parking_lot::Mutex;
 use protocol::message::{Commit, End, Refusal};
 use protocol::{Bytes, Gate, GateCounts, GateSeat, Input, Route};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use world::clock::after_ns;
 
 /// Requests that wait at a gate; one more is refused.
 const REQUESTS_MAX: usize = 8_192;
@@ -47,12 +49,23 @@ pub(crate) enum Told {
 pub(crate) struct Waiting {
     next: u64,
     by_request: BTreeMap<u64, Sender<Told>>,
+    /// Kept alive until then.
+    lingering: Option<(u64, Lingering)>,
 }
+
+/// Something that somebody may ask for again.
+type Lingering = Arc<dyn Any + Send + Sync>;
 
 impl Waiting {
     /// Nobody will be told any more.
     pub(crate) fn end(&mut self) {
         self.by_request.clear();
+        self.lingering = None;
+    }
+    /// What lingers no more, to be dropped by who holds no lock.
+    pub(crate) fn take_over(&mut self, now_ns: u64) -> Option<Lingering> {
+        let is_over = self.lingering.as_ref().is_some_and(|(until_ns, _)| now_ns >= *until_ns);
+        if is_over { self.lingering.take().map(|(_, lingering)| lingering) } else { None }
     }
     pub(crate) fn tell(&mut self, request: u64, told: Told) {
         if let Some(sender) = self.by_request.remove(&request) {
@@ -86,6 +99,10 @@ impl GateHandle {
     /// Its part in the epoch; none while it has none.
     pub fn seat(&self) -> Option<GateSeat> {
         self.gate.lock().seat()
+    }
+    /// Reads that are open.
+    pub fn open_reads(&self) -> usize {
+        self.gate.lock().open_reads()
     }
     /// What was done so far.
     pub fn counts(&self) -> GateCounts {
@@ -125,6 +142,11 @@ impl GateHandle {
                 Err(Failure::Unknown)
             }
         }
+    }
+    /// Keeps something alive for a time, instead of what was kept so before.
+    pub(crate) fn linger(&self, time: Duration, what: Lingering) {
+        let before = self.waiting.lock().lingering.replace((after_ns(time), what));
+        drop(before);
     }
     /// A read is over.
     pub fn close(&self, request: u64) {

@@ -354,6 +354,8 @@ fn who_may_read_what_is_older_does_not_ask_the_shards() {
         ("MATCH (a:A) RETURN count(a)", "READ NO OLDER THAN 2 s MATCH (a:A) RETURN count(a)");
     assert_eq!(rows(reader, strict, params! {}), ["[Int(1)]"]);
     let asked = || cluster.small.handle(0).counts().reads;
+    // The first of them opens the read that the others take.
+    assert_eq!(rows(reader, bounded, params! {}), ["[Int(1)]"]);
     let (before, began_ns) = (asked(), world::clock::monotonic_ns());
     for _ in 0..20 {
         assert_eq!(rows(reader, bounded, params! {}), ["[Int(1)]"]);
@@ -377,6 +379,47 @@ fn who_may_read_what_is_older_does_not_ask_the_shards() {
     let mut session = reader.session();
     session.begin(database::Mode::Read).unwrap();
     assert!(session.query(bounded, params! {}).is_err(), "a transaction has one snapshot");
+    // Whoever logged on has the rights that the same snapshot tells.
+    rows(writer, "CREATE USER eve SET PASSWORD 'a long password'", params! {});
+    let mut session = reader.session();
+    session.log_on(reader.users().log_on("eve", "a long password").unwrap().unwrap());
+    let mut ask = |text: &str| session.query(text, params! {}).unwrap().rows().unwrap();
+    ask(bounded);
+    let (before, began_ns) = (asked(), world::clock::monotonic_ns());
+    (0..20).for_each(|_| drop(ask(bounded)));
+    let is_in_time = world::clock::monotonic_ns() - began_ns < 1_000_000_000;
+    assert!(!is_in_time || asked() == before, "no shard was asked");
+    let before = asked();
+    ask(strict);
+    assert_eq!(asked(), before + 1, "rights and rows come with one question");
+}
+
+/// Reads that stay open keep versions at the shards, which stand still when there are too many.
+#[test]
+fn a_session_that_was_refused_keeps_no_read_open() {
+    let cluster = cluster();
+    let [one, other] = &cluster.gates[..] else { panic!() };
+    rows(one, "CREATE (:A {n: 0})", params! {});
+    let handle = cluster.small.handle(0);
+    // What was begun to look at is over soon.
+    let open = || {
+        let until_ns = world::clock::after_ns(std::time::Duration::from_secs(5));
+        while handle.open_reads() > 0 && world::clock::monotonic_ns() < until_ns {
+            world::threads::sleep(std::time::Duration::from_millis(5));
+        }
+        handle.open_reads()
+    };
+    assert_eq!(open(), 0);
+    let mut session = one.session();
+    session.begin(database::Mode::Write).unwrap();
+    drop(session.query("MATCH (a:A) SET a.n = a.n + 1", params! {}).unwrap());
+    assert_eq!(handle.open_reads(), 1);
+    rows(other, "MATCH (a:A) SET a.n = 7", params! {});
+    assert!(session.commit().is_err_and(|error| error.retryable));
+    assert_eq!(open(), 0, "the session is there, and idle");
+    rows(one, "READ NO OLDER THAN 1 s MATCH (a:A) RETURN a.n", params! {});
+    assert_eq!(open(), 0, "what lingers is over soon");
+    drop(session);
 }
 
 /// Each client adds to counters on several shards; names come into being meanwhile.

@@ -196,16 +196,23 @@ impl Database {
         }
         Ok(snapshot)
     }
-    /// As [`Database::latest`], but commits of this time may be missing, where to have them would mean to wait.
-    pub(crate) fn latest_within(&self, age: Duration) -> Result<Snapshot, Error> {
-        Ok(self.engine().latest_within(age)?)
+    /// As [`Database::latest`], but commits of this time may be missing, if any time is given, where to have them would mean to wait.
+    pub(crate) fn latest_within(&self, age: Option<Duration>) -> Result<Snapshot, Error> {
+        match age {
+            Some(age) => Ok(self.engine().latest_within(age)?),
+            None => self.latest(),
+        }
     }
     /// At a gate of a cluster, learns what other gates have changed in the catalogue; elsewhere it is known.
     ///
     /// # Errors
     /// The shards do not answer.
     pub(crate) fn hear_catalogue(&self) -> Result<(), Error> {
-        if self.engine().is_gate() { self.latest().map(|_| ()) } else { Ok(()) }
+        self.heard_within(None).map(drop)
+    }
+    /// As [`Database::hear_catalogue`], with the graph that told it.
+    pub(crate) fn heard_within(&self, age: Option<Duration>) -> Result<Option<Snapshot>, Error> {
+        self.engine().is_gate().then(|| self.latest_within(age)).transpose()
     }
     /// The graph as it was at a moment of the past that is kept.
     ///

@@ -37,6 +37,7 @@ use crate::{Credential, Error, Interrupter, Params, QueryResult, Value};
 use execute::QueryId;
 use std::sync::Arc;
 use std::time::Duration;
+use store::Snapshot;
 use transact::Transaction;
 use transaction::Open;
 
@@ -201,9 +202,14 @@ impl Session {
     }
     /// May a statement run: is whoever asks still welcome, and the transaction whole, if there is one? Who asks from now on is charged.
     pub(crate) fn may_ask(&mut self) -> Result<(), Error> {
-        if self.credential.is_some() {
-            self.database.hear_catalogue()?;
-        }
+        self.may_ask_within(None).map(drop)
+    }
+    /// As [`Session::may_ask`], by rights that may be so old; with the graph that told them, if it had to be asked for.
+    fn may_ask_within(&mut self, age: Option<Duration>) -> Result<Option<Snapshot>, Error> {
+        let heard = match self.credential {
+            Some(_) => self.database.heard_within(age)?,
+            None => None,
+        };
         self.check_credential()?;
         if self.transaction.is_none() {
             self.database.draining().check()?;
@@ -216,7 +222,7 @@ impl Session {
             );
         }
         self.speaker.settle(self.database.accounts());
-        Ok(())
+        Ok(heard)
     }
     /// Calls `meanwhile`, on the thread that asks, every few milliseconds while a statement that writes runs: a door looks whether its
     /// client is still there. It ends the statement by an [`Interrupter`].
@@ -282,7 +288,8 @@ impl Session {
         self.planned = None;
         self.is_traced = self.database.query_log().traces_next();
         let reading = reading || self.database.options().read_only;
-        self.may_ask()?;
+        let age = self.age_of(text);
+        let heard = self.may_ask_within(age)?;
         self.check_terminated()?;
         let mut language = QueryLanguage::Cypher;
         let outcome =
@@ -291,7 +298,10 @@ impl Session {
                     language = QueryLanguage::Datalog;
                     outcome
                 }
-                None => session.run(text, params, limits, started_ns, reading),
+                None => {
+                    let begun = (heard, age);
+                    session.run(text, params, limits, started_ns, reading, begun)
+                }
             });
         let outcome = self.recorded(outcome, language, text, started_ns);
         outcome.map(|result| result.held_open(open, self.database.options().query_rows_max))

@@ -263,6 +263,10 @@ fn parquet_folder() -> (TemporaryFolder, String) {
 fn parquet_is_read_as_maps_with_the_same_rules() {
     let (folder, name) = parquet_folder();
     write_bytes(&folder.path().join("none.parquet"), b"id,name\n1,Ada\n").unwrap();
+    let mut bytes = world::files::read_bytes(&folder.path().join(&name)).unwrap();
+    let footer = bytes.len() - 40;
+    bytes[footer..footer + 24].fill(0xff);
+    write_bytes(&folder.path().join("damaged.parquet"), &bytes).unwrap();
     let mut session = session(&folder);
     let shown_rows = |rows: Vec<Vec<Value>>| -> String {
         let rows = rows.iter().map(|row| row.iter().map(plain).collect::<Vec<_>>().join(" "));
@@ -286,17 +290,18 @@ fn parquet_is_read_as_maps_with_the_same_rules() {
     let params = Params::from([("file".into(), Value::from(name.as_str()))]);
     assert_eq!(shown_rows(session.query(write, params).unwrap().rows().unwrap()), "3000");
     assert_eq!(shown_rows(ask(&mut session, "MATCH (q:Q) RETURN count(q)").unwrap()), "7");
-    for (name, wanted) in [
-        ("none.parquet", "does not begin as Parquet does"),
-        ("nothing.parquet", "LOAD PARQUET FROM 'nothing.parquet'"),
-        ("../x.parquet", "must lie below the import folder"),
-        ("s3://bucket/x.parquet", "only file:/// can be read"),
-        ("https://example.org/x.parquet", "reads no URLs"),
+    for (name, wanted, hinted) in [
+        ("none.parquet", "does not begin as Parquet does", "correct the file"),
+        ("damaged.parquet", "LOAD PARQUET FROM 'damaged.parquet'", "correct the file"),
+        ("nothing.parquet", "LOAD PARQUET FROM 'nothing.parquet'", "import_urls"),
+        ("../x.parquet", "must lie below the import folder", "import_urls"),
+        ("s3://bucket/x.parquet", "only file:/// can be read", "import_urls"),
+        ("https://example.org/x.parquet", "reads no URLs", "import_urls"),
     ] {
         let error = ask(&mut session, &format!("LOAD PARQUET FROM '{name}' AS row RETURN row")).unwrap_err();
         assert_eq!(error.code, "Neo.ClientError.Statement.ExternalResourceFailed", "{name}");
         assert!(error.message.contains(wanted), "{name}: {error}");
-        assert!(error.hint.is_some_and(|hint| hint.contains("import_urls")), "{name}");
+        assert!(error.hint.is_some_and(|hint| hint.contains(hinted)), "{name}");
     }
     let all = format!("LOAD PARQUET FROM '{name}' AS row RETURN collect(row)");
     for limits in [

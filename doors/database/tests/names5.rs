@@ -178,6 +178,10 @@ fn procedures_that_write_do_what_their_clauses_do() {
             "MATCH (n {id: 8}) CALL apoc.create.addLabels(n, ['Z']) YIELD node AS a, node AS b RETURN a:Z AND b = n",
             "[Bool(true)]",
         ),
+        (
+            "WITH 1 AS ` made` CALL apoc.create.node(['A'], {id: 10}) YIELD node AS n CALL apoc.create.node(['A'], {id: 11}) YIELD node AS ` n` WITH * RETURN ` made` + n.id + ` n`.id",
+            "[Int(22)]",
+        ),
         ("CALL apoc.create.node(['A'], {id: 9}) YIELD node WHERE node.id = 8 RETURN count(*)", "[Int(0)]"),
     ] {
         assert_eq!(rows(&mut called, text, params! {}), Ok(vec![found.to_string()]), "{text}");

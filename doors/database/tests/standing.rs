@@ -589,6 +589,31 @@ fn conditions_that_fail_on_what_is_no_row_of_the_answer_end_nothing() {
             "MATCH (a:A) WITH *, 10 / a.x AS y, 1 / a.x AS w ORDER BY a.x DESC LIMIT 1 RETURN y + w AS y, 'x > 0' AS z",
             "CREATE (:A {x: 0})",
         ),
+        // What is read of a value, which need not be an entity; and what is computed of lengths.
+        (
+            "MATCH (a:A) WITH a.v AS v, a.x AS k RETURN v.y AS y, 'x > 0' AS z ORDER BY k DESC LIMIT 1",
+            "CREATE (:A {x: 0, v: 5})",
+        ),
+        (
+            "MATCH (a:A) WITH a.v AS v, a.x AS k RETURN v:A AS l, v {.y} AS m, labels(v) AS n, keys(v) AS p, properties(v) AS q, id(v) AS i, [v.y] AS y, v.y = 1 AS o, 'x > 0' AS z ORDER BY k DESC LIMIT 1",
+            "CREATE (:A {x: 0, v: 5})",
+        ),
+        (
+            "MATCH (a:A) WITH a, a.v AS v RETURN CASE WHEN v THEN a.x END AS y, 'x > 0' AS z ORDER BY a.x DESC LIMIT 1",
+            "CREATE (:A {x: 0, v: 5})",
+        ),
+        (
+            "MATCH p = (a:A)-[:R]->() RETURN 10 / (a.x * length(p)) AS y, 'x > 0' AS z ORDER BY a.x DESC LIMIT 1",
+            "CREATE (:A {x: 0})-[:R]->()",
+        ),
+        (
+            "MATCH p = (a:A)-[:R*1..2]->() RETURN 10 / (a.x * length(p)) AS y, 'x > 0' AS z ORDER BY a.x DESC LIMIT 1",
+            "CREATE (:A {x: 0})-[:R]->()",
+        ),
+        (
+            "MATCH p = (a:A)-[r:R*1..2]->() WITH p AS q, size(r) AS n, a.x AS x RETURN 10 / (x * length(q) * n) AS y, 'x > 0' AS z ORDER BY x DESC LIMIT 1",
+            "CREATE (:A {x: 0})-[:R]->()",
+        ),
         // Before a variable-length relationship that leads nowhere from there, or to what another condition refuses.
         ("MATCH (p:A)-[:R*1..2]->(q:A) WHERE 10 / p.x > 5 RETURN p.x AS y", "CREATE (:A {x: 0})"),
         ("MATCH (p:A)-[:R*]->(q:A) WHERE 10 / p.x > 5 RETURN DISTINCT p.x AS y", "CREATE (:A {x: 0})"),

@@ -44,9 +44,10 @@ pub(crate) fn analyse(statement: &Statement, snapshot: &Snapshot) -> Result<Shap
     }
     let answer: Vec<Var> = columns.iter().map(|(_, var)| *var).collect();
     let mut plan = plan.clone();
-    late::delay(&mut plan);
     let mut next = statement.variables.len() as u32;
     let (lengths, lengths_read) = lengths::lengths(&mut plan, &answer, &mut next)?;
+    // Behind the lengths, which are plain columns then: a path of variable length cannot be kept.
+    late::delay(&mut plan);
     let mut fresh = || {
         next += 1;
         Var(next - 1)

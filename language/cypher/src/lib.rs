@@ -34,6 +34,11 @@ mod print;
 
 mod lower;
 
+/// How old what a statement reads may be, where its text says so.
+pub fn no_older_than(text: &str) -> Option<std::time::Duration> {
+    parse(text).ok()?.no_older_than_ms.map(std::time::Duration::from_millis)
+}
+
 pub use error::{CypherError, ErrorKind};
 pub use lower::{compile, lower};
 pub use parser::parse;

@@ -74,11 +74,11 @@ pub fn lower(text: &str, statement: &ast::Statement) -> Result<Statement, Cypher
     lowerer
         .hints
         .extend(statement.recursive.iter().map(|policy| format!("{}{policy}", plan::statement::RECURSIVE)));
-    let as_of = statement.as_of.as_ref().map(|version| lowerer.as_of(version, &statement.body));
-    let as_of = as_of.transpose().map_err(|error| *error)?;
-    lowerer.check_bound(statement).map_err(|error| *error)?;
     let written_out = writing_calls::written_out(&statement.body).map_err(|error| *error)?;
     let body = written_out.as_ref().unwrap_or(&statement.body);
+    let as_of = statement.as_of.as_ref().map(|version| lowerer.as_of(version, body));
+    let as_of = as_of.transpose().map_err(|error| *error)?;
+    lowerer.check_bound(statement, body).map_err(|error| *error)?;
     let kind = lowerer.body(body).map_err(|error| *error)?;
     Ok(Statement {
         kind,

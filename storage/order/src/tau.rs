@@ -20,28 +20,34 @@ const OUTWEIGHS: u64 = 2;
 pub struct Tau {
     us: u64,
     announcements: u64,
+    /// As many announcements as the questions cost.
     questions: u64,
+    question_cost: u64,
 }
 
 impl Default for Tau {
     fn default() -> Tau {
-        Tau { us: TAU_START_US, announcements: 0, questions: 0 }
+        Tau::weighing(1)
     }
 }
 
 impl Tau {
+    /// Where a question costs as much as so many announcements.
+    pub fn weighing(question_cost: u64) -> Tau {
+        Tau { us: TAU_START_US, announcements: 0, questions: 0, question_cost }
+    }
     /// Microseconds between two announcements of one gatekeeper.
     pub fn us(&self) -> u64 {
         self.us
     }
-    /// So many messages announced clocks.
+    /// So many messages announced clocks because tau was over; those that are sent anyway say nothing about it.
     pub fn announced(&mut self, messages: u64) {
         self.announcements += messages;
         self.adapt();
     }
     /// So many questions went to the oracle.
     pub fn asked(&mut self, questions: u64) {
-        self.questions += questions;
+        self.questions += questions * self.question_cost;
         self.adapt();
     }
     fn adapt(&mut self) {

@@ -13,7 +13,8 @@
 
 use crate::channel::Outgoing;
 use crate::limits::{
-    CHUNKS_AT_HAND, CHUNKS_LEASED, GROUP_MAX, LATE_TRIES_MAX, READ_KEYS_MAX, READS_MAX, Timing, WAITING_MAX,
+    CHUNKS_AT_HAND, CHUNKS_LEASED, GROUP_MAX, LATE_TRIES_MAX, QUESTION_COST, READ_KEYS_MAX, READS_MAX,
+    Timing, WAITING_MAX,
 };
 use crate::member::Member;
 use crate::message::{Body, Commit, End, Input, Members, Message, Node, Output, Refusal};
@@ -170,6 +171,10 @@ impl Gate {
     pub fn is_open(&self) -> bool {
         self.seat.as_ref().is_some_and(|seat| seat.open)
     }
+    /// Reads that are open.
+    pub fn open_reads(&self) -> usize {
+        self.seat.as_ref().map_or(0, |seat| seat.reads.len() + seat.fresh.len())
+    }
     /// What was done so far.
     pub fn counts(&self) -> GateCounts {
         self.counts
@@ -260,6 +265,9 @@ impl Gate {
         let Some(seat) = &mut self.seat else { return };
         if seat.peers.len() > 1 && seat.own() > seat.announced && seat.clock.is_due(self.now_us, &seat.tau) {
             self.announce();
+            if let Some(seat) = &mut self.seat {
+                seat.tau.announced(seat.peers.len() as u64 - 1);
+            }
             return;
         }
         let Some(needed) = seat.unheard.back().map(|(stamp, _)| stamp.counter()) else { return };
@@ -311,7 +319,6 @@ impl Gate {
         for (at, gate) in seat.members.gates.iter().enumerate().filter(|(at, _)| *at != seat.at) {
             seat.peers[at].told_us = self.now_us;
             self.counts.announcements += 1;
-            seat.tau.announced(1);
             self.member.send(Node::Gate(*gate), seat.members.epoch, Body::Announce(clock.clone()));
         }
     }
@@ -649,7 +656,7 @@ impl Seat {
             at,
             open: false,
             clock,
-            tau: Tau::default(),
+            tau: Tau::weighing(QUESTION_COST),
             announced: 0,
             peers: vec![Peer { heard: 0, told_us: 0 }; gates],
             channels: vec![Outgoing::default(); shards],

@@ -51,3 +51,7 @@ impl Default for Timing {
         Timing { heartbeat_us: 1_000_000, lease_us: 3_000_000, resend_us: 20_000 }
     }
 }
+
+/// A question to the oracle costs as much as so many announcements: a majority has it on disk before the answer, and transactions wait for that; an announcement
+/// is a message and its receipt, for which nobody waits.
+pub const QUESTION_COST: u64 = 8;

@@ -11,7 +11,7 @@ use super::parts::by_shards;
 use super::rounds::SharedRounds;
 use super::{CHANGED, CHUNK, ENTRIES, FAILED, HERE};
 use crate::{Addresses, Failure, GateHandle};
-use model::ChunkNo;
+use model::{ChunkNo, walk};
 use parking_lot::Mutex;
 use protocol::limits::READ_KEYS_MAX;
 use protocol::message::{Commit, Refusal};
@@ -24,6 +24,7 @@ use store::{
 };
 use transact::{ClusterReport, Proposal, Remote, RemoteError};
 use world::clock;
+use world::fiber::Still;
 
 /// An answer is waited for so long before the question is put again.
 const ANSWER: Duration = Duration::from_secs(3);
@@ -33,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(5);
 /// A commit's outcome is waited for so long.
 const COMMIT: Duration = Duration::from_secs(20);
-/// A snapshot is taken again for so long, whatever age is asked for: shards keep its chunks a little longer.
+/// A snapshot is taken again for so long, whatever age is asked for: as long its read stays open, and shards keep what was there then.
 const OLDEST: Duration = Duration::from_secs(2);
 /// Bytes of changes of one transaction: a record is one frame to a shard, beside others.
 const COMMIT_BYTES_MAX: usize = 16 << 20;
@@ -164,6 +165,8 @@ impl Shards {
 impl Shards {
     /// The graph of all shards as of a read that begins now.
     fn ask_shards(&self) -> Result<Begun, RemoteError> {
+        // Others wait for it: it does not pause, and goes on when whose turn it is is ended.
+        let (_still, _unended) = (Still::begin(), walk::unended());
         let unavailable = RemoteError::Unavailable;
         let (known, asked_ns) = (self.known.lock().clone(), Some(clock::monotonic_ns()));
         let names = known.snapshot.catalog().names().counts();
@@ -200,15 +203,15 @@ impl Remote for Shards {
     fn begin_within(&self, age: Duration) -> Result<Snapshot, RemoteError> {
         let known = self.known.lock().clone();
         let until_ns = known.asked_ns.map_or(0, |ns| ns.saturating_add(clock::span_ns(age.min(OLDEST))));
-        if clock::monotonic_ns() >= until_ns {
-            return self.begin();
+        if clock::monotonic_ns() < until_ns
+            && let Some(read) = known.read.upgrade()
+        {
+            return Ok(known.snapshot.with_own_names().leased(read));
         }
-        let snapshot = known.snapshot.with_own_names();
-        // Without the read, the shards keep its versions for a while all the same.
-        Ok(match known.read.upgrade() {
-            Some(read) => snapshot.leased(read),
-            None => snapshot,
-        })
+        let Begun { snapshot, read } = self.begins.join(|| self.ask_shards())?;
+        // The next one may take it, too.
+        self.handle.linger(OLDEST, read.clone());
+        Ok(snapshot.with_own_names().leased(read))
     }
 
     fn last(&self) -> Snapshot {

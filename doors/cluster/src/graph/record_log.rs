@@ -4,8 +4,8 @@ use model::ChunkNo;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Bytes of records that are kept, and records; a gate that has missed more fetches the chunks that changed anew.
-const RECORD_BYTES_MAX: usize = 16 << 20;
+/// Bytes of records that are kept, and records; a gate that has missed more fetches the chunks that changed anew, which costs less than more records.
+const RECORD_BYTES_MAX: usize = 256 << 10;
 const RECORDS_MAX: usize = 1 << 15;
 
 /// The share's part of a record.

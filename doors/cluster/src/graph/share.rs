@@ -29,8 +29,6 @@ const GRACE: Duration = Duration::from_secs(5);
 const GRACE_VERSIONS_MAX: usize = 1_024;
 /// Changes of indexes that are kept for gates; one that has missed more loads the indexes anew.
 const ENTRY_CHANGES_MAX: usize = 1 << 17;
-/// Bytes of records in one answer; more of them cost more than the chunks.
-const NEWS_BYTES_MAX: usize = 256 << 10;
 /// The shard whose answers tell the catalogue, which is the same on all.
 const CATALOGUE_SHARD: u16 = 0;
 /// Records after which a checkpoint is due, of a small share.
@@ -228,8 +226,7 @@ impl ShardGraph {
                     chunks.extend(record.chunks.iter().filter_map(at));
                     parts.push(&*record.part);
                 }
-                let bytes: usize = parts.iter().map(|part| part.len()).sum();
-                (chunks.into_iter().collect(), Some(parts).filter(|_| bytes <= NEWS_BYTES_MAX))
+                (chunks.into_iter().collect(), Some(parts))
             }
             None => {
                 let changed = version.chunks.iter().filter(|(_, at)| **at > since);

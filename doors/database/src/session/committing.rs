@@ -126,9 +126,11 @@ impl Session {
                 listed: Some(&open.listed),
             },
         );
-        if outcome.as_ref().is_err_and(|error| error.retryable) {
+        // At a cluster's gate nothing has a turn, and what is kept would keep its read open at the shards.
+        let keeps = !self.database.engine().is_gate();
+        if keeps && outcome.as_ref().is_err_and(|error| error.retryable) {
             self.refused = Some((open.transaction.clone(), deadline_after(RETRIED_WITHIN)));
-        } else if open.transaction.is_contended() {
+        } else if keeps && open.transaction.is_contended() {
             self.refused = Some((open.transaction.clone(), deadline_after(CONTENDED_WITHIN)));
         }
         let place = outcome?;

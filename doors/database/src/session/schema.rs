@@ -24,6 +24,14 @@ pub(super) const FORBIDDEN_IN_TRANSACTION: &str = "Neo.ClientError.Transaction.F
 /// Commands about indexes and constraints in one transaction.
 const SCHEMA_COMMANDS_MAX: usize = 1_000;
 
+/// Rights that ended while the commands of a transaction were carried out.
+fn partly_done(error: &Error, done: usize) -> Error {
+    let message = format!(
+        "what the user may do was changed meanwhile; the first {done} commands were carried out, and stay"
+    );
+    Error::new(&error.code, &message).hint("SHOW INDEXES and SHOW CONSTRAINTS tell what is there")
+}
+
 impl Session {
     pub(super) fn run_schema(
         &mut self,
@@ -80,9 +88,9 @@ impl Session {
     /// # Errors
     /// That of the first that fails; those before it stay.
     pub(super) fn carry_out_schema(&mut self, open: &Open) -> Result<u64, Error> {
-        for PendingSchema { text, command } in &open.schema {
-            self.check_credential()?;
-            self.still_allows(open)?;
+        for (done, PendingSchema { text, command }) in open.schema.iter().enumerate() {
+            let asked = self.check_credential().and_then(|()| self.still_allows(open));
+            asked.map_err(|error| if done == 0 { error } else { partly_done(&error, done) })?;
             let running = Running {
                 text,
                 payer: self.speaker.payer(self.database.accounts()),

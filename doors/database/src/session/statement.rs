@@ -26,14 +26,9 @@ use store::Snapshot;
 use transact::{Mode, Transaction};
 use world::failpoint;
 
-/// Bytes in which the prefixes of a statement are looked for.
-const PREFIX_BYTES: usize = 256;
-
-/// May a text say how old what it reads may be? Its parser knows.
-fn may_be_bounded(text: &str) -> bool {
-    let head = &text.as_bytes()[..text.len().min(PREFIX_BYTES)];
-    head.windows(5).any(|five| five.eq_ignore_ascii_case(b"OLDER"))
-}
+/// Bytes of a text in which READ NO OLDER THAN is looked for; behind them, and in longer texts, it asks for no more than it gets.
+const BOUND_BYTES_MAX: usize = 256;
+const BOUNDED_TEXT_BYTES_MAX: usize = 64 << 10;
 
 impl Session {
     pub(super) fn run(
@@ -43,10 +38,20 @@ impl Session {
         limits: &Limits,
         started_ns: u64,
         reading: bool,
+        (heard, age): (Option<Snapshot>, Option<Duration>),
     ) -> Result<QueryResult, Error> {
         failpoint::visit("statement");
-        let snapshot = self.view_for(text, limits, started_ns)?;
+        let snapshot = match (&self.transaction, heard) {
+            (Some(open), _) => open.transaction.snapshot(),
+            (None, Some(heard)) => self.shown(heard),
+            (None, None) => self.shown(self.database.latest_within(age)?),
+        };
         let planned = self.plan(text, &snapshot, limits, started_ns)?;
+        if planned.plan.statement.no_older_than.is_some() && self.transaction.is_some() {
+            let code = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
+            let error = Error::new(code, "a transaction reads the graph as it was when it began");
+            return Err(error.hint("leave READ NO OLDER THAN out, or ask outside of the transaction"));
+        }
         self.planned = Some(planned.clone());
         failpoint::visit("statement is planned");
         let sets_history = sets_history(&planned.plan.statement);
@@ -251,22 +256,14 @@ impl Session {
             None => self.committed()?,
         })
     }
-    /// What a statement sees. At a cluster's gate, one that says how old that may be is planned first: the shards may not have to be asked.
-    fn view_for(&self, text: &str, limits: &Limits, started_ns: u64) -> Result<Snapshot, Error> {
-        if !may_be_bounded(text) {
-            return self.view();
+    /// How old what a text reads may be, where a cluster's gate can make use of that.
+    pub(super) fn age_of(&self, text: &str) -> Option<Duration> {
+        if !self.database.engine().is_gate() || text.len() > BOUNDED_TEXT_BYTES_MAX {
+            return None;
         }
-        let last = self.shown(self.database.snapshot());
-        let planned = self.plan(text, &last, limits, started_ns)?;
-        match planned.plan.statement.no_older_than {
-            None => self.view(),
-            Some(_) if self.transaction.is_some() => {
-                let code = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
-                let error = Error::new(code, "a transaction reads the graph as it was when it began");
-                Err(error.hint("leave READ NO OLDER THAN out, or ask outside of the transaction"))
-            }
-            Some(age) => Ok(self.shown(self.database.latest_within(age)?)),
-        }
+        let head = &text.as_bytes()[..text.len().min(BOUND_BYTES_MAX)];
+        let is_told = head.windows(5).any(|five| five.eq_ignore_ascii_case(b"OLDER"));
+        is_told.then(|| cypher::no_older_than(text)).flatten()
     }
     /// The graph as of the last commit, as whoever asks sees it.
     pub(super) fn committed(&self) -> Result<Snapshot, Error> {

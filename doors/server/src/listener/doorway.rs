@@ -2,7 +2,8 @@
 //!
 //! Both doors stand in one. What is said with a client is the door's affair: it is given a [`Guest`], whose place is free again when the
 //! guest is dropped, however that comes. A doorway that closes waits until the threads of its guests hold nothing of the door any more, so that whoever
-//! closes the database behind it is the last who holds it.
+//! closes the database behind it is the last who holds it; but no longer than [`FAREWELL`], so that one of them cannot hold up the end. The log says
+//! so where that was not enough.
 
 use super::crowd::{Crowd, Origin, Present, Share};
 use super::error::ServeError;
@@ -18,7 +19,7 @@ use world::threads::Thread;
 
 /// Bytes of stack of a connection's thread: texts are parsed and planned on it.
 const STACK_BYTES: usize = 4 << 20;
-/// Time that a doorway that closes gives its guests.
+/// Time that a doorway that closes gives the threads of its guests.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// A client that vanished without a word is asked for after this long.
 const PROBE_AFTER: Duration = Duration::from_secs(60);
@@ -125,6 +126,15 @@ impl Drop for Doorway {
         let until_ns = world::clock::after_ns(FAREWELL);
         while self.connections() > 0 && world::clock::monotonic_ns() < until_ns {
             world::threads::sleep(Duration::from_millis(1));
+        }
+        let connections = self.connections();
+        if connections > 0 {
+            let waited_ms = FAREWELL.as_millis() as u64;
+            tracing::warn!(
+                connections,
+                waited_ms,
+                "connections' threads still hold the database; not waited for any longer"
+            );
         }
     }
 }

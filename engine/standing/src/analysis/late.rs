@@ -1,14 +1,21 @@
 //! What may fail is computed of the rows that `ORDER BY … LIMIT` keeps, of no others.
 //!
 //! The query that is asked anew computes columns that its order does not read only of the rows that are left; so what fails on a row that is
-//! dropped must not end the standing query either. Columns that cannot fail stay where they are: a row of few columns is less to keep.
+//! dropped must not end the standing query either. Columns that cannot fail stay where they are: a row of few columns is less to keep. These are values
+//! that are there already, what is read of the entities of patterns, the lengths of paths, and comparisons of such.
 
 use plan::algebra::{Extend, Plan, Project};
 use plan::expr::{BinaryOperator, UnaryOperator};
 use plan::{Expr, Function, Var};
+use std::collections::HashSet;
 
 /// Moves columns that may fail above the limits of what is sorted.
 pub(super) fn delay(plan: &mut Plan) {
+    let known = KnownKinds::of(plan);
+    delay_below(plan, &known);
+}
+
+fn delay_below(plan: &mut Plan, known: &KnownKinds) {
     if matches!(plan, Plan::Limit(_) | Plan::Skip(_)) {
         let mut at = &mut *plan;
         let late = loop {
@@ -17,7 +24,7 @@ pub(super) fn delay(plan: &mut Plan) {
                 Plan::Skip(node) => at = &mut node.input,
                 Plan::Sort(node) => {
                     let read = node.keys.iter().flat_map(|key| key.expr.free_variables()).collect();
-                    break late_of(&mut node.input, read);
+                    break late_of(&mut node.input, read, known);
                 }
                 _ => break None,
             }
@@ -30,7 +37,7 @@ pub(super) fn delay(plan: &mut Plan) {
             };
         }
     }
-    plan.children_mut().into_iter().for_each(delay);
+    plan.children_mut().into_iter().for_each(|child| delay_below(child, known));
 }
 
 /// What stands above the limits afterwards.
@@ -40,14 +47,14 @@ enum Late {
 }
 
 /// Takes out what can wait; `read` is read by the order.
-fn late_of(below: &mut Plan, mut read: Vec<Var>) -> Option<Late> {
+fn late_of(below: &mut Plan, mut read: Vec<Var>, known: &KnownKinds) -> Option<Late> {
     match below {
         Plan::Project(node) => {
             let is_made = |var: &Var| {
                 node.items.iter().any(|(made, expr)| made == var && *expr != Expr::Variable(*var))
             };
             let waits = |(var, expr): &(Var, Expr)| {
-                !read.contains(var) && may_fail(expr) && !expr.free_variables().iter().any(is_made)
+                !read.contains(var) && known.may_fail(expr) && !expr.free_variables().iter().any(is_made)
             };
             let (late, mut now): (Vec<_>, Vec<_>) = node.items.iter().cloned().partition(waits);
             if late.is_empty() {
@@ -70,7 +77,7 @@ fn late_of(below: &mut Plan, mut read: Vec<Var>) -> Option<Late> {
         Plan::Extend(node) => {
             let (mut late, mut now) = (Vec::new(), Vec::new());
             for (var, expr) in std::mem::take(&mut node.items).into_iter().rev() {
-                if !read.contains(&var) && may_fail(&expr) {
+                if !read.contains(&var) && known.may_fail(&expr) {
                     late.push((var, expr));
                 } else {
                     read.extend(expr.free_variables());
@@ -86,30 +93,78 @@ fn late_of(below: &mut Plan, mut read: Vec<Var>) -> Option<Late> {
     }
 }
 
-/// Is there a row on which it may fail? Paths stay where they are: of them only lengths are kept.
-fn may_fail(expr: &Expr) -> bool {
-    use BinaryOperator::*;
-    let is_path = |part: &Expr| matches!(part, Expr::PathOf(_) | Expr::Call(Function::Length, _));
-    if expr.any(&mut |part| is_path(part)) {
-        return false;
+/// Variables of which it is known, whatever the rows, that they hold an entity or a path, or null.
+#[derive(Default)]
+struct KnownKinds {
+    vertices: HashSet<Var>,
+    edges: HashSet<Var>,
+    paths: HashSet<Var>,
+}
+
+impl KnownKinds {
+    fn of(plan: &Plan) -> KnownKinds {
+        let (mut known, mut others) = (KnownKinds::default(), HashSet::new());
+        known.collect(plan, &mut others);
+        // What a pattern was given holds anything until the pattern has looked.
+        for kind in [&mut known.vertices, &mut known.edges, &mut known.paths] {
+            kind.retain(|var| !others.contains(var));
+        }
+        known
     }
-    expr.any(&mut |part| match part {
-        Expr::Binary(by, ..) => !matches!(by, Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual),
-        Expr::Unary(by, _) => !matches!(by, UnaryOperator::IsNull | UnaryOperator::IsNotNull),
-        Expr::Call(function, _) => !matches!(
-            function,
-            Function::Labels
-                | Function::Type
-                | Function::Keys
-                | Function::Properties
-                | Function::Id
-                | Function::ElementId
-        ),
-        Expr::Index(..)
-        | Expr::Slice(..)
-        | Expr::Comprehension { .. }
-        | Expr::Quantified { .. }
-        | Expr::Reduce { .. } => true,
-        _ => false,
-    })
+
+    fn collect(&mut self, plan: &Plan, others: &mut HashSet<Var>) {
+        let is_computed = |(var, expr): &&(Var, Expr)| *expr != Expr::Variable(*var);
+        match plan {
+            Plan::Match(node) => {
+                self.vertices.extend(node.pattern.vertices.iter().map(|vertex| vertex.variable));
+                let single = node.pattern.edges.iter().filter(|edge| edge.run.is_none());
+                self.edges.extend(single.map(|edge| edge.variable));
+            }
+            Plan::Extend(node) => {
+                for (var, expr) in &node.items {
+                    let kind = if matches!(expr, Expr::PathOf(_)) { &mut self.paths } else { &mut *others };
+                    kind.insert(*var);
+                }
+            }
+            Plan::Project(node) => others.extend(node.items.iter().filter(is_computed).map(|(var, _)| *var)),
+            Plan::Aggregate(node) => {
+                others.extend(node.keys.iter().filter(is_computed).map(|(var, _)| *var));
+                others.extend(node.aggregates.iter().map(|(var, _)| *var));
+            }
+            Plan::Unwind(node) => others.extend([node.variable]),
+            Plan::Union(node) => others.extend(node.columns.iter().map(|(var, ..)| *var)),
+            Plan::CallProcedure(node) => others.extend(node.yields.iter().map(|(_, var)| *var)),
+            _ => {}
+        }
+        plan.children().into_iter().for_each(|child| self.collect(child, others));
+    }
+
+    /// Is there a row on which it may fail? What is not known to be safe may.
+    fn may_fail(&self, expr: &Expr) -> bool {
+        use BinaryOperator::*;
+        let is_vertex = |of: &Expr| matches!(of, Expr::Variable(var) if self.vertices.contains(var));
+        let is_edge = |of: &Expr| matches!(of, Expr::Variable(var) if self.edges.contains(var));
+        let is_entity = |of: &Expr| is_vertex(of) || is_edge(of);
+        let is_safe = match expr {
+            Expr::Literal(_) | Expr::Variable(_) | Expr::Parameter(_) | Expr::PathOf(_) => true,
+            Expr::Property(of, _) | Expr::HasLabels(of, _) => is_entity(of),
+            Expr::Call(function, of) => match (function, &of[..]) {
+                (Function::Labels, [of]) => is_vertex(of),
+                (Function::Type, [of]) => is_edge(of),
+                (Function::Keys | Function::Properties | Function::Id | Function::ElementId, [of]) => {
+                    is_entity(of)
+                }
+                (Function::Length, [Expr::Variable(var)]) => self.paths.contains(var),
+                _ => false,
+            },
+            Expr::Unary(UnaryOperator::IsNull | UnaryOperator::IsNotNull, of) => !self.may_fail(of),
+            Expr::Binary(Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual, a, b) => {
+                !self.may_fail(a) && !self.may_fail(b)
+            }
+            Expr::List(items) => !items.iter().any(|item| self.may_fail(item)),
+            Expr::Map(entries) => !entries.iter().any(|(_, value)| self.may_fail(value)),
+            _ => false,
+        };
+        !is_safe
+    }
 }

@@ -43,9 +43,9 @@ impl Lowerer<'_> {
         Ok(lowered.expr)
     }
     /// May a statement read what is a moment old?
-    pub(super) fn check_bound(&self, statement: &Statement) -> Lowered<()> {
+    pub(super) fn check_bound(&self, statement: &Statement, body: &StatementBody) -> Lowered<()> {
         let (composition, span) = (ErrorKind::InvalidClauseComposition, statement.span);
-        match &statement.body {
+        match body {
             _ if statement.no_older_than_ms.is_none() => Ok(()),
             _ if statement.as_of.is_some() => {
                 fail(composition, "AS OF says which version is read: leave READ NO OLDER THAN out", span)

@@ -11,6 +11,7 @@ use super::columns::{SortColumn, SortColumns};
 use super::query::{Column, Rows};
 use super::scope::Scope;
 use super::types::Type;
+use super::writing_calls::MADE;
 use super::{Lowered, Lowerer, fail_with_hint};
 use crate::ast::{Expression, ExpressionKind, Projection, ProjectionItem};
 use crate::error::ErrorKind;
@@ -178,9 +179,9 @@ impl Lowerer<'_> {
     fn items(&mut self, projection: &Projection, rows: &Rows, returning: bool) -> Lowered<Vec<Item>> {
         let mut items = Vec::new();
         if projection.star {
-            // What no text can name, a rewriting made for the clause before.
+            // What no text can name, a rewriting made for the clause before. A name in backticks may begin with a blank.
             let names = rows.scope.columns().map(|binding| binding.name.as_str());
-            let mut names: Vec<&str> = names.filter(|name| !name.starts_with(' ')).collect();
+            let mut names: Vec<&str> = names.filter(|name| *name != MADE).collect();
             if names.is_empty() && returning && projection.items.is_empty() {
                 let message = "RETURN * needs at least one variable";
                 let hint = "name a node or a relationship in a pattern";

@@ -61,8 +61,9 @@ fn writing(call: &CallProcedure) -> Option<&'static Procedure> {
     Procedure::by_name(&name).filter(|procedure| WRITING.contains(&procedure.name))
 }
 
-/// What a call writes, until it has the names that are yielded.
-const MADE: &str = " made";
+/// What a call writes, until it has the names that are yielded: the one name that no text can write. At most one is in sight: the projection behind a
+/// call leaves it out.
+pub(super) const MADE: &str = "";
 
 struct WrittenCall<'c> {
     call: &'c CallProcedure,

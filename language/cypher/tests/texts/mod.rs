@@ -395,6 +395,8 @@ pub const FORMS: &[&str] = &[
     "READ NO OLDER THAN 18446744073709551615 h MATCH (n) RETURN n",
     "READ NO OLDER THAN MATCH (n) RETURN n",
     "READ NO OLDER THAN 1 s CREATE (n)",
+    "READ NO OLDER THAN 1 s CALL apoc.create.node(['A'], {})",
+    "AS OF 5 CALL apoc.create.node(['A'], {})",
     "AS OF 5 READ NO OLDER THAN 1 s RETURN 1",
     "READ NO OLDER THAN 1 s SHOW INDEXES",
     "AS OF datetime('2024-01-01') MATCH (n) RETURN n",

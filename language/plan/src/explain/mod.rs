@@ -115,7 +115,7 @@ fn describe_plan(
     if !detail.is_empty() {
         arguments.push(("Details", detail))
     }
-    let named = |name: &Name| !name.starts_with(' ');
+    let named = |name: &Name| !name.is_empty() && !name.starts_with(' ');
     let columns = plan.columns().into_iter().filter_map(|var| of.0.get(var.0 as usize));
     let identifiers = columns.filter(|name| named(name)).map(|name| name.to_string()).collect();
     let estimated_rows = estimates.get(number).copied();

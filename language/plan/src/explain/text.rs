@@ -19,6 +19,7 @@ impl Printer<'_> {
     /// A variable; those without a user's name begin with an underscore.
     pub fn var(&self, var: Var) -> String {
         match self.variables.get(var.0 as usize) {
+            Some(name) if name.is_empty() => format!("_{}", var.0),
             Some(name) if !name.starts_with(' ') => name.to_string(),
             Some(name) => format!("_{}", name.trim_start()),
             None => format!("_{}", var.0),

@@ -121,7 +121,7 @@ impl Draft<'_> {
             return Err(StoreError::Full("chunks of one store"));
         }
         if self.directory.get(id.chunk()).is_none() {
-            let new = || Working { chunk: Chunk::new(labels), page: None };
+            let new = || Working { chunk: Chunk::new(labels), page: None, held: None };
             self.chunks.entry(id.chunk()).or_insert_with(new);
         }
         let slot = id.slot() as usize;

@@ -7,7 +7,7 @@ use crate::chunks::fold;
 use crate::commits::change::Change;
 use crate::indexes::run::EntryChange;
 use crate::indexes::tree::Index;
-use crate::paging::page::Page;
+use crate::paging::page::{Page, Pin};
 use crate::paging::pager::Pager;
 use crate::schema::catalog::Catalog;
 use crate::schema::statistics::{Counter, IndexStatistics};
@@ -27,6 +27,8 @@ pub(super) const CHANGE_UNITS: usize = 4;
 pub(super) struct Working {
     pub(super) chunk: Chunk,
     pub(super) page: Option<Arc<Page<Base>>>,
+    /// What keeps that in memory, where it could not be read again.
+    pub(super) held: Option<Arc<Pin<Base>>>,
 }
 
 /// Which chunks are written to; changes of others are passed over.
@@ -120,7 +122,7 @@ impl<'a> Draft<'a> {
     /// # Errors
     /// The work of this thread is over.
     pub(crate) fn flush(&mut self) -> Result<(), StoreError> {
-        for (number, Working { chunk, page }) in self.chunks.drain() {
+        for (number, Working { chunk, page, held }) in self.chunks.drain() {
             let changed = chunk.delta.as_ref().map_or(0, |delta| delta.weight);
             walk::spend(1 + changed)?;
             let due = fold::is_due(number, &chunk, self.from.options.fold_changes_min);
@@ -128,6 +130,7 @@ impl<'a> Draft<'a> {
                 Some(page) => Cell::over(page, chunk.meta, chunk.delta),
                 None => Cell::new(if due { fold::fold(&chunk) } else { chunk }, &self.from.pager),
             };
+            held.into_iter().for_each(|held| cell.hold(held));
             self.directory.set(number, Arc::new(cell));
         }
         Ok(())
@@ -146,7 +149,8 @@ impl<'a> Draft<'a> {
             hashbrown::hash_map::Entry::Vacant(place) => {
                 let cell = self.directory.get(vertex.chunk()).ok_or(missing)?;
                 let (chunk, page) = (cell.chunk()?.to_chunk(), Some(cell.base().clone()));
-                Ok(&mut place.insert(Working { chunk, page }).chunk)
+                let held = cell.held().cloned();
+                Ok(&mut place.insert(Working { chunk, page, held }).chunk)
             }
         }
     }

@@ -70,11 +70,11 @@ fn bring_up(
     chunks: &[(ChunkNo, BlobKey, ChunkMeta)],
     records: &[Vec<Change>],
 ) -> Result<CellsByChunk, StoreError> {
-    let mut pins: HashMap<ChunkNo, Pin<Base>, FixedState> = HashMap::default();
+    let mut pins: HashMap<ChunkNo, Arc<Pin<Base>>, FixedState> = HashMap::default();
     for (chunk, ..) in chunks {
         let Some(cell) = root.directory.get(*chunk).filter(|cell| cell.loaded().is_some()) else { continue };
         match cell.base().pin() {
-            Ok(Some((pin, _))) => drop(pins.insert(*chunk, pin)),
+            Ok(Some((pin, _))) => drop(pins.insert(*chunk, Arc::new(pin))),
             Ok(None) => {
                 // Memory is short: what is pinned for this is given up, and fetched again when somebody reads it.
                 let held: Vec<(ChunkNo, Cell)> = root

@@ -104,8 +104,8 @@ impl AdjacencyView {
         if self.is_hidden(vertex)? {
             return Ok(0);
         }
-        let mut degree = 0;
         if self.hidden.far {
+            let mut degree = 0;
             self.for_shown_parts(vertex, |_, part| degree += part.neighbours.len() as u32)?;
             return Ok(degree);
         }

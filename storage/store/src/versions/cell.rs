@@ -23,7 +23,7 @@ pub(crate) struct Cell {
     /// The version as a whole, where it has a delta.
     folded: OnceLock<BlobKey>,
     /// Keeps the base in memory, where it could not be read again.
-    held: OnceLock<Pin<Base>>,
+    held: OnceLock<Arc<Pin<Base>>>,
     views: Views,
 }
 
@@ -78,10 +78,14 @@ impl Cell {
         }
     }
     /// The base stays in memory as long as this version has a delta over it.
-    pub(crate) fn hold(&self, pin: Pin<Base>) {
+    pub(crate) fn hold(&self, pin: Arc<Pin<Base>>) {
         if self.delta.is_some() {
             self.held.get_or_init(|| pin);
         }
+    }
+    /// What keeps its base in memory, if it has to be.
+    pub(crate) fn held(&self) -> Option<&Arc<Pin<Base>>> {
+        self.held.get()
     }
     /// All blobs that this version may still be read from.
     pub(crate) fn blobs(&self) -> impl Iterator<Item = BlobKey> {

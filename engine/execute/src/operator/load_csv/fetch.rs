@@ -118,9 +118,9 @@ impl Fetch {
                 self.state = State::Waiting(Ticket { number, account, is_used: false });
                 None
             }
-            Asked::Full => {
-                let what = "too many files behind URLs wait to be read already";
-                Some(Err(format!("{what}: of a user at most {}; try again later", LIMITS.user_waiting)))
+            Asked::Full => Some(Err(too_many_wait(format_args!("of all users at most {}", LIMITS.waiting)))),
+            Asked::FullOfUser => {
+                Some(Err(too_many_wait(format_args!("of a user at most {}", LIMITS.user_waiting))))
             }
         }
     }
@@ -163,6 +163,10 @@ impl Shared {
             waker.wake();
         }
     }
+}
+
+fn too_many_wait(limit: std::fmt::Arguments<'_>) -> String {
+    format!("too many files behind URLs wait to be read already: {limit}; try again later")
 }
 
 /// What the thread does.

@@ -106,6 +106,6 @@ fn refusal(file: &QueryFile, what: String) -> ExecuteError {
     drop(std::mem::take(&mut account.held));
     match account.stopped {
         Some(stopped) => EvalError::from(stopped).into(),
-        None => ExecuteError::External(what),
+        None => ExecuteError::FileContent(what),
     }
 }

@@ -42,8 +42,10 @@ pub(super) enum Asked {
     Now,
     /// In line, with this number.
     Later(u64),
-    /// The line is full.
+    /// So many wait that no further one may.
     Full,
+    /// So many of this user wait that no further one may.
+    FullOfUser,
 }
 
 impl<W> FetchLine<W> {
@@ -56,9 +58,12 @@ impl<W> FetchLine<W> {
             self.running.push(account);
             return Asked::Now;
         }
-        let of_user = self.waiting.iter().filter(|waiter| waiter.account == account).count();
-        if self.waiting.len() >= self.limits.waiting || of_user >= self.limits.user_waiting {
+        if self.waiting.len() >= self.limits.waiting {
             return Asked::Full;
+        }
+        let of_user = self.waiting.iter().filter(|waiter| waiter.account == account).count();
+        if of_user >= self.limits.user_waiting {
+            return Asked::FullOfUser;
         }
         let number = self.next;
         self.next += 1;
@@ -145,9 +150,13 @@ mod tests {
         assert_eq!(line.free(ada).len(), 1);
         assert!(line.poll(0, ()), "first in line of those who have one each");
         assert_eq!([line.ask(bo, ()), line.ask(bo, ())], [Asked::Later(3), Asked::Later(4)]);
-        assert_eq!(line.ask(bo, ()), Asked::Full, "three of one user wait");
+        assert_eq!(line.ask(bo, ()), Asked::FullOfUser, "three of one user wait");
         assert!(line.leave(3, bo).is_empty());
         assert_eq!(line.ask(bo, ()), Asked::Later(5));
+        for number in 6..10 {
+            assert_eq!(line.ask(account(3, number), ()), Asked::Later(u64::from(number)));
+        }
+        assert_eq!([line.ask(account(3, 10), ()), line.ask(bo, ())], [Asked::Full; 2], "seven wait");
     }
 
     /// Against the rules themselves, asked of plain lists after each step.
@@ -163,7 +172,7 @@ mod tests {
                 0 | 1 => match line.ask(who, ()) {
                     Asked::Now => has.push(who),
                     Asked::Later(number) => waits.push((number, who)),
-                    Asked::Full => full += 1,
+                    Asked::Full | Asked::FullOfUser => full += 1,
                 },
                 2 if !has.is_empty() => {
                     let who = has.swap_remove(chance.below(has.len() as u64) as usize);
