@@ -491,8 +491,16 @@ fn queries_and_their_operators_are_spans_at_a_collector() {
     let scans: Vec<String> =
         named("ScanVertices").iter().map(|span| told_of(span, "tanglewood.rows")).collect();
     assert!(scans.iter().any(|rows| rows.contains("(100)") || rows.contains("(0)")), "{scans:?}");
-    let metrics = server.ask("GET", "/metrics", "", "");
-    assert!(metrics.contains("tanglewood_traced_queries_total{outcome=\"sent\"} 3"), "{metrics}");
+    // They are counted when the collector's answer has come.
+    let until_ns = world::clock::after_ns(Duration::from_secs(10));
+    let is_counted = || {
+        let metrics = server.ask("GET", "/metrics", "", "");
+        metrics.contains("tanglewood_traced_queries_total{outcome=\"sent\"} 3")
+    };
+    while !is_counted() {
+        assert!(world::clock::monotonic_ns() < until_ns, "{}", server.ask("GET", "/metrics", "", ""));
+        world::threads::sleep(Duration::from_millis(10));
+    }
     // What was asked last is sent before the end.
     server.query("", "RETURN 1 AS last");
     server.signal("-TERM");

@@ -292,7 +292,7 @@ fn parquet_is_read_as_maps_with_the_same_rules() {
     assert_eq!(shown_rows(ask(&mut session, "MATCH (q:Q) RETURN count(q)").unwrap()), "7");
     for (name, wanted, hinted) in [
         ("none.parquet", "does not begin as Parquet does", "correct the file"),
-        ("damaged.parquet", "LOAD PARQUET FROM 'damaged.parquet'", "correct the file"),
+        ("damaged.parquet", "LOAD PARQUET FROM '/damaged.parquet'", "correct the file"),
         ("nothing.parquet", "LOAD PARQUET FROM 'nothing.parquet'", "import_urls"),
         ("../x.parquet", "must lie below the import folder", "import_urls"),
         ("s3://bucket/x.parquet", "only file:/// can be read", "import_urls"),
