@@ -84,7 +84,7 @@ impl Starting {
         let logging = Logging::start(&self.settings)?;
         let outcome = self.serve(&logging);
         if let (Err(Exit::Failed(error)), Some(_)) = (&outcome, self.settings.text("log.file")) {
-            tracing::error!(target: "tanglewood::server", code = error.code, message = error.message, "not served");
+            tracing::error!(target: "tanglewood::server", code = error.code, reason = error.message, "not served");
         }
         outcome
     }

@@ -112,6 +112,16 @@ pub(crate) fn roles_of(entries: &Entries, user: &str) -> Vec<Arc<str>> {
     }
 }
 
+/// May a user do everything?
+pub(crate) fn is_admin(entries: &Entries, user: &str) -> bool {
+    roles_of(entries, user).iter().any(|role| &**role == ADMIN)
+}
+
+/// The entry of a user who has no role and may not do everything either.
+pub(crate) fn no_roles() -> Vec<u8> {
+    encode_user_roles(&BTreeSet::new())
+}
+
 /// What everybody may do until that is changed: call procedures, which show no more than the caller may see.
 fn public_by_default() -> BTreeSet<(Effect, Privilege)> {
     BTreeSet::from([(Effect::Grant, Privilege::all(Action::Execute, Scope::Server))])

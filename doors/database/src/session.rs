@@ -198,7 +198,20 @@ impl Session {
     /// Is whoever logged on still welcome? Asked before each statement and each commit.
     pub(crate) fn check_credential(&self) -> Result<(), Error> {
         let mut both = self.credential.iter().chain(&self.impersonator);
-        both.try_for_each(Credential::check)
+        both.try_for_each(Credential::check)?;
+        match (&self.impersonator, &self.credential) {
+            (Some(own), Some(other)) => self.check_acting(own.name(), other.name()),
+            _ => Ok(()),
+        }
+    }
+    /// May a user still act as another?
+    fn check_acting(&self, own: &str, other: &str) -> Result<(), Error> {
+        let (snapshot, mut allowed) = (self.database.snapshot(), Allowed::default());
+        allowed.settle(own, snapshot.catalog().entries(), self.database.lenses());
+        match allowed.lens().is_some_and(|lens| !lens.rights.may_act_as(other)) {
+            true => Err(crate::roles::forbidden("act as this user")),
+            false => Ok(()),
+        }
     }
     /// May a statement run: is whoever asks still welcome, and the transaction whole, if there is one? Who asks from now on is charged.
     pub(crate) fn may_ask(&mut self) -> Result<(), Error> {

@@ -153,6 +153,16 @@ impl Users {
     /// # Errors
     /// As there.
     pub fn create(&self, name: &str, password: &str, suspended: bool) -> Result<(), UsersError> {
+        self.create_with(name, password, suspended, None)
+    }
+    /// As [`Users::create`], with an entry of its roles.
+    pub(crate) fn create_with(
+        &self,
+        name: &str,
+        password: &str,
+        suspended: bool,
+        roles: Option<&[u8]>,
+    ) -> Result<(), UsersError> {
         let is_named = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.@".contains(&byte);
         if name.is_empty() || name.len() > USER_NAME_BYTES_MAX || !name.bytes().all(is_named) {
             return Err(UsersError::Name);
@@ -160,10 +170,11 @@ impl Users {
         // A hash is computed only where it may be of use.
         check_free(&self.table(), name)?;
         let entry = User { hash: self.hash(name, password)?, suspended }.encode();
-        self.change(name, |table| {
+        let make = |table: &EntryTable| {
             check_free(table, name)?;
             Ok(Some(entry.clone()))
-        })
+        };
+        self.change_with(name, make, roles)
     }
     /// Gives a user another password.
     ///
@@ -251,7 +262,16 @@ impl Users {
     fn change(
         &self,
         name: &str,
+        make: impl FnMut(&EntryTable) -> Result<Option<Vec<u8>>, UsersError>,
+    ) -> Result<(), UsersError> {
+        self.change_with(name, make, None)
+    }
+    /// As [`Users::change`], and the user's roles with it.
+    fn change_with(
+        &self,
+        name: &str,
         mut make: impl FnMut(&EntryTable) -> Result<Option<Vec<u8>>, UsersError>,
+        roles: Option<&[u8]>,
     ) -> Result<(), UsersError> {
         let mut refused = None;
         let outcome = self.database.change_entries(|entries| {
@@ -260,6 +280,9 @@ impl Users {
             match make(entries.table(EntryKind::USER).map_or(&none, |table| table)) {
                 Ok(entry) => {
                     let mut changes = vec![catalogue_entries::set(EntryKind::USER, name, entry.as_deref())];
+                    if roles.is_some() {
+                        changes.push(catalogue_entries::set(EntryKind::USER_ROLES, name, roles));
+                    }
                     // Whoever comes later by the same name has no roles of this one.
                     if entry.is_none() && entries.get(EntryKind::USER_ROLES, name).is_some() {
                         changes.push(catalogue_entries::set(EntryKind::USER_ROLES, name, None));

@@ -90,6 +90,51 @@ fn a_user_without_roles_may_do_everything_until_one_is_granted() {
     assert_eq!(rows(&mut session_of(&database, "guest"), "MATCH (n) RETURN count(n)").unwrap(), ["[Int(2)]"]);
 }
 
+/// Who may change users, and nothing else, gets no further by them.
+#[test]
+fn who_may_only_change_users_makes_nobody_who_may_more() {
+    let database = database();
+    let root = format!("CREATE USER root SET PASSWORD '{PASSWORD}'");
+    run(&database, &["CREATE (:Secret {code: 1})", &root]);
+    let mut manager = restricted(&database, &["GRANT USER MANAGEMENT ON DBMS TO restricted"]);
+    let make = |name: &str| format!("CREATE USER {name} SET PASSWORD '{PASSWORD}'");
+    assert!(rows(&mut manager, &make("eve")).is_ok());
+    let look = "MATCH (s:Secret) RETURN s.code";
+    assert_eq!(rows(&mut session_of(&database, "eve"), look).unwrap_or_default(), Vec::<String>::new());
+    for text in [
+        "ALTER USER root SET PASSWORD 'another one'",
+        "ALTER USER root SET STATUS SUSPENDED",
+        "DROP USER root",
+    ] {
+        assert_eq!(code(rows(&mut manager, text)), FORBIDDEN, "{text}");
+    }
+    // A name that was somebody's who might do everything is no way either.
+    assert!(rows(&mut manager, "DROP USER eve").is_ok() && rows(&mut manager, &make("eve")).is_ok());
+    assert_eq!(rows(&mut session_of(&database, "eve"), look).unwrap_or_default(), Vec::<String>::new());
+    run(&database, &["GRANT ROLE reader TO eve"]);
+    assert_eq!(rows(&mut session_of(&database, "eve"), look).unwrap().len(), 1);
+}
+
+#[test]
+fn who_may_no_longer_act_as_another_ends_there() {
+    let database = database();
+    let other = format!("CREATE USER other SET PASSWORD '{PASSWORD}'");
+    run(&database, &[&other, "GRANT ROLE publisher TO other"]);
+    for taken in [
+        "REVOKE IMPERSONATE (other) ON DBMS FROM restricted",
+        "DENY IMPERSONATE (other) ON DBMS TO restricted",
+    ] {
+        let mut session = restricted(&database, &["GRANT IMPERSONATE (other) ON DBMS TO restricted"]);
+        session.act_as(Some("other")).unwrap();
+        session.begin(tanglewood_database::Mode::Write).unwrap();
+        rows(&mut session, "CREATE (:Made)").unwrap();
+        run(&database, &[taken]);
+        assert_eq!(code(rows(&mut session, "RETURN 1")), FORBIDDEN, "{taken}");
+        assert_eq!(session.commit().unwrap_err().code, FORBIDDEN, "{taken}");
+        assert_eq!(rows(&mut database.session(), "MATCH (m:Made) RETURN count(m)").unwrap(), ["[Int(0)]"]);
+    }
+}
+
 #[test]
 fn roles_are_made_renamed_copied_dropped_and_listed() {
     let database = database();

@@ -26,7 +26,7 @@ impl ServiceStage {
             ServiceStage::Ready => "READY=1\nSTATUS=serving\n".into(),
             ServiceStage::Reloading => {
                 // systemd holds this against the clock when READY=1 follows.
-                let now_us = world::clock::monotonic_ns() / 1_000;
+                let now_us = world::clock::machine_ns() / 1_000;
                 format!("RELOADING=1\nMONOTONIC_USEC={now_us}\nSTATUS=reading settings again\n")
             }
             ServiceStage::Stopping => "STOPPING=1\nSTATUS=waiting for running queries\n".into(),

@@ -38,12 +38,13 @@ impl fmt::Display for Act<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let labelled =
             |labels: &[&str]| labels.iter().fold(String::new(), |text, label| format!("{text}:`{label}`"));
+        // Labels of what is there may be hidden from who asks; those of what is made it has named itself.
         match self {
             Act::CreateVertex(labels) => write!(f, "create a node ({})", labelled(labels)),
             Act::CreateEdge(kind) => write!(f, "create a relationship of type `{kind}`"),
-            Act::DeleteVertex(labels) => write!(f, "delete a node ({})", labelled(labels)),
+            Act::DeleteVertex(_) => write!(f, "delete this node"),
             Act::DeleteEdge(kind) => write!(f, "delete a relationship of type `{kind}`"),
-            Act::SetProperty(labels, key) => write!(f, "set `{key}` of a node ({})", labelled(labels)),
+            Act::SetProperty(_, key) => write!(f, "set `{key}` of this node"),
             Act::SetEdgeProperty(kind, key) => write!(f, "set `{key}` of a relationship of type `{kind}`"),
             Act::AddLabel(label) => write!(f, "set the label `{label}`"),
             Act::RemoveLabel(label) => write!(f, "remove the label `{label}`"),

@@ -34,6 +34,12 @@ pub fn after_ns(span: Duration) -> u64 {
     monotonic_ns().saturating_add(span_ns(span))
 }
 
+/// Nanoseconds of the machine's monotonic clock, as other processes read it.
+pub fn machine_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    joined_ns(time.tv_sec as u64, time.tv_nsec as u64)
+}
+
 /// Nanoseconds of processor time the calling thread has had: what passed while others had its core is not in it. A system call, some
 /// 200 to 500 ns; for the hot path there is [`monotonic_ns`].
 pub fn thread_cpu_ns() -> u64 {

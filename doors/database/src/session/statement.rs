@@ -141,7 +141,7 @@ impl Session {
                 return self.run_standing(command, &params, &planned, snapshot, time);
             }
             StatementKind::Users(command) => {
-                let own = (self.speaker.user.as_deref(), self.credential.as_ref());
+                let own = (self.speaker.user.as_deref(), self.credential.as_ref(), self.lens().is_none());
                 if let Some(renewed) = users::carry_out(command, &params, &self.database, own)? {
                     self.credential = Some(renewed);
                 }

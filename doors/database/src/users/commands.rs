@@ -6,15 +6,21 @@ use model::Value;
 use plan::users::{Password, UserCommand};
 use std::sync::Arc;
 
-/// Carries out a command of whoever asks: the user's name, and with what it logged on. Returns with what it is logged on from now on, where
+/// Carries out a command of whoever asks: the user's name, with what it logged on, and whether it may do everything. Returns with what it is logged on from now on, where
 /// it gave itself another password.
 pub(crate) fn carry_out(
     command: &UserCommand,
     params: &Params,
     database: &Database,
-    (own, credential): (Option<&str>, Option<&Credential>),
+    (own, credential, may_do_everything): (Option<&str>, Option<&Credential>, bool),
 ) -> Result<Option<Credential>, Error> {
     let users = database.users();
+    if !may_do_everything
+        && let UserCommand::Alter { name, .. } | UserCommand::Drop { name, .. } = command
+        && crate::roles::is_admin(database.snapshot().catalog().entries(), name)
+    {
+        return Err(crate::roles::forbidden("change users who may do everything"));
+    }
     let is_known = |name: &Arc<str>| users.table().contains_key(&**name);
     match command {
         UserCommand::AlterCurrent { from, to } => {
@@ -24,7 +30,10 @@ pub(crate) fn carry_out(
         UserCommand::Alter { name, if_exists: true, .. } | UserCommand::Drop { name, if_exists: true }
             if !is_known(name) => {}
         UserCommand::Create { name, password, suspended, if_not_exists } => {
-            let outcome = users.create(name, text(password, params)?, *suspended == Some(true));
+            // Who may not do everything makes nobody who may.
+            let roles = (!may_do_everything).then(crate::roles::no_roles);
+            let password = text(password, params)?;
+            let outcome = users.create_with(name, password, *suspended == Some(true), roles.as_deref());
             // Somebody else may have made it while the hash was computed.
             if *if_not_exists { outcome.or_else(existing) } else { outcome }?;
         }
