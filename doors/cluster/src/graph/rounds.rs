@@ -6,7 +6,7 @@
 
 use parking_lot::{Condvar, Mutex};
 
-/// SharedRounds that give a `T` each.
+/// Rounds that give a `T` each.
 pub(super) struct SharedRounds<T> {
     state: Mutex<RoundState<T>>,
     ended: Condvar,
