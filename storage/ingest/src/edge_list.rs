@@ -122,7 +122,8 @@ impl Loading<'_, '_> {
         let map = self.make_vertices(gathered.take_ids(), counts)?;
         let keys = files.iter().map(|file| {
             let keys = file.property_names.iter().map(|name| self.store.names().intern_key(name));
-            keys.collect::<Result<Vec<KeyId>, _>>()
+            let keys = keys.collect::<Result<Vec<KeyId>, _>>();
+            keys.map_err(|error| ImportError::from(error).of_file(&work.files[file.file]))
         });
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         work.phase("reading edges");

@@ -1,11 +1,28 @@
 //! Why nothing was imported. Whatever it is, the database is as it was before.
 
+use crate::source::InputFile;
 use crate::{Layout, Rejected};
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 use store::StoreError;
 use transact::TransactError;
 use world::disk::DiskError;
+
+/// Characters of a reason that are shown at its beginning, and as many at its end: what a file holds may be of any length.
+const REASON_ENDS_CHARACTERS: usize = 300;
+
+/// A reason as it is shown: the middle of a long one is left out.
+pub(crate) fn shortened(what: &str) -> Cow<'_, str> {
+    let from_start = what.char_indices().nth(REASON_ENDS_CHARACTERS).map(|(at, _)| at);
+    let from_end = what.char_indices().rev().nth(REASON_ENDS_CHARACTERS).map(|(at, _)| at);
+    match (from_start, from_end) {
+        (Some(head), Some(tail)) if head < tail => {
+            Cow::Owned(format!("{} … {}", &what[..head], &what[tail..]))
+        }
+        _ => Cow::Borrowed(what),
+    }
+}
 
 /// Why nothing was imported.
 #[derive(Clone, Debug)]
@@ -97,6 +114,17 @@ impl ImportError {
             ImportError::Database(error) => error.code(),
         }
     }
+    /// What was wrong with the columns or names of a file, where the error does not say of which file.
+    pub(crate) fn of_file(self, file: &InputFile) -> ImportError {
+        let path = file.shown.clone();
+        match self {
+            ImportError::Export { what } => ImportError::Columns { path, what },
+            ImportError::Database(TransactError::Store(error @ StoreError::NameTooLong(_))) => {
+                ImportError::Columns { path, what: format!("{error}: {}", error.hint()) }
+            }
+            other => other,
+        }
+    }
     /// May the same import succeed if it is tried again?
     pub fn is_retryable(&self) -> bool {
         matches!(self, ImportError::Database(error) if error.is_retryable())
@@ -169,21 +197,25 @@ impl fmt::Display for ImportError {
                 let name = format!("{layout:?}").to_lowercase();
                 write!(f, "nothing to import at {}: no file has the layout `{name}`", path.display())
             }
-            ImportError::Read { path, what } => write!(f, "{} cannot be read: {what}", path.display()),
-            ImportError::Header { path, what } => write!(f, "first line of {}: {what}", path.display()),
-            ImportError::Columns { path, what } => {
-                write!(f, "{}: {what}; nothing was imported", path.display())
+            ImportError::Read { path, what } => {
+                write!(f, "{} cannot be read: {}", path.display(), shortened(what))
             }
-            ImportError::Mapping { what } => write!(f, "{what}; nothing was imported"),
+            ImportError::Header { path, what } => {
+                write!(f, "first line of {}: {}", path.display(), shortened(what))
+            }
+            ImportError::Columns { path, what } => {
+                write!(f, "{}: {}; nothing was imported", path.display(), shortened(what))
+            }
+            ImportError::Mapping { what } => write!(f, "{}; nothing was imported", shortened(what)),
             ImportError::Rejected(Rejected { file, line, what })
             | ImportError::Malformed(Rejected { file, line, what }) => {
-                write!(f, "{}:{line}: {what}; nothing was imported", file.display())
+                write!(f, "{}:{line}: {}; nothing was imported", file.display(), shortened(what))
             }
             ImportError::Existing { what } => {
-                write!(f, "{what} is in the database already; nothing was imported")
+                write!(f, "{} is in the database already; nothing was imported", shortened(what))
             }
-            ImportError::Constraint { what } => write!(f, "{what}; nothing was imported"),
-            ImportError::Export { what } => write!(f, "{what}; nothing was exported"),
+            ImportError::Constraint { what } => write!(f, "{}; nothing was imported", shortened(what)),
+            ImportError::Export { what } => write!(f, "{}; nothing was exported", shortened(what)),
             ImportError::Stopped => f.write_str("the import was stopped; nothing was imported"),
             ImportError::Database(error) => write!(f, "{error}; nothing was imported"),
         }
@@ -210,5 +242,22 @@ impl From<DiskError> for ImportError {
             DiskError::NotFound { path } => ImportError::NotFound { path },
             other => ImportError::Read { path: other.path().to_path_buf(), what: other.to_string() },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_of_a_long_reason_is_left_out() {
+        for length in [0, 1, 2 * REASON_ENDS_CHARACTERS, 2 * REASON_ENDS_CHARACTERS + 1] {
+            let what = "ä".repeat(length);
+            assert_eq!(shortened(&what), what);
+        }
+        let what = format!("ä{}ö", "x".repeat(1_000_000));
+        let shown = shortened(&what);
+        assert!(shown.starts_with('ä') && shown.ends_with('ö') && shown.contains(" … "), "{shown}");
+        assert_eq!(shown.chars().count(), 2 * REASON_ENDS_CHARACTERS + 4);
     }
 }

@@ -133,7 +133,8 @@ impl Inputs {
                 FileForm::Triples => triples.push(file),
                 form => {
                     let folder = TemporaryFolder::new("import")?;
-                    let made = self.tables(form, &file, folder.path())?;
+                    let made = self.tables(form, &file, folder.path());
+                    let made = made.map_err(|error| error.of_file(&file))?;
                     self.files.extend(made);
                     self.unpacked.push(folder);
                 }
@@ -142,7 +143,8 @@ impl Inputs {
         if !triples.is_empty() {
             // What is said of a resource may stand in any of them.
             let folder = TemporaryFolder::new("import")?;
-            self.files.extend(rdf::tables(&triples, folder.path())?);
+            let made = rdf::tables(&triples, folder.path());
+            self.files.extend(made.map_err(|error| error.of_file(&triples[0]))?);
             self.unpacked.push(folder);
         }
         Ok(())

@@ -4,6 +4,7 @@
 //! text of JSON. Columns are found out from all rows, in the order in which they are met; a text column of dates is one of dates.
 //! Cost: the file is read twice.
 
+use crate::ImportError;
 use crate::cell::{self, Kind};
 use crate::export::tables::ColumnKind;
 use crate::json::{Json, JsonError, JsonReader};
@@ -12,7 +13,6 @@ use crate::sniff::Seen;
 use crate::source::{self, InputFile};
 use crate::staged::{COLUMNS_MAX, IdNames};
 use crate::staging::{RowColumn, StagedRows, simple_list};
-use crate::{ImportError, Rejected};
 use formats::records::Field;
 use formats::typed;
 use model::Value;
@@ -62,7 +62,7 @@ impl Rows<'_> {
         told(self.file, error)
     }
     fn wrong(&self, line: u64, what: &str) -> ImportError {
-        ImportError::Malformed(Rejected { file: self.file.shown.clone(), line, what: what.into() })
+        self.file.malformed(line, what)
     }
     /// Everything in the file.
     fn all(&mut self, found: TakeRow<'_>) -> Result<(), ImportError> {
@@ -127,7 +127,7 @@ pub(crate) fn told(file: &InputFile, error: JsonError) -> ImportError {
         JsonError::Unreadable(error) => file.unreadable(&error),
         JsonError::Wrong { line, column, what } => {
             let what = format!("column {column}: {what}");
-            ImportError::Malformed(Rejected { file: file.shown.clone(), line, what })
+            file.malformed(line, what)
         }
     }
 }
@@ -266,8 +266,7 @@ impl JsonColumn {
 
 /// Makes rows of a file of JSON, in a folder of its own.
 pub(crate) fn rows(file: &InputFile, folder: &Path, ids: &IdNames) -> Result<InputFile, ImportError> {
-    let wrong =
-        |line: u64, what: String| ImportError::Malformed(Rejected { file: file.shown.clone(), line, what });
+    let wrong = |line: u64, what: String| file.malformed(line, what);
     let (mut numbers, mut columns): (HashMap<String, usize>, Vec<(String, JsonColumn)>) = Default::default();
     each(file, &mut |line, row| {
         let mut look = |name: String, json: Json| -> Result<(), String> {

@@ -146,11 +146,11 @@ pub(crate) fn tables(
         let columns = headers::columns(file, &header, format)?;
         let mut making = Making { plan: &mut plan, names, file, at, format };
         let table = match &name {
-            FileName::Vertices(entity) => making.vertices(*entity, &columns)?,
-            FileName::Edges(from, edge_type, to) => making.edges(*from, edge_type, *to, &columns)?,
-            FileName::Elements(key) => making.elements(key, &columns)?,
+            FileName::Vertices(entity) => making.vertices(*entity, &columns),
+            FileName::Edges(from, edge_type, to) => making.edges(*from, edge_type, *to, &columns),
+            FileName::Elements(key) => making.elements(key, &columns),
         };
-        plan.tables.push(table);
+        plan.tables.push(table.map_err(|error| error.of_file(file))?);
     }
     want_indexes(&mut plan, names)?;
     Ok(plan)

@@ -91,12 +91,14 @@ pub(crate) fn tables(
     let nodes = mapped.iter().zip(shapes.iter().zip(&seen));
     for (one, (shape, seen)) in nodes.clone() {
         if let MappedRows::Nodes(nodes) = one.rows {
-            making.nodes(files, one.file, nodes, shape, seen)?;
+            let made = making.nodes(files, one.file, nodes, shape, seen);
+            made.map_err(|error| error.of_file(&files[one.file]))?;
         }
     }
     for (one, (shape, seen)) in nodes {
         if let MappedRows::Edges(edges) = one.rows {
-            making.edges(files, one.file, edges, shape, seen)?;
+            let made = making.edges(files, one.file, edges, shape, seen);
+            made.map_err(|error| error.of_file(&files[one.file]))?;
         }
     }
     Ok(making.plan)

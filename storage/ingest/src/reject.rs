@@ -1,6 +1,7 @@
 //! Lines that are left out: counted, and the first of them kept with file and line.
 
 use crate::Rejected;
+use crate::error::shortened;
 use crate::options::REJECTED_SHOWN_MAX;
 use crate::source::InputFile;
 use parking_lot::Mutex;
@@ -22,7 +23,7 @@ impl Rejects {
     pub fn add(&mut self, line: u64, what: impl Into<String>) {
         self.count += 1;
         if self.first.len() < REJECTED_SHOWN_MAX {
-            self.first.push((line, what.into()));
+            self.first.push((line, shortened(&what.into()).into_owned()));
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Invariant: what is counted as done are the bytes on disk, so that progress is true for compressed files as well.
 
-use crate::ImportError;
 use crate::staged::StagedTable;
+use crate::{ImportError, Rejected};
 use flate2::bufread::MultiGzDecoder;
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
@@ -60,6 +60,10 @@ impl InputFile {
     }
     pub fn unreadable(&self, error: &io::Error) -> ImportError {
         ImportError::Read { path: self.shown.clone(), what: error.to_string() }
+    }
+    /// A line that makes the whole file unusable.
+    pub fn malformed(&self, line: u64, what: impl Into<String>) -> ImportError {
+        ImportError::Malformed(Rejected { file: self.shown.clone(), line, what: what.into() })
     }
     /// Its name without folders and without what says how it is packed.
     pub fn name(&self) -> &str {

@@ -119,13 +119,13 @@ impl StagedRows {
             };
             self.rows.value(value.as_ref(), kind).map_err(|what| {
                 let what = format!("column `{}`: {what}", column.name);
-                ImportError::Malformed(crate::Rejected { file: file.shown.clone(), line: origin, what })
+                file.malformed(origin, what)
             })?;
         }
         self.rows.end().map_err(|error| match error {
             ImportError::Export { .. } => {
                 let what = "the row has more than 16 MiB".to_string();
-                ImportError::Malformed(crate::Rejected { file: file.shown.clone(), line: origin, what })
+                file.malformed(origin, what)
             }
             other => other,
         })

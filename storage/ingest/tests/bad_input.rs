@@ -255,3 +255,125 @@ fn an_import_that_is_stopped_changes_nothing() {
         assert_eq!(ingest::import(&engine, &asked).unwrap().vertices, 50_000);
     }
 }
+
+/// A file of each format that is imported whole as it stands.
+fn samples() -> Vec<(&'static str, Vec<u8>)> {
+    let rows = |start: &str, row: fn(u32) -> String, end: &str| {
+        let rows: String = (1..60).map(row).collect();
+        [start, &rows, end].concat().into_bytes()
+    };
+    let csv = rows("id,name,age\n", |id| format!("{id},\"n, {id}\",{}\n", id % 90), "");
+    vec![
+        ("Person.csv.gz", gzip(&csv)),
+        ("Person.csv", csv),
+        ("Typed.csv", rows("id:ID,born:int,tags:string[]\n", |id| format!("{id},{id},a;b\n"), "")),
+        ("Labelled.csv", rows("id:ID,:LABEL\n", |id| format!("{id},A;B\n"), "")),
+        ("g.txt", rows("# of a test\n", |id| format!("{id} {}\n", id + 1), "")),
+        ("Person.jsonl", rows("", |id| format!("{{\"id\": {id}, \"name\": \"n{id}\"}}\n"), "")),
+        ("Person.json", rows("[", |id| format!("{{\"id\": {id}}},\n"), "{\"id\": 0}]")),
+        (
+            "g.graphml",
+            rows(
+                "<?xml version=\"1.0\"?><graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\"><graph edgedefault=\"directed\">\n",
+                |id| format!("<node id=\"n{id}\"/>\n<edge source=\"n{id}\" target=\"n{id}\"/>\n"),
+                "</graph></graphml>\n",
+            ),
+        ),
+        ("g.nt", rows("", |id| format!("<http://a/{id}> <http://p> <http://a/{}> .\n", id + 1), "")),
+        (
+            "g.ttl",
+            rows("@prefix a: <http://a/> .\n", |id| format!("a:n{id} a:p a:n{}, \"text\" .\n", id + 1), ""),
+        ),
+    ]
+}
+
+/// What becomes of files on their way: cut off, other bytes, other encodings, other ends of lines, nothing at all.
+fn damages(whole: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    let middle = whole.len() / 2;
+    let with = |at: usize, piece: &[u8]| [&whole[..at], piece, &whole[at..]].concat();
+    let wide = |order: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        String::from_utf8_lossy(whole).encode_utf16().flat_map(order).collect()
+    };
+    vec![
+        ("nothing", Vec::new()),
+        ("cut in the middle", whole[..middle].to_vec()),
+        ("cut before its end", whole[..whole.len() - 1].to_vec()),
+        ("a byte order mark before it", with(0, b"\xef\xbb\xbf")),
+        ("a NUL", with(middle, b"\0")),
+        ("a thousand NULs", with(middle, &[0; 1_000])),
+        ("a byte that is no UTF-8", with(middle, b"\xff")),
+        ("a quote", with(middle, b"\"")),
+        ("a bracket", with(middle, b"}]>")),
+        ("a huge field", with(middle, &vec![b'7'; 300_000])),
+        (
+            "a huge beginning",
+            with(whole.iter().position(|byte| byte.is_ascii_lowercase()).unwrap(), &vec![b'a'; 300_000]),
+        ),
+        ("deep brackets", with(middle, &vec![b'['; 50_000])),
+        ("UTF-16, little end first", wide(u16::to_le_bytes)),
+        ("UTF-16, big end first", wide(u16::to_be_bytes)),
+        ("its second half twice", [whole, &whole[middle..]].concat()),
+        ("backwards", whole.iter().rev().copied().collect()),
+        ("other lines' ends", String::from_utf8_lossy(whole).replace('\n', "\r\n").into_bytes()),
+    ]
+}
+
+/// Every format with every damage: it is read, or lines of it are told and left out, or it is refused by name with a hint. Where it is refused, and
+/// always under `strict`, a wrong file leaves nothing behind.
+#[test]
+fn each_format_with_each_damage() {
+    let (mut outcomes, mut wrong) = ([0; 3], Vec::new());
+    for (name, whole) in samples() {
+        let mut cases = damages(&whole);
+        cases.push(("whole", whole));
+        for (damage, bytes) in cases {
+            // Strict is another case only where lines were left out.
+            let outcome = damaged(name, &bytes, false).and_then(|outcome| match outcome {
+                Outcome::Told => damaged(name, &bytes, true).map(|_| Outcome::Told),
+                outcome => Ok(outcome),
+            });
+            match outcome {
+                Ok(Outcome::Refused) if damage == "whole" => wrong.push(format!("{name} is refused")),
+                Ok(outcome) => outcomes[outcome as usize] += 1,
+                Err(what) => wrong
+                    .push(format!("{name} with {damage}: {}", what.chars().take(500).collect::<String>())),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(outcomes.iter().all(|count| *count > 10), "{outcomes:?}");
+}
+
+#[derive(Clone, Copy)]
+enum Outcome {
+    Read,
+    Told,
+    Refused,
+}
+
+/// What an import of one file did, or what of that no user should see.
+fn damaged(name: &str, bytes: &[u8], strict: bool) -> Result<Outcome, String> {
+    let (files, engine) = (Files::new(&[]), memory());
+    files.add(name, bytes);
+    let options = ImportOptions { strict, ..options(&files.path(name)) };
+    let (message, hint) = match ingest::import(&engine, &options) {
+        Ok(report) if report.rejected > 0 => {
+            let line = &report.rejected_first[0];
+            let is_told = !strict && line.file.ends_with(name) && (1..2_000).contains(&line.what.len());
+            return if is_told { Ok(Outcome::Told) } else { Err(format!("left out {line:?}")) };
+        }
+        Ok(report) if report.vertices + report.edges == 0 => return Err("nothing was imported".into()),
+        Ok(_) => return Ok(Outcome::Read),
+        Err(error) => (error.to_string(), error.hint()),
+    };
+    let snapshot = engine.snapshot();
+    match () {
+        () if (snapshot.place(), snapshot.statistics().vertices()) != (0, 0) => {
+            Err(format!("half of it is there: {message}"))
+        }
+        () if message.len() > 2_000 => Err(format!("a message of {} bytes", message.len())),
+        () if !message.contains(name) => Err(format!("the file is not named: {message}")),
+        () if hint.is_none() => Err(format!("no hint: {message}")),
+        () => Ok(Outcome::Refused),
+    }
+}

@@ -1,7 +1,7 @@
 //! Completion: which words may stand where the cursor is, judged by what stands before it.
 //!
-//! After `:` come labels and types, after `.` properties, after `$` parameters, at the head of a line commands; elsewhere keywords,
-//! functions, and the words typed already.
+//! After `:` come labels and types, after `.` properties, after `$` parameters, after `YIELD` what the procedure returns, at the head of a line
+//! commands; elsewhere keywords, functions, and the words typed already.
 
 use super::command::COMMANDS;
 use super::conversation::Conversation;
@@ -19,6 +19,8 @@ pub(crate) struct Vocabulary {
     keys: Vec<String>,
     functions: Vec<String>,
     procedures: Vec<String>,
+    /// Columns of each procedure, in the order of `procedures`.
+    returned: Vec<Vec<String>>,
     params: Vec<String>,
     version: Option<u64>,
 }
@@ -36,8 +38,14 @@ impl Vocabulary {
         let names = conversation.talk.names().unwrap_or_default();
         (self.labels, self.types, self.keys) = (names.labels, names.types, names.keys);
         if is_first {
-            self.functions = listed(conversation, "SHOW FUNCTIONS");
-            self.procedures = listed(conversation, "SHOW PROCEDURES");
+            let first = |row: Vec<String>| row.into_iter().next();
+            let functions = listed(conversation, "SHOW FUNCTIONS YIELD name");
+            self.functions = functions.into_iter().filter_map(first).collect();
+            for row in listed(conversation, "SHOW PROCEDURES YIELD name, signature") {
+                let [name, signature] = &row[..] else { continue };
+                self.procedures.push(name.clone());
+                self.returned.push(columns(signature));
+            }
         }
     }
 
@@ -51,7 +59,9 @@ impl Vocabulary {
             let names = COMMANDS.iter().map(|(name, ..)| &name[1..]);
             return (start, matching(names, word));
         }
+        let columns = yielding(head).map(|procedure| self.returned_by(procedure, head));
         let found = match head.chars().last() {
+            _ if columns.is_some() => matching(columns.into_iter().flatten(), word),
             Some(':' | '|') if is_in_brackets(head) => matching(strs(&self.types), word),
             Some(':' | '|' | '&' | '!') => matching(strs(&self.labels), word),
             Some('.') => self.after_dot(head, word),
@@ -61,6 +71,16 @@ impl Vocabulary {
             _ => self.words(head, word),
         };
         (start, found)
+    }
+
+    /// Columns of a procedure that the clause does not name yet.
+    fn returned_by(&self, procedure: &str, head: &str) -> impl Iterator<Item = &str> {
+        let at = self.procedures.iter().position(|name| name.eq_ignore_ascii_case(procedure));
+        let columns = at.and_then(|at| self.returned.get(at)).map(Vec::as_slice).unwrap_or_default();
+        let named = names_behind_yield(head).unwrap_or_default();
+        strs(columns).filter(move |column| {
+            !named.split(',').any(|part| part.split_whitespace().next() == Some(column))
+        })
     }
 
     fn after_dot(&self, head: &str, word: &str) -> Vec<String> {
@@ -95,14 +115,55 @@ impl Vocabulary {
     }
 }
 
-fn listed(conversation: &mut Conversation, statement: &str) -> Vec<String> {
+/// The texts in each row of an answer.
+fn listed(conversation: &mut Conversation, statement: &str) -> Vec<Vec<String>> {
     // Without the list nothing but completion is poorer.
-    let first = |row: &Vec<Hydrated>| match row.first() {
-        Some(Hydrated::Plain(value)) => value.as_str().map(str::to_string),
+    let text = |cell: &Hydrated| match cell {
+        Hydrated::Plain(value) => value.as_str().map(str::to_string),
         _ => None,
     };
     let rows = conversation.rows(statement).map(|(_, rows)| rows);
-    rows.map(|rows| rows.iter().filter_map(first).collect()).unwrap_or_default()
+    rows.map(|rows| rows.iter().map(|row| row.iter().filter_map(text).collect()).collect())
+        .unwrap_or_default()
+}
+
+/// Names of the columns in a signature: `p(x :: T) :: (a :: T, b :: T)` has `a` and `b`.
+fn columns(signature: &str) -> Vec<String> {
+    let Some((_, returned)) = signature.rsplit_once(":: (") else { return Vec::new() };
+    let names = returned.split(", ").filter_map(|column| column.split_once(" :: "));
+    names.map(|(name, _)| name.to_string()).collect()
+}
+
+/// The procedure whose columns are named where `head` ends: it ends in `CALL p(…) YIELD a,`.
+fn yielding(head: &str) -> Option<&str> {
+    names_behind_yield(head)?;
+    let (_, call) = split_at_last(head, "CALL")?;
+    let end = call.find(|letter: char| !(letter.is_alphanumeric() || "._".contains(letter)))?;
+    Some(&call[..end]).filter(|name| !name.is_empty())
+}
+
+/// What stands behind the last YIELD, as long as that is names with commas between them and ends where a name may begin.
+fn names_behind_yield(head: &str) -> Option<&str> {
+    let (_, names) = split_at_last(head, "YIELD")?;
+    let is_name = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace);
+    let mut parts = names.split(',').map(str::trim).rev();
+    let is_at_start = parts.next().is_some_and(str::is_empty);
+    let renamed = |part: &str| {
+        split_at_last(part, "AS").map_or(is_name(part), |(from, to)| is_name(from.trim()) && is_name(to))
+    };
+    (is_at_start && parts.all(renamed)).then_some(names)
+}
+
+/// Splits at the last place where a keyword stands with white space behind it; both sides without it.
+fn split_at_last<'t>(text: &'t str, keyword: &str) -> Option<(&'t str, &'t str)> {
+    let is_here = |at: &usize| {
+        let (before, rest) = (&text[..*at], &text[*at..]);
+        let word = rest.get(..keyword.len()).is_some_and(|word| word.eq_ignore_ascii_case(keyword));
+        let behind = rest.get(keyword.len()..).is_some_and(|rest| rest.starts_with(char::is_whitespace));
+        word && behind && !before.ends_with(|letter: char| letter.is_alphanumeric() || letter == '_')
+    };
+    let at = text.char_indices().map(|(at, _)| at).rev().find(is_here)?;
+    Some((&text[..at], text[at + keyword.len()..].trim_start()))
 }
 
 fn strs(words: &[String]) -> impl Iterator<Item = &str> {
@@ -154,7 +215,8 @@ mod tests {
             types: owned(&["KNOWS"]),
             keys: owned(&["name", "born"]),
             functions: owned(&["count", "duration.between"]),
-            procedures: owned(&["db.labels"]),
+            procedures: owned(&["db.labels", "db.index"]),
+            returned: vec![columns("db.labels() :: (label :: STRING, level :: INTEGER)"), Vec::new()],
             params: owned(&["id"]),
             version: Some(1),
         };
@@ -175,6 +237,13 @@ mod tests {
         check("RETURN duration.b", &["born", "between"]);
         check("CALL db.la", &["labels"]);
         check("MATCH (person) RETURN per", &["person"]);
+        check("CALL db.labels() YIELD la", &["label"]);
+        check("call db.labels()\nyield ", &["label", "level"]);
+        check("CALL db.labels() YIELD label, l", &["level"]);
+        check("CALL db.labels() YIELD label AS l, ", &["level"]);
+        check("CALL db.labels() YIELD label RETURN label, le", &[]);
+        check("CALL db.index() YIELD la", &[]);
+        check("RETURN yield ", &[]);
         check("", &[]);
     }
 }

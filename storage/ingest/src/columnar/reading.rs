@@ -262,11 +262,7 @@ impl Taking<'_> {
                     (false, Some(array)) => values::property(array, &leaf.data_type, row, leaf.is_long)
                         .map_err(|what| {
                             let what = format!("column `{}`: {what}", leaf.column.name);
-                            ImportError::Malformed(crate::Rejected {
-                                file: self.file.shown.clone(),
-                                line: number,
-                                what,
-                            })
+                            self.file.malformed(number, what)
                         })?,
                     _ => Value::Null,
                 };

@@ -1,9 +1,9 @@
 //! A graph as JSON, an object a line: statements of the schema, nodes, relationships. `export --format jsonl` writes such a file.
 
 use super::{Ids, Line, NodeId, TakeLine};
+use crate::ImportError;
 use crate::export::jsonl::LINE_BYTES_MAX;
 use crate::source::{self, InputFile};
-use crate::{ImportError, Rejected};
 use model::json::JsonShape;
 use serde_json::{Map, Value as Json};
 use std::io::{BufRead, BufReader, Read};
@@ -65,8 +65,7 @@ fn each_said(
     let mut bytes = Vec::new();
     for number in 1.. {
         bytes.clear();
-        let wrong =
-            |what: String| ImportError::Malformed(Rejected { file: file.shown.clone(), line: number, what });
+        let wrong = |what: String| file.malformed(number, what);
         let limited = reader.by_ref().take(LINE_BYTES_MAX as u64).read_until(b'\n', &mut bytes);
         let count = limited.map_err(|error| file.unreadable(&error))?;
         if count == LINE_BYTES_MAX && !bytes.ends_with(b"\n") {

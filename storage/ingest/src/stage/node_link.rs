@@ -8,11 +8,11 @@
 //! an object gives properties of its own (`area.km2`). A number as `key` only tells parallel links apart, and is left out.
 
 use super::{DefaultNames, Ids, Line, NodeId, TakeLine};
+use crate::ImportError;
 use crate::json::{Json, JsonError, JsonReader};
 use crate::json_frames::each_element;
 use crate::json_rows::{JsonRow, flatten, told, value_of};
 use crate::source::{self, InputFile};
-use crate::{ImportError, Rejected};
 use formats::typed;
 use serde_json::Map;
 use std::path::Path;
@@ -161,9 +161,7 @@ pub(crate) fn tables(
 }
 
 fn each(file: &InputFile, names: &DefaultNames, found: TakeLine<'_>) -> Result<(), ImportError> {
-    let wrong = |line: u64, what: String| {
-        GraphReadError::Import(ImportError::Malformed(Rejected { file: file.shown.clone(), line, what }))
-    };
+    let wrong = |line: u64, what: String| GraphReadError::Import(file.malformed(line, what));
     walk(file, &mut |reader, part| {
         let mut goes_on = true;
         items(reader, &mut |number, row| {

@@ -3,8 +3,8 @@
 //! Invariant: one event has at most [`EVENT_BYTES_MAX`] bytes, and elements are nested at most [`DEPTH_MAX`] deep. Entities are those that XML itself has:
 //! none that the file declares is expanded, so no file grows while it is read.
 
+use crate::ImportError;
 use crate::source::InputFile;
-use crate::{ImportError, Rejected};
 use formats::blocks::RECORD_BYTES_MAX;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
@@ -122,7 +122,7 @@ impl<'f> XmlReader<'f> {
     pub fn wrong(&self, what: impl Display) -> ImportError {
         let Counted { line, column, .. } = *self.reader.get_ref();
         let what = format!("column {column}: {what}");
-        ImportError::Malformed(Rejected { file: self.file.shown.clone(), line, what })
+        self.file.malformed(line, what)
     }
     fn malformed(&self, error: impl Display) -> ImportError {
         self.wrong(format!("the XML is wrong: {error}"))

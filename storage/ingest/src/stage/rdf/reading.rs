@@ -4,10 +4,10 @@
 
 use super::literal;
 use super::naming::names;
+use crate::ImportError;
 use crate::source::{self, InputFile};
 use crate::stage::{Line, NodeId, TakeLine};
 use crate::staging::simple_list;
-use crate::{ImportError, Rejected};
 use flate2::Crc;
 use foldhash::fast::FixedState;
 use formats::blocks::RECORD_BYTES_MAX;
@@ -114,7 +114,7 @@ struct FileReading<'g> {
 
 impl FileReading<'_> {
     fn wrong(&self, line: u64, what: String) -> ImportError {
-        ImportError::Malformed(Rejected { file: self.file.shown.clone(), line, what })
+        self.file.malformed(line, what)
     }
     /// Reads the file line by line, so that the line of a triple is known; the checksum of its bytes.
     ///
@@ -260,9 +260,7 @@ impl RdfGraph {
         for (number, resource) in self.resources.iter().enumerate().filter(|(_, resource)| resource.is_node) {
             let id = NodeId { text: self.uri(number as NameNo), is_text: true };
             let own = self.iris(resource.labels.iter().copied()).map(|iri| labels[iri].clone());
-            let wrong = |what: String| {
-                ImportError::Malformed(Rejected { file: file.shown.clone(), line: resource.line, what })
-            };
+            let wrong = |what: String| file.malformed(resource.line, what);
             let own = std::iter::once(LABEL.to_string()).chain(own).collect();
             let held = self.properties(resource, &properties).map_err(wrong)?;
             if !found(resource.line, Line::Node { id, labels: own, properties: held })? {
