@@ -441,3 +441,79 @@ fn an_import_reads_urls_and_names_them() {
     }
     assert_eq!(count(), format!("{:?}", [[Value::Int(4)]]));
 }
+
+/// What becomes of files on their way.
+fn damages(whole: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    let middle = whole.len() / 2;
+    let with = |at: usize, piece: &[u8]| [&whole[..at], piece, &whole[at..]].concat();
+    let wide: Vec<u8> = String::from_utf8_lossy(whole).encode_utf16().flat_map(u16::to_le_bytes).collect();
+    vec![
+        ("nothing", whole.to_vec()),
+        ("no bytes", Vec::new()),
+        ("a cut in the middle", whole[..middle].to_vec()),
+        ("a cut before its end", whole[..whole.len() - 1].to_vec()),
+        ("a byte order mark", with(0, b"\xef\xbb\xbf")),
+        ("NULs", with(middle, &[0; 100])),
+        ("a byte that is no UTF-8", with(middle, b"\xff")),
+        ("a quote", with(middle, b"\"")),
+        ("a bracket", with(middle, b"}]")),
+        ("a huge field", with(middle, &vec![b'7'; 300_000])),
+        ("a huge beginning", with(1, &vec![b'a'; 300_000])),
+        ("deep brackets", with(middle, &vec![b'['; 50_000])),
+        ("UTF-16", wide),
+        ("all bytes backwards", whole.iter().rev().copied().collect()),
+    ]
+}
+
+/// Every format with every damage: rows come, or the statement fails, names the file and changes nothing.
+#[test]
+fn each_format_with_each_damage() {
+    let folder = TemporaryFolder::new("load-csv").unwrap();
+    let mut session = session(&folder);
+    let lines = |start: &str, row: fn(u32) -> String, end: &str| {
+        [start, &(1..60).map(row).collect::<String>(), end].concat().into_bytes()
+    };
+    let (parquet, name) = parquet_folder();
+    let columnar = world::files::read_bytes(&parquet.path().join(&name)).unwrap();
+    let csv = lines("id,name\n", |id| format!("{id},\"n, {id}\"\n"), "");
+    let samples: [(&str, &str, Vec<u8>); 5] = [
+        ("a.csv", "CSV", csv.clone()),
+        ("b.csv", "CSV WITH HEADERS", csv),
+        ("a.jsonl", "JSON", lines("", |id| format!("{{\"id\": {id}}}\n"), "")),
+        ("a.json", "JSON", lines("[", |id| format!("{{\"id\": [{id}]}},\n"), "1]")),
+        ("a.parquet", "PARQUET", columnar),
+    ];
+    let (mut read, mut refused, mut wrong) = (0, 0, Vec::new());
+    for (name, form, whole) in samples {
+        for (damage, bytes) in damages(&whole) {
+            write_bytes(&folder.path().join(name), &bytes).unwrap();
+            let text =
+                format!("LOAD {form} FROM '{name}' AS row CREATE (:Loaded) WITH row RETURN count(row)");
+            let case = format!("{form} with {damage}");
+            match ask(&mut session, &text) {
+                Ok(_) => {
+                    read += 1;
+                    ask(&mut session, "MATCH (n:Loaded) DELETE n").unwrap();
+                }
+                Err(error) => {
+                    refused += 1;
+                    let (message, start) =
+                        (&error.message, error.message.chars().take(400).collect::<String>());
+                    match () {
+                        () if damage == "nothing" => wrong.push(format!("{case}: refused: {start}")),
+                        () if message.len() > 2_000 => {
+                            wrong.push(format!("{case}: {} bytes: {start}", message.len()))
+                        }
+                        () if !message.contains(name) => wrong.push(format!("{case}: not named: {start}")),
+                        () if error.hint.is_none() => wrong.push(format!("{case}: no hint: {start}")),
+                        () => {}
+                    }
+                }
+            }
+            let left = shown(ask(&mut session, "MATCH (n:Loaded) RETURN count(n)"));
+            assert_eq!(left, format!("{:?}", [[Value::Int(0)]]), "{case}");
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(read > 20 && refused > 20, "{read} read, {refused} refused");
+}
