@@ -1,6 +1,8 @@
 //! Cypher through two gates over three shards: the answers of one database, whole transactions, no lost update.
 
 mod common;
+#[path = "graph/kits.rs"]
+mod kits;
 
 use common::{Shared, Small};
 use database::{Database, Options, Params, params};

@@ -123,7 +123,7 @@ impl Loading<'_, '_> {
         let keys = files.iter().map(|file| {
             let keys = file.property_names.iter().map(|name| self.store.names().intern_key(name));
             let keys = keys.collect::<Result<Vec<KeyId>, _>>();
-            keys.map_err(|error| ImportError::from(error).of_file(&work.files[file.file]))
+            keys.map_err(|error| ImportError::from(error).of_file(&work.files[file.file].shown))
         });
         let keys = keys.collect::<Result<Vec<_>, _>>()?;
         work.phase("reading edges");

@@ -1,10 +1,9 @@
 //! Why nothing was imported. Whatever it is, the database is as it was before.
 
-use crate::source::InputFile;
 use crate::{Layout, Rejected};
 use std::borrow::Cow;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use store::StoreError;
 use transact::TransactError;
 use world::disk::DiskError;
@@ -115,8 +114,8 @@ impl ImportError {
         }
     }
     /// What was wrong with the columns or names of a file, where the error does not say of which file.
-    pub(crate) fn of_file(self, file: &InputFile) -> ImportError {
-        let path = file.shown.clone();
+    pub(crate) fn of_file(self, file: &Path) -> ImportError {
+        let path = file.to_path_buf();
         match self {
             ImportError::Export { what } => ImportError::Columns { path, what },
             ImportError::Database(TransactError::Store(error @ StoreError::NameTooLong(_))) => {

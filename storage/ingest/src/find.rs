@@ -134,7 +134,7 @@ impl Inputs {
                 form => {
                     let folder = TemporaryFolder::new("import")?;
                     let made = self.tables(form, &file, folder.path());
-                    let made = made.map_err(|error| error.of_file(&file))?;
+                    let made = made.map_err(|error| error.of_file(&file.shown))?;
                     self.files.extend(made);
                     self.unpacked.push(folder);
                 }
@@ -144,7 +144,7 @@ impl Inputs {
             // What is said of a resource may stand in any of them.
             let folder = TemporaryFolder::new("import")?;
             let made = rdf::tables(&triples, folder.path());
-            self.files.extend(made.map_err(|error| error.of_file(&triples[0]))?);
+            self.files.extend(made.map_err(|error| error.of_file(&triples[0].shown))?);
             self.unpacked.push(folder);
         }
         Ok(())

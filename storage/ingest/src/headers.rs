@@ -215,7 +215,7 @@ pub(crate) fn tables(
         let format = Format { delimiter, quoting: true };
         let columns = columns(described, header, format)?;
         let mut making = Making { plan: &mut plan, names, file: described, at, format, name, skip };
-        let table = making.table(&columns).map_err(|error| error.of_file(described))?;
+        let table = making.table(&columns).map_err(|error| error.of_file(&described.shown))?;
         plan.tables.push(table);
     }
     plan.index_ids = true;

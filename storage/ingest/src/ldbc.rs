@@ -150,7 +150,7 @@ pub(crate) fn tables(
             FileName::Edges(from, edge_type, to) => making.edges(*from, edge_type, *to, &columns),
             FileName::Elements(key) => making.elements(key, &columns),
         };
-        plan.tables.push(table.map_err(|error| error.of_file(file))?);
+        plan.tables.push(table.map_err(|error| error.of_file(&file.shown))?);
     }
     want_indexes(&mut plan, names)?;
     Ok(plan)

@@ -92,13 +92,13 @@ pub(crate) fn tables(
     for (one, (shape, seen)) in nodes.clone() {
         if let MappedRows::Nodes(nodes) = one.rows {
             let made = making.nodes(files, one.file, nodes, shape, seen);
-            made.map_err(|error| error.of_file(&files[one.file]))?;
+            made.map_err(|error| error.of_file(&files[one.file].shown))?;
         }
     }
     for (one, (shape, seen)) in nodes {
         if let MappedRows::Edges(edges) = one.rows {
             let made = making.edges(files, one.file, edges, shape, seen);
-            made.map_err(|error| error.of_file(&files[one.file]))?;
+            made.map_err(|error| error.of_file(&files[one.file].shown))?;
         }
     }
     Ok(making.plan)

@@ -9,11 +9,11 @@ pub use load::load;
 use crate::gherkin::{Scenario, Step};
 use crate::scenario::Outcome;
 use database::gremlin::GremlinOptions;
-use database::{Database, Options, Session};
+use database::{Database, Session};
 use gremlin::{Argument, Bindings, Object, Request, Traversal};
 use notation::Names;
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Time one traversal may take.
@@ -26,37 +26,45 @@ struct Graph {
     names: Option<Names>,
 }
 
-/// The graphs that scenarios ask for.
-pub struct Graphs {
+/// Names of graphs, and the files of the suite that hold them.
+const FILES: [(&str, Option<&str>); 6] = [
+    ("empty", None),
+    ("modern", Some("tinkerpop-modern.json")),
+    ("classic", Some("tinkerpop-classic.json")),
+    ("crew", Some("tinkerpop-crew.json")),
+    ("sink", Some("tinkerpop-sink.json")),
+    ("grateful", Some("grateful-dead.json")),
+];
+
+/// The graphs that scenarios ask for, each loaded when the first asks.
+pub struct Graphs<'o> {
+    folder: PathBuf,
+    open: &'o mut dyn FnMut() -> Database,
     graphs: HashMap<String, Graph>,
 }
 
-impl Graphs {
-    /// Loads the graphs of a folder of GraphSON files, and an empty one.
+impl<'o> Graphs<'o> {
+    /// The graphs of a folder of GraphSON files, and an empty one, each in a database that `open` gives.
+    pub fn new(folder: &Path, open: &'o mut dyn FnMut() -> Database) -> Graphs<'o> {
+        Graphs { folder: folder.to_path_buf(), open, graphs: HashMap::new() }
+    }
+
+    /// Loads a graph that is not loaded; false where there is none of this name.
     ///
     /// # Panics
-    /// A file is missing or cannot be read.
-    pub fn load(folder: &Path) -> Graphs {
-        let files = [
-            ("modern", "tinkerpop-modern.json"),
-            ("classic", "tinkerpop-classic.json"),
-            ("crew", "tinkerpop-crew.json"),
-            ("sink", "tinkerpop-sink.json"),
-            ("grateful", "grateful-dead.json"),
-        ];
-        let open = || {
-            let options = Options { executors: Some(1), ..Options::default() };
-            let database = Database::open(database::MEMORY, options).expect("a database in memory opens");
-            Graph { session: database.session(), names: None }
-        };
-        let mut graphs = HashMap::from([("empty".to_string(), open())]);
-        for (name, file) in files {
-            let text = world::files::read_text(&folder.join(file)).expect("the suite's graphs can be read");
-            let mut graph = open();
-            load(&text, &mut graph.session).expect("the suite's graphs can be loaded");
-            graphs.insert(name.into(), graph);
+    /// Its file is missing or cannot be read.
+    fn want(&mut self, name: &str) -> bool {
+        let Some((_, file)) = FILES.iter().find(|(known, _)| *known == name) else { return false };
+        if !self.graphs.contains_key(name) {
+            let mut session = (self.open)().session();
+            if let Some(file) = file {
+                let text = world::files::read_text(&self.folder.join(file));
+                let text = text.expect("the suite's graphs can be read");
+                load(&text, &mut session).expect("the suite's graphs can be loaded");
+            }
+            self.graphs.insert(name.into(), Graph { session, names: None });
         }
-        Graphs { graphs }
+        true
     }
 
     /// Runs one scenario.
@@ -64,6 +72,7 @@ impl Graphs {
         if let Some(tag) = scenario.tags.iter().find(|tag| SKIPPED_TAGS.contains(&tag.as_str())) {
             return Outcome::Skipped(format!("tagged {tag}"));
         }
+        self.want("empty");
         let mut run = Run {
             graphs: self,
             graph: "empty".into(),
@@ -98,8 +107,8 @@ impl From<String> for Stop {
     }
 }
 
-struct Run<'g> {
-    graphs: &'g mut Graphs,
+struct Run<'g, 'o> {
+    graphs: &'g mut Graphs<'o>,
     graph: String,
     bindings: Bindings,
     sides: Vec<(String, Object)>,
@@ -109,7 +118,7 @@ struct Run<'g> {
     first: Option<Object>,
 }
 
-impl Run<'_> {
+impl Run<'_, '_> {
     fn here(&mut self) -> &mut Graph {
         self.graphs.graphs.get_mut(&self.graph).expect("the step that names a graph looked")
     }
@@ -183,7 +192,7 @@ impl Run<'_> {
     }
 
     fn choose(&mut self, graph: &str) -> Result<(), Stop> {
-        if !self.graphs.graphs.contains_key(graph) {
+        if !self.graphs.want(graph) {
             return Err(Stop::Skip(format!("there is no graph {graph}")));
         }
         self.graph = graph.into();

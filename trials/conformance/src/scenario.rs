@@ -10,7 +10,7 @@ use crate::effects::{self, Picture};
 use crate::gherkin::{Scenario, Step};
 use crate::notation;
 use crate::shape::{self, Shape};
-use database::{Database, Error, ErrorClass, Limits, MEMORY, Options, Params, Session};
+use database::{Database, Error, ErrorClass, Limits, Params, Session};
 
 /// Longest time that one query of a scenario may run.
 const QUERY_TIME_MAX: Duration = Duration::from_secs(20);
@@ -38,10 +38,9 @@ fn failed<T>(why: impl Into<String>) -> Done<T> {
     Err(End::Failed(why.into()))
 }
 
-/// Runs a scenario.
-pub fn run(scenario: &Scenario) -> Outcome {
-    let ended = Run::new().and_then(|mut run| run.all(scenario));
-    match ended {
+/// Runs a scenario in an empty database.
+pub fn run(scenario: &Scenario, database: &Database) -> Outcome {
+    match Run::new(database).all(scenario) {
         Ok(()) => Outcome::Passed,
         Err(End::Failed(why)) => Outcome::Failed(why),
         Err(End::Skipped(why)) => Outcome::Skipped(why),
@@ -63,19 +62,16 @@ struct Run {
 }
 
 impl Run {
-    fn new() -> Done<Run> {
-        let options = Options { executors: Some(1), ..Options::default() };
-        let database = Database::open(MEMORY, options)
-            .or_else(|error| failed(format!("the database does not open: {error}")))?;
+    fn new(database: &Database) -> Run {
         let mut session = database.session();
         session.set_limits(Limits { timeout: Some(QUERY_TIME_MAX), bytes_max: None });
-        Ok(Run {
+        Run {
             session,
             params: Params::new(),
             answer: None,
             before: Picture::default(),
             after: Picture::default(),
-        })
+        }
     }
 
     fn all(&mut self, scenario: &Scenario) -> Done<()> {

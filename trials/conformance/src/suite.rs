@@ -1,10 +1,12 @@
 //! All scenarios of a folder, run on the machine's threads.
 
+use std::borrow::Borrow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::gherkin::{self, Scenario};
 use crate::scenario::{self, Outcome};
+use database::{Database, MEMORY, Options};
 
 /// The folder named `name` of the outside suites, if it is there: below `TANGLEWOOD_CONFORMANCE` or `../shared/conformance`.
 pub fn folder(name: &str) -> Option<PathBuf> {
@@ -69,8 +71,17 @@ fn find_features(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Runs scenarios on all cores; outcomes in the order of the scenarios.
-pub fn run(scenarios: &[Scenario]) -> Vec<Outcome> {
+/// An empty database in memory.
+///
+/// # Panics
+/// It does not open.
+pub fn in_memory() -> Database {
+    let options = Options { executors: Some(1), ..Options::default() };
+    Database::open(MEMORY, options).expect("a database in memory opens")
+}
+
+/// Runs scenarios on all cores, each in a database of its own, which `open` gives; outcomes in the order of the scenarios.
+pub fn run<D: Borrow<Database>>(scenarios: &[Scenario], open: &(impl Fn() -> D + Sync)) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
     let threads = world::machine::cores();
     let work = |_| {
@@ -78,7 +89,7 @@ pub fn run(scenarios: &[Scenario]) -> Vec<Outcome> {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(scenario) = scenarios.get(at) else { return outcomes };
-            outcomes.push((at, scenario::run(scenario)));
+            outcomes.push((at, scenario::run(scenario, open().borrow())));
         }
     };
     let mut outcomes: Vec<(usize, Outcome)> =

@@ -14,7 +14,8 @@ fn tinkerpop() {
     if let Some(only) = &only {
         scenarios.retain(|scenario| scenario.id.contains(only));
     }
-    let mut graphs = Graphs::load(&folder.join("data"));
+    let mut open = suite::in_memory;
+    let mut graphs = Graphs::new(&folder.join("data"), &mut open);
     let outcomes: Vec<Outcome> = scenarios.iter().map(|scenario| graphs.run(scenario)).collect();
     report(&scenarios, &outcomes);
     if only.is_none()

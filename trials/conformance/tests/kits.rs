@@ -5,7 +5,7 @@ use tanglewood_conformance::{ratchet, suite};
 fn check(folder: &str, list: &str) {
     let Some(folder) = suite::folder(folder) else { return };
     let scenarios = suite::scenarios(&folder);
-    let outcomes = suite::run(&scenarios);
+    let outcomes = suite::run(&scenarios, &suite::in_memory);
     if let Err(report) = ratchet::check(&folder.display().to_string(), &scenarios, &outcomes, list) {
         panic!("{report}");
     }

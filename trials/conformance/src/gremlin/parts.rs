@@ -7,7 +7,7 @@ use gremlin::Object;
 /// Spaces of one level of a tree that is written out.
 const INDENTATION: usize = 3;
 
-impl Run<'_> {
+impl Run<'_, '_> {
     /// What was iterated is a tree or a subgraph of this shape.
     pub(super) fn expect_part(&mut self, text: &str, step: &Step) -> Result<(), Stop> {
         let found = self.first.clone().ok_or_else(|| "nothing was iterated".to_string())?;

@@ -1,0 +1,85 @@
+//! The outside suites through a gate over three shards: every scenario comes out as on one machine. In the short form a part of them, in the
+//! long one all.
+
+use super::{Cluster, cluster};
+use database::Database;
+use std::borrow::Borrow;
+use tanglewood_conformance::gherkin::Scenario;
+use tanglewood_conformance::gremlin::Graphs;
+use tanglewood_conformance::scenario::Outcome;
+use tanglewood_conformance::suite;
+
+/// Of so many scenarios the short form runs one.
+const CYPHER_SHARE: usize = 100;
+const PATHS_SHARE: usize = 25;
+const GREMLIN_SHARE: usize = 12;
+
+impl Borrow<Database> for Cluster {
+    fn borrow(&self) -> &Database {
+        &self.gates[0]
+    }
+}
+
+/// Scenarios that come out otherwise on a cluster.
+fn compare(name: &str, scenarios: &[Scenario], one: &[Outcome], cluster: &[Outcome]) {
+    let pairs = scenarios.iter().zip(one.iter().zip(cluster));
+    // What fails on both may say why in other words.
+    let kind = |outcome: &Outcome| match outcome {
+        Outcome::Passed => "passed",
+        Outcome::Failed(_) => "failed",
+        Outcome::Skipped(_) => "skipped",
+    };
+    let differ = pairs.filter(|(_, (one, cluster))| kind(one) != kind(cluster));
+    let told: Vec<String> = differ
+        .map(|(scenario, (one, cluster))| {
+            format!("{}: {one:?} on one machine, {cluster:?} on three shards", scenario.id)
+        })
+        .collect();
+    let passed = cluster.iter().filter(|outcome| **outcome == Outcome::Passed).count();
+    println!("{name}: {passed} of {} pass on three shards", scenarios.len());
+    assert!(told.is_empty(), "{name}: {}\n{}", told.len(), told.join("\n"));
+    assert!(passed * 10 >= scenarios.len() * 9, "{name}: {passed} of {}", scenarios.len());
+}
+
+fn cypher(name: &str, share: usize) {
+    let Some(folder) = suite::folder(name) else { return };
+    let scenarios: Vec<Scenario> = suite::scenarios(&folder).into_iter().step_by(share).collect();
+    let one = suite::run(&scenarios, &suite::in_memory);
+    compare(name, &scenarios, &one, &suite::run(&scenarios, &cluster));
+}
+
+fn gremlin(share: usize) {
+    let Some(folder) = suite::folder("tinkerpop") else { return };
+    let mut scenarios = suite::scenarios_by_title(&folder.join("features"));
+    if share > 1 {
+        // To load this one takes longer than the rest.
+        let is_large =
+            |scenario: &Scenario| scenario.steps.iter().any(|step| step.text == "the grateful graph");
+        scenarios = scenarios.into_iter().filter(|scenario| !is_large(scenario)).step_by(share).collect();
+    }
+    let run = |open: &mut dyn FnMut() -> Database| -> Vec<Outcome> {
+        let mut graphs = Graphs::new(&folder.join("data"), open);
+        scenarios.iter().map(|scenario| graphs.run(scenario)).collect()
+    };
+    let mut clusters = Vec::new();
+    let mut open = || {
+        clusters.push(cluster());
+        clusters[clusters.len() - 1].gates[0].clone()
+    };
+    compare("tinkerpop", &scenarios, &run(&mut suite::in_memory), &run(&mut open));
+}
+
+#[test]
+fn a_part_of_the_kits() {
+    cypher("opencypher/tck/features", CYPHER_SHARE);
+    cypher("paths/features", PATHS_SHARE);
+    gremlin(GREMLIN_SHARE);
+}
+
+#[test]
+#[ignore = "ten minutes"]
+fn all_of_the_kits() {
+    gremlin(1);
+    cypher("paths/features", 1);
+    cypher("opencypher/tck/features", 1);
+}
