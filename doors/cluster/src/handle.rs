@@ -1,7 +1,8 @@
 //! The way into a gate for threads of the same process: reads and commits that wait for their end, up to a time.
 
 use crate::inputs::Inputs;
-use crossbeam_channel::{Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use model::walk;
 use order::Stamp;
 use parking_lot::Mutex;
 use protocol::message::{Commit, End, Refusal};
@@ -10,10 +11,13 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use world::clock::after_ns;
+use world::clock::{after_ns, monotonic_ns};
 
 /// Requests that wait at a gate; one more is refused.
 const REQUESTS_MAX: usize = 8_192;
+
+/// Who waits for an answer to a read looks so often whether its statement is over.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Why a request has no answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +42,18 @@ impl std::fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+/// The answer, unless the statement of this thread is over before.
+fn received_or_over(receiver: &Receiver<Told>, longest: Duration) -> Option<Told> {
+    let until_ns = after_ns(longest);
+    loop {
+        match receiver.recv_timeout(LOOK_EVERY.min(longest)) {
+            Ok(told) => return Some(told),
+            Err(RecvTimeoutError::Timeout) if monotonic_ns() < until_ns && walk::check().is_ok() => {}
+            Err(_) => return None,
+        }
+    }
+}
 
 /// How a request ended.
 pub(crate) enum Told {
@@ -110,14 +126,14 @@ impl GateHandle {
     }
 
     /// Reads from one snapshot, strictly: everything that was acknowledged before is in it. Answers the number of the read, which is open until it is
-    /// closed, and the answers by shard. After a failure nothing is open.
+    /// closed, and the answers by shard. After a failure nothing is open. It ends with the statement of this thread.
     pub fn read(
         &self,
         queries: Vec<(u16, Bytes)>,
         longest: Duration,
     ) -> Result<(u64, Vec<(u16, Bytes)>), Failure> {
         let input = |request| Input::Read { request, queries };
-        let (request, told) = self.ask(input, longest)?;
+        let (request, told) = self.ask(input, longest, received_or_over)?;
         match told {
             Some(Told::Answered(answers)) => Ok((request, answers)),
             Some(Told::Ended(End::Refused(refusal))) => Err(Failure::Refused(refusal)),
@@ -134,7 +150,7 @@ impl GateHandle {
         queries: Vec<(u16, Bytes)>,
         longest: Duration,
     ) -> Result<Vec<(u16, Bytes)>, Failure> {
-        match self.wait(request, Input::Read { request, queries }, longest)? {
+        match self.wait(request, Input::Read { request, queries }, longest, received_or_over)? {
             Some(Told::Answered(answers)) => Ok(answers),
             Some(Told::Ended(End::Refused(refusal))) => Err(Failure::Refused(refusal)),
             Some(Told::Ended(End::Committed(_))) | None => {
@@ -156,7 +172,8 @@ impl GateHandle {
     /// Commits; the read that it is based on stays open. Answers its stamp when it is on disk and every gate has heard of it.
     pub fn commit(&self, commit: Commit, longest: Duration) -> Result<Stamp, Failure> {
         let input = |request| Input::Commit { request, commit };
-        match self.ask(input, longest)?.1 {
+        let received = |receiver: &Receiver<Told>, longest| receiver.recv_timeout(longest).ok();
+        match self.ask(input, longest, received)?.1 {
             Some(Told::Ended(End::Committed(stamp))) => Ok(stamp),
             Some(Told::Ended(End::Refused(refusal))) => Err(Failure::Refused(refusal)),
             Some(Told::Answered(_)) | None => Err(Failure::Unknown),
@@ -167,16 +184,23 @@ impl GateHandle {
         &self,
         input: impl FnOnce(u64) -> Input,
         longest: Duration,
+        receive: impl FnOnce(&Receiver<Told>, Duration) -> Option<Told>,
     ) -> Result<(u64, Option<Told>), Failure> {
         let request = {
             let mut waiting = self.waiting.lock();
             waiting.next += 1;
             waiting.next
         };
-        Ok((request, self.wait(request, input(request), longest)?))
+        Ok((request, self.wait(request, input(request), longest, receive)?))
     }
 
-    fn wait(&self, request: u64, input: Input, longest: Duration) -> Result<Option<Told>, Failure> {
+    fn wait(
+        &self,
+        request: u64,
+        input: Input,
+        longest: Duration,
+        receive: impl FnOnce(&Receiver<Told>, Duration) -> Option<Told>,
+    ) -> Result<Option<Told>, Failure> {
         let (sender, receiver) = bounded(1);
         {
             let mut waiting = self.waiting.lock();
@@ -186,7 +210,7 @@ impl GateHandle {
             waiting.by_request.insert(request, sender);
         }
         let told = if self.inputs.put(input) {
-            receiver.recv_timeout(longest).ok()
+            receive(&receiver, longest)
         } else {
             Some(Told::Ended(End::Refused(Refusal::Busy)))
         };

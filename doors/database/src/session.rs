@@ -215,12 +215,16 @@ impl Session {
     }
     /// May a statement run: is whoever asks still welcome, and the transaction whole, if there is one? Who asks from now on is charged.
     pub(crate) fn may_ask(&mut self) -> Result<(), Error> {
-        self.may_ask_within(None).map(drop)
+        self.may_ask_within(None, None).map(drop)
     }
     /// As [`Session::may_ask`], by rights that may be so old; with the graph that told them, if it had to be asked for.
-    fn may_ask_within(&mut self, age: Option<Duration>) -> Result<Option<Snapshot>, Error> {
+    fn may_ask_within(
+        &mut self,
+        age: Option<Duration>,
+        deadline_ns: Option<u64>,
+    ) -> Result<Option<Snapshot>, Error> {
         let heard = match self.credential {
-            Some(_) => self.database.heard_within(age)?,
+            Some(_) => self.waited(deadline_ns, || self.database.heard_within(age))?,
             None => None,
         };
         self.check_credential()?;
@@ -302,7 +306,7 @@ impl Session {
         self.is_traced = self.database.query_log().traces_next();
         let reading = reading || self.database.options().read_only;
         let age = self.age_of(text);
-        let heard = self.may_ask_within(age)?;
+        let heard = self.may_ask_within(age, self.deadline(limits, started_ns))?;
         self.check_terminated()?;
         let mut language = QueryLanguage::Cypher;
         let outcome =
@@ -344,9 +348,8 @@ impl Session {
             Ok(result) => Ok(result.since(started_ns).recorded(record)),
             Err(error) => {
                 self.break_transaction();
-                if let Ok(snapshot) = self.view() {
-                    record = record.seen_in(&snapshot);
-                }
+                // The graph as it is known here: a cluster's shards are not asked for the sake of a log.
+                record = record.seen_in(&self.shown(self.database.snapshot()));
                 record.end(Err(&error));
                 Err(error)
             }

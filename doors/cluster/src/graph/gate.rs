@@ -114,16 +114,17 @@ pub fn gate(
     }
 }
 
-/// Puts a question to shards until it is answered; the number of the read, which is open.
-fn ask(handle: &GateHandle, queries: &[(u16, Bytes)]) -> Result<(OpenRead, Vec<(u16, Bytes)>), String> {
+/// Puts a question to shards until it is answered, or the statement of this thread is over; the number of the read, which is open.
+fn ask(handle: &GateHandle, queries: &[(u16, Bytes)]) -> Result<(OpenRead, Vec<(u16, Bytes)>), StoreError> {
     let until_ns = clock::after_ns(PATIENCE);
     loop {
         let failure = match handle.read(queries.to_vec(), ANSWER) {
             Ok((number, answers)) => return Ok((OpenRead { handle: handle.clone(), number }, answers)),
             Err(failure) => failure,
         };
+        walk::check()?;
         if clock::monotonic_ns() > until_ns {
-            return Err(failure.to_string());
+            return Err(StoreError::Unavailable(failure.to_string().into()));
         }
         world::threads::sleep(PAUSE);
     }
@@ -163,10 +164,18 @@ impl Shards {
 }
 
 impl Shards {
+    /// The graph of all shards as of a read that began after this call, which may be others' too.
+    fn begun(&self) -> Result<Begun, RemoteError> {
+        let asked = || match self.ask_shards() {
+            Err(RemoteError::Store(StoreError::Stopped)) => None,
+            given => Some(given),
+        };
+        self.begins.join(asked).map_err(StoreError::from)?
+    }
     /// The graph of all shards as of a read that begins now.
     fn ask_shards(&self) -> Result<Begun, RemoteError> {
-        // Others wait for it: it does not pause, and goes on when whose turn it is is ended.
-        let (_still, _unended) = (Still::begin(), walk::unended());
+        // Others wait for it, so it does not pause.
+        let _still = Still::begin();
         let unavailable = RemoteError::Unavailable;
         let (known, asked_ns) = (self.known.lock().clone(), Some(clock::monotonic_ns()));
         let names = known.snapshot.catalog().names().counts();
@@ -175,7 +184,12 @@ impl Shards {
             (shard as u16, Bytes::from([&[CHANGED], &request.encode()[..]].concat()))
         };
         let queries: Vec<(u16, Bytes)> = known.at.iter().enumerate().map(query).collect();
-        let (read, mut answers) = ask(&self.handle, &queries).map_err(unavailable)?;
+        let (read, mut answers) = ask(&self.handle, &queries).map_err(|error| match error {
+            StoreError::Unavailable(why) => unavailable(why.to_string()),
+            error => RemoteError::Store(error),
+        })?;
+        // What is made of the answers is for others, too, so it is finished when the statement whose turn it is is over.
+        let _unended = walk::unended();
         answers.sort_unstable_by_key(|(shard, _)| *shard);
         let mut shares = Vec::new();
         for (shard, answer) in &answers {
@@ -196,7 +210,7 @@ impl Shards {
 
 impl Remote for Shards {
     fn begin(&self) -> Result<Snapshot, RemoteError> {
-        let Begun { snapshot, read } = self.begins.join(|| self.ask_shards())?;
+        let Begun { snapshot, read } = self.begun()?;
         Ok(snapshot.with_own_names().leased(read))
     }
 
@@ -208,7 +222,7 @@ impl Remote for Shards {
         {
             return Ok(known.snapshot.with_own_names().leased(read));
         }
-        let Begun { snapshot, read } = self.begins.join(|| self.ask_shards())?;
+        let Begun { snapshot, read } = self.begun()?;
         // The next one may take it, too.
         self.handle.linger(OLDEST, read.clone());
         Ok(snapshot.with_own_names().leased(read))
@@ -258,7 +272,7 @@ impl ChunkSource for Pages {
         let failed = |why: String| StoreError::Unavailable(why.into());
         let query = Bytes::from([&[CHUNK], &key.0[..]].concat());
         // A read of its own carries the question; the version is kept for the read of whoever asks.
-        let (_read, answers) = ask(&self.handle, &[(ShareKey::of(key).shard, query)]).map_err(failed)?;
+        let (_read, answers) = ask(&self.handle, &[(ShareKey::of(key).shard, query)])?;
         let [(_, answer)] = &answers[..] else { return Err(failed("no answer of the shard".into())) };
         content(answer).map(<[u8]>::to_vec).map_err(failed)
     }

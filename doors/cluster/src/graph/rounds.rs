@@ -2,9 +2,16 @@
 //!
 //! Idea: a read is strict for whoever called before it was stamped. So who comes while a round is under way waits for the next, together with all
 //! others who come meanwhile: the shards are asked once for all of them.
-//! Invariant: rounds run one after another, and a caller gets what a round gave that began after its call. Nothing is kept for nobody.
+//! Invariant: rounds run one after another, and a caller gets what a round gave that began after its call. Nothing is kept for nobody. A caller whose
+//! statement is over leaves; where it ran the round, the next caller begins one.
 
+use model::pace::Stopped;
+use model::walk;
 use parking_lot::{Condvar, Mutex};
+use std::time::Duration;
+
+/// A caller that waits looks so often whether its statement is over.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Rounds that give a `T` each.
 pub(super) struct SharedRounds<T> {
@@ -26,33 +33,40 @@ impl<T: Clone> SharedRounds<T> {
         let state = RoundState { begun: 0, ended: 0, last: None, waiting: 0 };
         SharedRounds { state: Mutex::new(state), ended: Condvar::new() }
     }
-    /// What a round gives that begins after this call; `run` is run where nobody else runs it.
-    pub(super) fn join(&self, run: impl FnOnce() -> T) -> T {
+    /// What a round gives that begins after this call; `run` is run where nobody else runs it, and gives nothing where the statement of this thread is
+    /// over.
+    ///
+    /// # Errors
+    /// The statement is over.
+    pub(super) fn join(&self, run: impl FnOnce() -> Option<T>) -> Result<T, Stopped> {
         let mut state = self.state.lock();
         let wanted = state.begun + 1;
         state.waiting += 1;
         let given = loop {
             if state.ended >= wanted && state.last.is_some() {
-                break state.last.clone();
+                break Ok(state.last.clone());
             }
             if state.ended == state.begun {
-                break None;
+                break Ok(None);
             }
-            self.ended.wait(&mut state);
+            if self.ended.wait_for(&mut state, LOOK_EVERY).timed_out()
+                && let Err(stopped) = walk::check()
+            {
+                break Err(stopped);
+            }
         };
         state.waiting -= 1;
-        if let Some(given) = given {
-            if state.waiting == 0 {
-                state.last = None;
-            }
-            return given;
+        if state.waiting == 0 && !matches!(given, Ok(None)) {
+            state.last = None;
+        }
+        if let Some(given) = given? {
+            return Ok(given);
         }
         state.begun += 1;
         drop(state);
         let mut round = Round { rounds: self, given: None };
-        let given = run();
-        round.given = Some(given.clone());
-        given
+        round.given = run();
+        round.given.clone().ok_or(Stopped)
     }
 }
 
@@ -89,8 +103,9 @@ mod tests {
                     run.fetch_add(1, Ordering::SeqCst);
                     let began = clock.fetch_add(1, Ordering::SeqCst);
                     std::thread::yield_now();
-                    Arc::new(began)
+                    Some(Arc::new(began))
                 });
+                let began = began.unwrap();
                 assert!(*began > called, "the round began at {began}, the call was at {called}");
             }
         };
@@ -100,19 +115,37 @@ mod tests {
         assert!(rounds.state.lock().last.is_none(), "nothing is kept for nobody");
     }
 
+    /// Of callers at once some end while they run the round: the others get one all the same.
+    #[test]
+    fn who_leaves_a_round_keeps_nobody() {
+        const CALLERS: usize = 6;
+        const CALLS: usize = 300;
+        let (rounds, ended) = (SharedRounds::<Arc<u64>>::new(), AtomicU64::new(0));
+        let caller = |caller: usize| {
+            for call in 0..CALLS {
+                let leaves = (call + caller).is_multiple_of(3);
+                let given = rounds.join(|| (!leaves).then(|| Arc::new(1)));
+                assert!(given.is_ok() || leaves, "it did not leave");
+                ended.fetch_add(u64::from(given.is_err()), Ordering::Relaxed);
+            }
+        };
+        world::threads::in_parallel("caller", CALLERS, caller);
+        assert!(ended.into_inner() > 0 && rounds.state.lock().last.is_none());
+    }
+
     #[test]
     fn a_round_that_panics_keeps_nobody() {
         let rounds = SharedRounds::<u64>::new();
         let fails =
             || std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| rounds.join(|| panic!("a test"))));
         assert!(fails().is_err());
-        assert_eq!(rounds.join(|| 7), 7);
+        assert_eq!(rounds.join(|| Some(7)), Ok(7));
     }
 
     #[test]
     fn what_a_round_gave_ends_with_who_asked() {
         let rounds = SharedRounds::<Arc<u64>>::new();
-        let seen: Weak<u64> = Arc::downgrade(&rounds.join(|| Arc::new(1)));
+        let seen: Weak<u64> = Arc::downgrade(&rounds.join(|| Some(Arc::new(1))).unwrap());
         assert!(seen.upgrade().is_none());
     }
 }

@@ -37,6 +37,22 @@ impl Watch for Asking {
     fn release(&self, _: u64) {}
 }
 
+/// A statement that waits for processes of a cluster.
+struct Awaiting(Asking);
+
+impl Watch for Awaiting {
+    fn look(&self, now_ns: u64) -> Result<(), Stopped> {
+        self.0.look(now_ns)
+    }
+    fn is_over(&self, now_ns: u64) -> bool {
+        self.0.look(now_ns).is_err()
+    }
+    fn charge(&self, _: u64) -> Result<(), Stopped> {
+        Ok(())
+    }
+    fn release(&self, _: u64) {}
+}
+
 impl Session {
     /// The plan for a text, from the cache or made now.
     pub(super) fn plan(
@@ -64,6 +80,17 @@ impl Session {
     ) -> Result<T, Error> {
         let asking = Asking { deadline_ns, interrupter: self.interrupter.clone() };
         let _watched = watch::enter(Arc::new(asking));
+        work().map_err(|error| self.told_to_end(error, deadline_ns))
+    }
+
+    /// As [`Session::watched`], for work that waits for others and finds nothing that is kept: it ends as soon as the statement is over.
+    pub(super) fn waited<T>(
+        &self,
+        deadline_ns: Option<u64>,
+        work: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let asking = Asking { deadline_ns, interrupter: self.interrupter.clone() };
+        let _watched = watch::enter(Arc::new(Awaiting(asking)));
         work().map_err(|error| self.told_to_end(error, deadline_ns))
     }
 

@@ -44,7 +44,10 @@ impl Session {
         let snapshot = match (&self.transaction, heard) {
             (Some(open), _) => open.transaction.snapshot(),
             (None, Some(heard)) => self.shown(heard),
-            (None, None) => self.shown(self.database.latest_within(age)?),
+            (None, None) => {
+                let deadline_ns = self.deadline(limits, started_ns);
+                self.shown(self.waited(deadline_ns, || self.database.latest_within(age))?)
+            }
         };
         let planned = self.plan(text, &snapshot, limits, started_ns)?;
         if planned.plan.statement.no_older_than.is_some() && self.transaction.is_some() {
@@ -265,9 +268,10 @@ impl Session {
         let is_told = head.windows(5).any(|five| five.eq_ignore_ascii_case(b"OLDER"));
         is_told.then(|| cypher::no_older_than(text)).flatten()
     }
-    /// The graph as of the last commit, as whoever asks sees it.
+    /// The graph as of the last commit, as whoever asks sees it. Shards are waited for as long as the session's statements may take.
     pub(super) fn committed(&self) -> Result<Snapshot, Error> {
-        Ok(self.shown(self.database.latest()?))
+        let deadline_ns = self.deadline(&self.limits, world::clock::monotonic_ns());
+        Ok(self.shown(self.waited(deadline_ns, || self.database.latest())?))
     }
     /// A snapshot as whoever asks sees it.
     pub(super) fn shown(&self, snapshot: Snapshot) -> Snapshot {

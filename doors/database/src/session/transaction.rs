@@ -80,13 +80,15 @@ impl Session {
         let refused =
             self.refused.take().filter(|(_, until_ns)| mode == Mode::Write && monotonic_ns() < *until_ns);
         let engine = self.database.engine();
-        let transaction = match refused {
-            Some((before, _)) => engine.begin_fairly(self.gatekeeper, &before),
-            None => engine.begin_at(self.gatekeeper, mode),
-        };
-        let transaction = Arc::new(transaction.of(self.party()));
-        transaction.has_begun()?;
         let deadline_ns = timeout.map(deadline_after);
+        let transaction = self.waited(deadline_ns, || {
+            let transaction = match refused {
+                Some((before, _)) => engine.begin_fairly(self.gatekeeper, &before),
+                None => engine.begin_at(self.gatekeeper, mode),
+            };
+            transaction.has_begun()?;
+            Ok(Arc::new(transaction.of(self.party())))
+        })?;
         let listed = self.listed();
         let bytes_max = AtomicU64::new(self.bytes_max());
         let lens = self.allowed.lens().cloned();
