@@ -92,6 +92,83 @@ fn set_sees_what_earlier_rows_set() {
     assert_eq!(all(&engine, "A", "n"), [Some(1_000)]);
 }
 
+/// Only the value was looked at for changes: an item whose subject or key reads what an item before it set was given the old value, and what they read was
+/// not in the read set.
+#[test]
+fn every_part_of_a_change_sees_the_changes_before_it() {
+    let chosen = || {
+        let is_five = compare(BinaryOperator::Equal, property(0, "n"), int(5));
+        Expr::Case { operand: None, arms: vec![(is_five, var(0))], otherwise: Some(Box::new(var(1))) }
+    };
+    let rows = || scan(scan(Plan::Unit, 0, "A"), 1, "B");
+    type Items = Vec<SetItem>;
+    let subject = |items: Items| [items, vec![SetItem::Property(chosen(), "y".into(), int(1))]].concat();
+    let key = |items: Items| {
+        let named = property(0, "named");
+        [items, vec![SetItem::DynamicProperty(var(0), named, int(1))]].concat()
+    };
+    let labels = |items: Items, add: bool| {
+        [items, vec![SetItem::DynamicLabels { variable: Var(0), labels: property(0, "named"), add }]].concat()
+    };
+    let engine = engine();
+    made(&engine, "A", 1);
+    made(&engine, "B", 1);
+    let five = || vec![set_property(0, "n", int(5)), set_property(0, "named", Expr::literal("y2"))];
+    write(&engine, set(rows(), subject(five())), &[]).unwrap();
+    assert_eq!((all(&engine, "A", "y"), all(&engine, "B", "y")), (vec![Some(1)], vec![None]));
+    let other = || vec![set_property(0, "named", Expr::literal("y3"))];
+    write(&engine, set(rows(), key(other())), &[]).unwrap();
+    assert_eq!((all(&engine, "A", "y3"), all(&engine, "A", "y2")), (vec![Some(1)], vec![None]));
+    let third = || vec![set_property(0, "named", Expr::literal("Y4"))];
+    write(&engine, set(rows(), labels(third(), true)), &[]).unwrap();
+    assert_eq!((all(&engine, "Y4", "n"), all(&engine, "y3", "n")), (vec![Some(5)], vec![]));
+    // What a subject, a key or a label read is validated.
+    for (change, value) in [subject(vec![]), key(vec![]), labels(vec![], false)].into_iter().zip(6..) {
+        let transaction = std::sync::Arc::new(engine.begin(transact::Mode::Write));
+        let access = Access::Write(transaction.clone());
+        let plan = set(rows(), change);
+        drain(&mut start(2, access, plan, &[], ExecuteOptions::default()).unwrap()).unwrap();
+        let beside = set(scan(Plan::Unit, 0, "A"), vec![set_property(0, "n", int(value))]);
+        write(&engine, beside, &[]).unwrap();
+        assert!(matches!(transaction.commit(), Err(transact::TransactError::Conflict { .. })), "{value}");
+    }
+}
+
+/// Each row went through the whole list for changed nodes, and refreshed its view for one that it did not read: rows times elements.
+#[test]
+fn a_list_of_nodes_beside_each_row_is_not_gone_through() {
+    const NODES: i64 = 1_500;
+    let engine = engine();
+    made(&engine, "A", NODES);
+    let list = aggregate(
+        scan(Plan::Unit, 0, "A"),
+        vec![],
+        vec![(1, support::build::call(AggregateFunction::Collect, Some(var(0)), false))],
+    );
+    let element = || Expr::Index(Box::new(var(1)), Box::new(var(2)));
+    let rows = extend(unwind(list, range(0, NODES - 1), 2), vec![(3, element())]);
+    // Each row reads one node of the list, and the one before it that the row before has changed.
+    let before = Expr::Index(Box::new(var(1)), Box::new(compare(BinaryOperator::Subtract, var(2), int(1))));
+    let value =
+        Expr::Call(plan::Function::Coalesce, vec![Expr::Property(Box::new(element()), "m".into()), int(7)]);
+    let changed = set(rows, vec![set_property(3, "m", value)]);
+    let (_, counters) = write(&engine, changed, &[]).unwrap();
+    assert_eq!(counters.properties_set, NODES as u64);
+    assert_eq!(all(&engine, "A", "m"), vec![Some(7); NODES as usize]);
+    let few = limit(scan(Plan::Unit, 0, "A"), 40);
+    let list = aggregate(
+        few,
+        vec![],
+        vec![(1, support::build::call(AggregateFunction::Collect, Some(var(0)), false))],
+    );
+    let rows = extend(unwind(list, range(1, 39), 2), vec![(3, element())]);
+    let value = add(Expr::Property(Box::new(before), "m".into()), int(1));
+    write(&engine, set(rows, vec![set_property(3, "m", value)]), &[]).unwrap();
+    let mut found: Vec<Option<i64>> = all(&engine, "A", "m").into_iter().filter(|m| *m != Some(7)).collect();
+    found.sort_unstable();
+    assert_eq!(found, (8..47).map(Some).collect::<Vec<_>>(), "each saw what the row before it set");
+}
+
 #[test]
 fn set_replaces_merges_and_removes() {
     let engine = engine();

@@ -178,6 +178,18 @@ impl Transaction {
         self.demand_name(|names| names.edge_type(name).is_some(), Act::NewEdgeType(name))?;
         Ok(self.base.names().intern_edge_type(name)?)
     }
+    /// Number of a label, if it has one by now.
+    pub fn known_label(&self, name: &str) -> Option<LabelId> {
+        self.base.names().table().label(name)
+    }
+    /// Number of an edge type, if it has one by now.
+    pub fn known_edge_type(&self, name: &str) -> Option<EdgeTypeId> {
+        self.base.names().table().edge_type(name)
+    }
+    /// Number of a property key, if it has one by now.
+    pub fn known_key(&self, name: &str) -> Option<KeyId> {
+        self.base.names().table().key(name)
+    }
     /// Number of a property key, made where it is new.
     pub fn key(&self, name: &str) -> Result<KeyId, TransactError> {
         self.demand_name(|names| names.key(name).is_some(), Act::NewKey(name))?;

@@ -60,12 +60,9 @@ pub(crate) struct Shape {
     types: Vec<EdgeTypeId>,
 }
 
-fn edge_type(of: &TypeOf, batch: &Batch, row: usize, here: &mut Here) -> Try<EdgeTypeId> {
-    let value = match of {
-        TypeOf::Known(edge_type) => return Ok(*edge_type),
-        TypeOf::Row(value) => value.evaluate_row(batch, row, &here.scope())?,
-    };
-    match names(value, "the type of a Relationship")?.as_slice() {
+/// The type of this name.
+fn named_type(name: Value, here: &Here) -> Try<EdgeTypeId> {
+    match names(name, "the type of a Relationship")?.as_slice() {
         [single] => Ok(here.environment.transaction()?.edge_type(single)?),
         several => {
             let message = format!("a Relationship has one type, not {}", several.len());
@@ -123,15 +120,23 @@ impl Creation {
         &self.reads
     }
 
-    /// Evaluates the property maps for one row.
-    pub(crate) fn shape(&self, batch: &Batch, row: usize, here: &mut Here) -> Try<Shape> {
+    /// Evaluates the property maps and types for one row.
+    pub(crate) fn shape(&self, batch: &Batch, row: usize, here: &mut Here, dirty: &mut Dirty) -> Try<Shape> {
         let mut shape = Shape { vertices: Vec::new(), edges: Vec::new(), types: Vec::new() };
         for vertex in &self.vertices {
-            shape.vertices.push(write::evaluate(&vertex.properties, batch, row, here)?);
+            let map = dirty.evaluate(here, |scope| write::evaluate(&vertex.properties, batch, row, scope))?;
+            shape.vertices.push(map);
         }
         for edge in &self.edges {
-            shape.edges.push(write::evaluate(&edge.properties, batch, row, here)?);
-            shape.types.push(edge_type(&edge.edge_type, batch, row, here)?);
+            let map = dirty.evaluate(here, |scope| write::evaluate(&edge.properties, batch, row, scope))?;
+            shape.edges.push(map);
+            shape.types.push(match &edge.edge_type {
+                TypeOf::Known(edge_type) => *edge_type,
+                TypeOf::Row(name) => {
+                    let name = dirty.evaluate(here, |scope| name.evaluate_row(batch, row, scope))?;
+                    named_type(name, here)?
+                }
+            });
         }
         Ok(shape)
     }
@@ -224,8 +229,7 @@ impl RowWriter for Create {
         if row == 0 {
             self.creation.reads().record(batch, here);
         }
-        self.dirty.before_reading(self.creation.reads(), batch, row, here)?;
-        let shape = self.creation.shape(batch, row, here)?;
+        let shape = self.creation.shape(batch, row, here, &mut self.dirty)?;
         let created = self.creation.create(shape, batch, row, here, &mut self.dirty)?;
         for (column, at) in self.columns.iter_mut().zip(self.keep.iter()) {
             column.push(created[*at].clone());

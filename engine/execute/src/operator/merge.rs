@@ -185,8 +185,7 @@ impl MergeClose {
     /// Works one row off; false if it must be matched anew first.
     fn row(&mut self, outer: &Batch, row: usize) -> Try<bool> {
         let plan = self.plan.clone();
-        self.dirty.before_reading(plan.creation.reads(), outer, row, &mut self.here)?;
-        let shape = plan.creation.shape(outer, row, &mut self.here)?;
+        let shape = plan.creation.shape(outer, row, &mut self.here, &mut self.dirty)?;
         let ends = plan.creation.ends(outer, row);
         check(&shape, &ends, &plan)?;
         let ask_this = ask(&shape, &ends)?;

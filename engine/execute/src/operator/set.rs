@@ -4,7 +4,7 @@ use crate::ExecuteError;
 use crate::access::Counting;
 use crate::compile::Compiler;
 use crate::operator::write::{self, Dirty, RowWriter, storable};
-use crate::reads::{Entities, EntityReads};
+use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Try};
 use expression::{Compiled, Layout};
@@ -36,18 +36,15 @@ enum Entity {
     Edge(EdgeRef),
 }
 
-/// The expressions of changes, for what they read.
-fn expressions(items: &[SetItem]) -> Vec<&Expr> {
-    items
-        .iter()
-        .flat_map(|item| match item {
-            SetItem::Property(subject, _, value) => vec![subject, value],
-            SetItem::DynamicProperty(subject, key, value) => vec![subject, key, value],
-            SetItem::Properties { value, .. } => vec![value],
-            SetItem::DynamicLabels { labels, .. } => vec![labels],
-            SetItem::AddLabels(..) | SetItem::RemoveLabels(..) => Vec::new(),
-        })
-        .collect()
+/// The expressions of a change, for what they read. A subject that is a variable is only pointed at.
+fn expressions(item: &SetItem) -> Vec<&Expr> {
+    match item {
+        SetItem::Property(subject, _, value) => vec![subject, value],
+        SetItem::DynamicProperty(subject, key, value) => vec![subject, key, value],
+        SetItem::Properties { value, .. } => vec![value],
+        SetItem::DynamicLabels { labels, .. } => vec![labels],
+        SetItem::AddLabels(..) | SetItem::RemoveLabels(..) => Vec::new(),
+    }
 }
 
 impl Changes {
@@ -94,22 +91,12 @@ impl Changes {
                 Change::Labels { subject, add: Vec::new(), remove: labels(names)? }
             }
         };
-        let reads = match item {
-            // The subject itself is only pointed at.
-            SetItem::Property(_, _, value) | SetItem::DynamicProperty(_, _, value) => {
-                EntityReads::of([value], layout)
-            }
-            _ => EntityReads::of(expressions(std::slice::from_ref(item)), layout),
-        };
+        let reads = EntityReads::of(expressions(item), layout);
         Ok((change, reads))
     }
     /// Applies all changes to one row.
     pub(crate) fn apply(&self, batch: &Batch, row: usize, here: &mut Here, dirty: &mut Dirty) -> Try<()> {
-        for (change, reads) in &self.items {
-            dirty.before_reading(reads, batch, row, here)?;
-            apply(change, batch, row, here, dirty)?;
-        }
-        Ok(())
+        self.items.iter().try_for_each(|(change, _)| apply(change, batch, row, here, dirty))
     }
     /// Tells the transaction what the changes of a batch read.
     pub(crate) fn record(&self, batch: &Batch, here: &Here) {
@@ -120,19 +107,20 @@ impl Changes {
 fn apply(change: &Change, batch: &Batch, row: usize, here: &mut Here, dirty: &mut Dirty) -> Try<()> {
     match change {
         Change::Property { subject, key, value } => {
-            let scope = here.scope();
-            let (subject, value) =
-                (subject.evaluate_row(batch, row, &scope)?, value.evaluate_row(batch, row, &scope)?);
+            let (subject, value) = dirty.evaluate(here, |scope| {
+                Ok((subject.evaluate_row(batch, row, scope)?, value.evaluate_row(batch, row, scope)?))
+            })?;
             match entity(&subject)? {
                 Some(entity) => set(entity, key, value, here, dirty),
                 None => Ok(()),
             }
         }
         Change::Dynamic { subject, key, value } => {
-            let scope = here.scope();
-            let (subject, key) =
-                (subject.evaluate_row(batch, row, &scope)?, key.evaluate_row(batch, row, &scope)?);
-            let value = value.evaluate_row(batch, row, &scope)?;
+            let (subject, key, value) = dirty.evaluate(here, |scope| {
+                let (subject, key) =
+                    (subject.evaluate_row(batch, row, scope)?, key.evaluate_row(batch, row, scope)?);
+                Ok((subject, key, value.evaluate_row(batch, row, scope)?))
+            })?;
             let Some(key) = key.as_str() else {
                 let message = format!("a property key must be a String, not a {}", key.value_type().name());
                 return Err(ExecuteError::WrongType(message).into());
@@ -144,14 +132,15 @@ fn apply(change: &Change, batch: &Batch, row: usize, here: &mut Here, dirty: &mu
         }
         Change::Properties { subject, value, merge } => {
             let Some(entity) = entity(&batch.get(row, *subject))? else { return Ok(()) };
-            let value = value.evaluate_row(batch, row, &here.scope())?;
+            let value = dirty.evaluate(here, |scope| value.evaluate_row(batch, row, scope))?;
             set_all(entity, value, *merge, here, dirty)
         }
         Change::Labels { subject, add, remove } => {
             change_labels(&batch.get(row, *subject), add, remove, here, dirty)
         }
         Change::DynamicLabels { subject, labels, add } => {
-            let labels = names(labels.evaluate_row(batch, row, &here.scope())?, "a label")?;
+            let labels = dirty.evaluate(here, |scope| labels.evaluate_row(batch, row, scope))?;
+            let labels = names(labels, "a label")?;
             let transaction = here.environment.transaction()?;
             let labels =
                 labels.iter().map(|label| transaction.label(label)).collect::<Result<Vec<_>, _>>()?;
@@ -236,18 +225,14 @@ fn set_key(entity: Entity, key: KeyId, value: Value, here: &Here, dirty: &mut Di
 
 /// Properties of a vertex or an edge as they are now, those left out that no door shows: they are neither copied nor replaced.
 fn current(entity: Entity, here: &mut Here, dirty: &mut Dirty) -> Try<Vec<(KeyId, Value)>> {
-    let mut found = Entities::default();
-    match entity {
-        Entity::Vertex(vertex) => found.vertices.push(vertex),
-        Entity::Edge(edge) => found.edges.push(edge.id),
-    }
-    dirty.before_looking(&found, here)?;
     let mut properties = match entity {
         Entity::Vertex(vertex) => {
+            dirty.before_vertex(vertex, here)?;
             here.environment.record(|reads| reads.vertex(vertex));
             here.snapshot().properties(vertex)?
         }
         Entity::Edge(edge) => {
+            dirty.before_edge(edge.id, here)?;
             here.environment.record(|reads| reads.edge(edge.id));
             here.snapshot().edge_properties(edge.id)?
         }

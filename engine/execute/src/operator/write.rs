@@ -7,16 +7,17 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::limits::WRITES_PER_LOOK;
-use crate::reads::{Entities, EntityReads};
 use crate::stream::{Feed, Stream};
 use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
 use dataflow::VertexOptions;
-use expression::{Compiled, Layout};
-use foldhash::fast::FixedState;
-use hashbrown::HashSet;
-use model::{Batch, Column, EdgeId, KeyId, Value, ValueType, VertexId};
+use expression::{Compiled, EvalError, Layout, Scope};
+use model::{Batch, Column, KeyId, Value, ValueType};
 use std::collections::VecDeque;
 use transact::Transaction;
+
+mod dirty;
+
+pub(crate) use dirty::Dirty;
 
 /// A clause that changes the graph row by row.
 pub(crate) trait RowWriter: Send {
@@ -122,48 +123,6 @@ where
     Ok(Stream { vertex, output: 0, layout, parallel: false, fans_out: false, ..input })
 }
 
-/// Entities that were changed since the view was taken.
-#[derive(Default)]
-pub(crate) struct Dirty {
-    vertices: HashSet<VertexId, FixedState>,
-    edges: HashSet<EdgeId, FixedState>,
-}
-
-impl Dirty {
-    pub(crate) fn vertex(&mut self, vertex: VertexId) {
-        self.vertices.insert(vertex);
-    }
-    pub(crate) fn edge(&mut self, edge: EdgeId) {
-        self.edges.insert(edge);
-    }
-    /// A value of these columns of the row is about to be looked into: refreshes the view if it has changed.
-    pub(crate) fn before_reading(
-        &mut self,
-        reads: &EntityReads,
-        batch: &Batch,
-        row: usize,
-        here: &mut Here,
-    ) -> Try<()> {
-        if reads.columns().is_empty() || (self.vertices.is_empty() && self.edges.is_empty()) {
-            return Ok(());
-        }
-        let mut found = Entities::default();
-        let values: Vec<Value> = reads.columns().iter().map(|at| batch.get(row, *at)).collect();
-        values.iter().for_each(|value| found.value(value));
-        self.before_looking(&found, here)
-    }
-    /// Likewise, for these entities.
-    pub(crate) fn before_looking(&mut self, found: &Entities, here: &mut Here) -> Try<()> {
-        let vertices = found.vertices.iter().any(|vertex| self.vertices.contains(vertex));
-        if vertices || found.edges.iter().any(|edge| self.edges.contains(edge)) {
-            here.refresh()?;
-            self.vertices.clear();
-            self.edges.clear();
-        }
-        Ok(())
-    }
-}
-
 /// A value as a property may hold it.
 pub(crate) fn storable(value: Value, key: &str) -> Result<Value, ExecuteError> {
     let refuse = |what: &str| Err(ExecuteError::PropertyType(format!("Property `{key}` cannot hold {what}")));
@@ -219,9 +178,11 @@ pub(crate) fn properties(map: Value, transaction: &Transaction) -> Try<Vec<(KeyI
 }
 
 /// Evaluates a property map for one row.
-pub(crate) fn evaluate(map: &Option<Compiled>, batch: &Batch, row: usize, here: &mut Here) -> Try<Value> {
-    match map {
-        Some(map) => Ok(map.evaluate_row(batch, row, &here.scope())?),
-        None => Ok(Value::Null),
-    }
+pub(crate) fn evaluate(
+    map: &Option<Compiled>,
+    batch: &Batch,
+    row: usize,
+    scope: &Scope<'_>,
+) -> Result<Value, EvalError> {
+    map.as_ref().map_or(Ok(Value::Null), |map| map.evaluate_row(batch, row, scope))
 }

@@ -1,0 +1,186 @@
+//! When a writing operator refreshes its view: when an expression looks into an entity that was changed since the view was taken.
+//!
+//! Idea: the expression is evaluated over a [`WatchedView`], which hands every read on to the view and notes whether a changed entity was read. If one was,
+//! the value is thrown away, the view is refreshed, and the expression is evaluated once more. So it does not matter how an expression comes to its entities: of
+//! a list of a million nodes that it takes one of, only that one counts. Cost: a hash for each entity read, while anything is changed.
+
+use crate::turn::{Here, Try};
+use expression::graph::{Graph, Names, Visit, VisitRuns};
+use expression::{EvalError, Scope};
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
+use model::{EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, Value, VertexId};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use transact::Transaction;
+
+/// Entities that were changed since the view was taken.
+#[derive(Default)]
+pub(crate) struct Dirty {
+    vertices: HashSet<VertexId, FixedState>,
+    edges: HashSet<EdgeId, FixedState>,
+}
+
+impl Dirty {
+    pub(crate) fn vertex(&mut self, vertex: VertexId) {
+        self.vertices.insert(vertex);
+    }
+    pub(crate) fn edge(&mut self, edge: EdgeId) {
+        self.edges.insert(edge);
+    }
+    fn is_empty(&self) -> bool {
+        self.vertices.is_empty() && self.edges.is_empty()
+    }
+    fn refresh(&mut self, here: &mut Here) -> Try<()> {
+        here.refresh()?;
+        self.vertices.clear();
+        self.edges.clear();
+        Ok(())
+    }
+    /// Evaluates over a graph in which all changes that are read can be seen. `work` may be called twice, and must do nothing but evaluate.
+    pub(crate) fn evaluate<T>(
+        &mut self,
+        here: &mut Here,
+        work: impl Fn(&Scope<'_>) -> Result<T, EvalError>,
+    ) -> Try<T> {
+        if !self.is_empty() {
+            let environment = here.environment.clone();
+            let scope = here.scope();
+            let watch = WatchedView {
+                view: scope.graph,
+                dirty: self,
+                transaction: environment.transaction()?,
+                is_stale: AtomicBool::new(false),
+            };
+            let outcome = work(&Scope::new(&watch, scope.request));
+            if !watch.is_stale.load(Ordering::Relaxed) {
+                return Ok(outcome?);
+            }
+            self.refresh(here)?;
+        }
+        Ok(work(&here.scope())?)
+    }
+    /// A vertex is about to be read.
+    pub(crate) fn before_vertex(&mut self, vertex: VertexId, here: &mut Here) -> Try<()> {
+        if self.vertices.contains(&vertex) { self.refresh(here) } else { Ok(()) }
+    }
+    /// An edge is about to be read.
+    pub(crate) fn before_edge(&mut self, edge: EdgeId, here: &mut Here) -> Try<()> {
+        if self.edges.contains(&edge) { self.refresh(here) } else { Ok(()) }
+    }
+}
+
+/// The view, which notes whether an entity was read that has changed since. Names that the transaction has made are known.
+struct WatchedView<'a> {
+    view: &'a dyn Graph,
+    dirty: &'a Dirty,
+    transaction: &'a Transaction,
+    is_stale: AtomicBool,
+}
+
+impl<'a> WatchedView<'a> {
+    fn of_vertex(&self, vertex: VertexId) -> &'a dyn Graph {
+        if self.dirty.vertices.contains(&vertex) {
+            self.is_stale.store(true, Ordering::Relaxed);
+        }
+        self.view
+    }
+    fn of_edge(&self, edge: EdgeId) -> &'a dyn Graph {
+        if self.dirty.edges.contains(&edge) {
+            self.is_stale.store(true, Ordering::Relaxed);
+        }
+        self.view
+    }
+}
+
+impl Names for WatchedView<'_> {
+    fn label(&self, name: &str) -> Option<LabelId> {
+        self.view.label(name).or_else(|| self.transaction.known_label(name))
+    }
+    fn edge_type(&self, name: &str) -> Option<EdgeTypeId> {
+        self.view.edge_type(name).or_else(|| self.transaction.known_edge_type(name))
+    }
+    fn key(&self, name: &str) -> Option<KeyId> {
+        self.view.key(name).or_else(|| self.transaction.known_key(name))
+    }
+}
+
+impl Graph for WatchedView<'_> {
+    fn label_name(&self, label: LabelId) -> Arc<str> {
+        self.view.label_name(label)
+    }
+    fn edge_type_name(&self, edge_type: EdgeTypeId) -> Arc<str> {
+        self.view.edge_type_name(edge_type)
+    }
+    fn key_name(&self, key: KeyId) -> Arc<str> {
+        self.view.key_name(key)
+    }
+    fn labels(&self, vertex: VertexId) -> Result<Vec<LabelId>, EvalError> {
+        self.of_vertex(vertex).labels(vertex)
+    }
+    fn label_set(&self, vertex: VertexId) -> Result<Option<LabelSetId>, EvalError> {
+        self.of_vertex(vertex).label_set(vertex)
+    }
+    fn has_label(&self, vertex: VertexId, label: LabelId) -> Result<bool, EvalError> {
+        self.of_vertex(vertex).has_label(vertex, label)
+    }
+    fn property(&self, vertex: VertexId, key: KeyId) -> Result<Value, EvalError> {
+        self.of_vertex(vertex).property(vertex, key)
+    }
+    fn properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>, EvalError> {
+        self.of_vertex(vertex).properties(vertex)
+    }
+    fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Value, EvalError> {
+        self.of_edge(edge).edge_property(edge, key)
+    }
+    fn edge_exists(&self, edge: EdgeRef) -> Result<bool, EvalError> {
+        self.of_edge(edge.id).edge_exists(edge)
+    }
+    fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>, EvalError> {
+        self.of_edge(edge).edge_properties(edge)
+    }
+    fn read_property(
+        &self,
+        vertices: &mut dyn Iterator<Item = VertexId>,
+        key: KeyId,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), EvalError> {
+        let mut watched = vertices.inspect(|vertex| {
+            self.of_vertex(*vertex);
+        });
+        self.view.read_property(&mut watched, key, visit)
+    }
+    fn read_edge_property(
+        &self,
+        edges: &mut dyn Iterator<Item = Option<EdgeId>>,
+        key: KeyId,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), EvalError> {
+        let mut watched = edges.inspect(|edge| {
+            edge.map(|edge| self.of_edge(edge));
+        });
+        self.view.read_edge_property(&mut watched, key, visit)
+    }
+    fn read_property_runs(
+        &self,
+        vertices: &[VertexId],
+        key: KeyId,
+        visit: &mut VisitRuns<'_>,
+    ) -> Result<(), EvalError> {
+        vertices.iter().for_each(|vertex| {
+            self.of_vertex(*vertex);
+        });
+        self.view.read_property_runs(vertices, key, visit)
+    }
+    fn read_edge_property_runs(
+        &self,
+        edges: &[EdgeId],
+        key: KeyId,
+        visit: &mut VisitRuns<'_>,
+    ) -> Result<(), EvalError> {
+        edges.iter().for_each(|edge| {
+            self.of_edge(*edge);
+        });
+        self.view.read_edge_property_runs(edges, key, visit)
+    }
+}
