@@ -208,3 +208,49 @@ fn put(position: &str, word: &str) -> String {
     }
     text
 }
+
+/// What the lowering names itself, spelt as a text may spell it.
+const OWN_NAMES: [&str; 9] =
+    [" path", "_path", " element0", " line0", " file0", " key0", " relationship0", "_key4", "\u{0}"];
+
+/// Where the lowering names something: paths as values, one in the condition of another, and what procedures write.
+const MORE_POSITIONS: [&str; 9] = [
+    "MATCH (K), (b) RETURN length(shortestPath((K)-[*]->(b))) AS x",
+    "WITH 5 AS K MATCH (a), (b) RETURN K, allShortestPaths((a)-[*]->(b)) AS x",
+    "MATCH (a), (b) RETURN [K IN nodes(shortestPath((a)-[*]->(b))) | K.x] AS x",
+    "MATCH (a), (K) RETURN shortestPath((a)-[* {x: length(shortestPath((a)-[*]->(K)))}]->(K)) AS x",
+    "MATCH (a), (b) RETURN shortestPath((a)-[*]->(b {x: COUNT { (K:K)-->(a) WHERE K.x = 1 }})) AS x",
+    "MATCH (a), (K) RETURN [(a)-->(b) WHERE length(shortestPath((b)-[*]->(K))) = 1 | shortestPath((K)-[*]-(a))] AS x",
+    "MATCH (a) RETURN [K = (a)-->(b) | [length(K), shortestPath((a)-[*]->(b))]] AS x",
+    "MATCH (a), (b) CALL apoc.merge.node(['A'], {x: length(shortestPath((a)-[*]->(b)))}) YIELD node AS K RETURN K",
+    "WITH 1 AS K CALL apoc.create.node(['A'], {x: K}) YIELD node RETURN node.x, K",
+];
+
+/// A path as a value was called ` path` in the scope: beside a variable of that name, or within another such path, it was `already declared`.
+#[test]
+fn no_name_of_a_text_meets_one_of_the_lowerings_own() {
+    let mut lowered = 0;
+    for position in POSITIONS.iter().chain(&MORE_POSITIONS) {
+        let meaning = |name: &str| {
+            let statement = cypher::compile(&put(position, &format!("`{name}`")));
+            let shown = statement.map(|statement| format!("{:?}", statement.kind));
+            let neutral = |text: String| {
+                let escaped = format!("{name:?}");
+                let bare = escaped.trim_matches('"');
+                let quoted = [format!("`{bare}`"), format!("`{name}`")];
+                quoted.iter().fold(text.replace(&escaped, "\"K\""), |text, quoted| text.replace(quoted, "K"))
+            };
+            shown.map(neutral).map_err(|error| neutral(error.message.clone()))
+        };
+        let expected = meaning("any name");
+        lowered += usize::from(expected.is_ok());
+        for own in OWN_NAMES {
+            assert_eq!(meaning(own), expected, "{position} with {own:?}");
+        }
+    }
+    assert!(lowered > 60, "only {lowered} are taken");
+    for position in MORE_POSITIONS {
+        let text = put(position, "k");
+        assert!(cypher::compile(&text).is_ok(), "{text}: {:?}", cypher::compile(&text).err());
+    }
+}

@@ -8,6 +8,9 @@ use plan::expr::{Expr, Var};
 
 use super::types::Type;
 
+/// The one name that no text can write: for what the lowering itself names. At most one is in sight.
+pub(super) const UNWRITABLE: &str = "";
+
 /// What a name means.
 #[derive(Clone, Debug)]
 pub(crate) struct Binding {
@@ -95,6 +98,16 @@ impl Scope {
     pub fn as_outer(&self) -> Scope {
         let outer = Scope::of(self.bindings.iter().map(|binding| Binding { outer: true, ..binding.clone() }));
         Scope { load_csv: self.load_csv, ..outer }
+    }
+
+    /// Likewise, but the unwritable name is free there.
+    pub fn as_outer_written(&self) -> Scope {
+        let mut outer = self.as_outer();
+        if outer.place(UNWRITABLE).is_some() {
+            let written = outer.bindings.into_iter().filter(|binding| binding.name != UNWRITABLE);
+            outer = Scope { load_csv: self.load_csv, ..Scope::of(written) };
+        }
+        outer
     }
 
     /// What stays in sight after a projection.

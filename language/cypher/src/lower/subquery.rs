@@ -9,7 +9,7 @@ use super::argument::set_argument;
 use super::matching;
 use super::pattern::Names;
 use super::query::{Place, Rows};
-use super::scope::Scope;
+use super::scope::{Scope, UNWRITABLE};
 use super::types::Type;
 use super::{Lowered, Lowerer, Typed, fail, fail_with_hint};
 use crate::ast::{self, ClauseKind, Expression, ExpressionKind, PathPattern, Query, Selector};
@@ -138,12 +138,14 @@ impl Lowerer<'_> {
             return fail_with_hint(ErrorKind::UnexpectedSyntax, message, span, hint);
         }
         let paths = self.within(span, |lowerer| {
-            let mut rows = inner_rows(scope);
-            let name = " path".to_string();
-            let named = ast::Name { text: name.clone(), span };
+            // Another path around this one, of whose condition it is a part, has the same name; it cannot be asked for here.
+            let scope = scope.as_outer_written();
+            let mut rows = Rows { plan: Plan::Argument(Vec::new()), scope };
+            let named = ast::Name { text: UNWRITABLE.to_string(), span };
             let pattern = PathPattern { variable: Some(named), ..pattern.clone() };
             lowerer.find_inner(std::slice::from_ref(&pattern), None, Names::Known, &mut rows)?;
-            let var = rows.scope.get(&name).expect("the path was just declared").var;
+            let var = rows.scope.get(UNWRITABLE).expect("the path was just declared").var;
+            lowerer.variables[var.0 as usize] = " path".into();
             Ok((rows.plan, SubqueryKind::Collect(var), Type::list(Type::Path)))
         })?;
         if pattern.selector == Selector::AllShortestPaths {

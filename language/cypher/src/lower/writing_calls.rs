@@ -7,6 +7,7 @@
 
 use plan::procedures::{Procedure, WRITING};
 
+use super::scope::UNWRITABLE;
 use super::{Lowered, fail, fail_with_hint};
 use crate::ast::{
     self, CallProcedure, Clause, ClauseKind, Direction, Expression, ExpressionKind, FunctionCall,
@@ -61,9 +62,8 @@ fn writing(call: &CallProcedure) -> Option<&'static Procedure> {
     Procedure::by_name(&name).filter(|procedure| WRITING.contains(&procedure.name))
 }
 
-/// What a call writes, until it has the names that are yielded: the one name that no text can write. At most one is in sight: the projection behind a
-/// call leaves it out.
-pub(super) const MADE: &str = "";
+/// What a call writes, until it has the names that are yielded. The projection behind a call leaves it out.
+pub(super) const MADE: &str = UNWRITABLE;
 
 struct WrittenCall<'c> {
     call: &'c CallProcedure,
