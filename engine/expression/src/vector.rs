@@ -109,8 +109,8 @@ pub(super) fn column(
         }
         Node::Call(function @ (Function::ToString | Function::ToStringOrNull), arguments) => {
             let subject = operand(&arguments[0], batch, rows, scope)?;
-            conversion::to_string(&subject, rows.len())
-                .map_or_else(|| called(*function, &subject, rows.len(), scope), Ok)
+            let called = |row| functions::call(*function, &[subject.get(row)], scope);
+            conversion::to_string(&subject, rows.len()).map_or_else(|| row_by_row(rows.len(), called), Ok)
         }
         Node::Call(Function::Labels, arguments) => {
             let subject = operand(&arguments[0], batch, rows, scope)?;
@@ -122,11 +122,19 @@ pub(super) fn column(
 
 /// Row by row through the interpreter.
 fn slowly(node: &Node, batch: &Batch, rows: Rows<'_>, scope: &Scope<'_>) -> Result<Column, EvalError> {
-    let mut column = ColumnBuilder::new();
-    let (mut frame, mut hold) = (Frame::new(batch, 0), Hold::default());
-    for row in 0..rows.len() {
+    let mut frame = Frame::new(batch, 0);
+    row_by_row(rows.len(), |row| interpret::value(node, frame.at(rows.get(row)), scope))
+}
+
+/// A column whose values are computed one after the other, metered and charged while it is built.
+fn row_by_row(
+    rows: usize,
+    mut value: impl FnMut(usize) -> Result<Value, EvalError>,
+) -> Result<Column, EvalError> {
+    let (mut column, mut hold) = (ColumnBuilder::new(), Hold::default());
+    for row in 0..rows {
         metered::elements(1)?;
-        let value = interpret::value(node, frame.at(rows.get(row)), scope)?;
+        let value = value(row)?;
         metered::keep(&mut hold, &value)?;
         column.push(value);
     }
@@ -142,23 +150,6 @@ fn type_places(subject: &Operand<'_>, rows: usize) -> Option<Column> {
     };
     let is_known = (0..rows).all(|row| !subject.is_null(row));
     is_known.then(|| Column::Int(vec![place; rows], Nulls::none()))
-}
-
-/// A function of one argument, row by row.
-fn called(
-    function: Function,
-    subject: &Operand<'_>,
-    rows: usize,
-    scope: &Scope<'_>,
-) -> Result<Column, EvalError> {
-    let (mut column, mut hold) = (ColumnBuilder::new(), Hold::default());
-    for row in 0..rows {
-        metered::elements(1)?;
-        let value = functions::call(function, &[subject.get(row)], scope)?;
-        metered::keep(&mut hold, &value)?;
-        column.push(value);
-    }
-    Ok(column.finish())
 }
 
 fn gather(carried: &Carried, rows: Rows<'_>) -> Column {

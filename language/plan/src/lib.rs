@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`expr`] and [`functions`] (what is computed), [`pattern`] (what is matched), [`algebra`] (the operators),
 //! [`scope`] (how sub-plans run), [`statement`] (a whole request), [`types`] (what `IS ::` tests), [`accounts`] (commands about tenants), [`statistics`] (what the planner asks of the store), [`error`] (what cannot be planned),
-//! [`walk`] (how plans are walked), [`pace`] (how long planning is ended), [`optimize()`] (the rewrites in their order), [`physical`] (how each node runs), [`estimate`] (expected rows), [`explain`] (plans
+//! [`walk`] (how plans are walked), [`late`] (columns that wait until rows are dropped), [`pace`] (how long planning is ended), [`optimize()`] (the rewrites in their order), [`physical`] (how each node runs), [`estimate`] (expected rows), [`explain`] (plans
 //! for people).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
@@ -25,6 +25,7 @@ pub mod hidden;
 mod intersect;
 mod label_expr;
 mod labels;
+pub mod late;
 mod names;
 mod optimize;
 pub mod pattern;

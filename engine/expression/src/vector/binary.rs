@@ -1,15 +1,14 @@
 //! Comparison and arithmetic of two columns: a loop for each pair of types that matters, one value at a time for the rest.
 
-use super::in_set;
 use super::operand::{Operand, Source, Truths, edges, floats, integers, numbers, texts, vertices};
+use super::{in_set, row_by_row};
 use crate::error::EvalError;
 use crate::metered;
 use crate::node::ConstantSet;
 use crate::operators;
 use crate::scope::Scope;
-use dataflow::watch::Hold;
 use model::compare::equals;
-use model::{Column, ColumnBuilder, Nulls, Value};
+use model::{Column, Nulls, Value};
 use plan::expr::BinaryOperator;
 
 /// The values of `a operator b`, where both sides are evaluated.
@@ -36,7 +35,7 @@ pub(super) fn binary(
     };
     match quick {
         Some(column) => Ok(column),
-        None => one_by_one(operator, a, b, rows, scope),
+        None => row_by_row(rows, |row| operators::binary(operator, &a.get(row), &b.get(row), scope)),
     }
 }
 
@@ -54,23 +53,6 @@ fn in_one_list(a: &Operand<'_>, b: &Operand<'_>, rows: usize) -> Result<Option<C
         }
         _ => Ok(None),
     }
-}
-
-fn one_by_one(
-    operator: BinaryOperator,
-    a: &Operand<'_>,
-    b: &Operand<'_>,
-    rows: usize,
-    scope: &Scope<'_>,
-) -> Result<Column, EvalError> {
-    let (mut column, mut hold) = (ColumnBuilder::new(), Hold::default());
-    for row in 0..rows {
-        metered::elements(1)?;
-        let value = operators::binary(operator, &a.get(row), &b.get(row), scope)?;
-        metered::keep(&mut hold, &value)?;
-        column.push(value);
-    }
-    Ok(column.finish())
 }
 
 fn compare(operator: BinaryOperator, a: &Operand<'_>, b: &Operand<'_>, rows: usize) -> Option<Column> {

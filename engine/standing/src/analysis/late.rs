@@ -4,9 +4,9 @@
 //! dropped must not end the standing query either. Columns that cannot fail stay where they are: a row of few columns is less to keep. These are values
 //! that are there already, what is read of the entities of patterns, the lengths of paths, and comparisons of such.
 
-use plan::algebra::{Extend, Plan, Project};
 use plan::expr::{BinaryOperator, UnaryOperator};
-use plan::{Expr, Function, Var};
+use plan::late::take_late;
+use plan::{Expr, Function, Plan, Var};
 use std::collections::HashSet;
 
 /// Moves columns that may fail above the limits of what is sorted.
@@ -24,73 +24,16 @@ fn delay_below(plan: &mut Plan, known: &KnownKinds) {
                 Plan::Skip(node) => at = &mut node.input,
                 Plan::Sort(node) => {
                     let read = node.keys.iter().flat_map(|key| key.expr.free_variables()).collect();
-                    break late_of(&mut node.input, read, known);
+                    break take_late(&mut node.input, &read, &|expr| known.may_fail(expr));
                 }
                 _ => break None,
             }
         };
         if let Some(late) = late {
-            let input = std::mem::replace(plan, Plan::Unit);
-            *plan = match late {
-                Late::Project(items) => Plan::Project(Box::new(Project { input, items })),
-                Late::Extend(items) => Plan::Extend(Box::new(Extend { input, items })),
-            };
+            *plan = late.above(plan.take());
         }
     }
     plan.children_mut().into_iter().for_each(|child| delay_below(child, known));
-}
-
-/// What stands above the limits afterwards.
-enum Late {
-    Project(Vec<(Var, Expr)>),
-    Extend(Vec<(Var, Expr)>),
-}
-
-/// Takes out what can wait; `read` is read by the order.
-fn late_of(below: &mut Plan, mut read: Vec<Var>, known: &KnownKinds) -> Option<Late> {
-    match below {
-        Plan::Project(node) => {
-            let is_made = |var: &Var| {
-                node.items.iter().any(|(made, expr)| made == var && *expr != Expr::Variable(*var))
-            };
-            let waits = |(var, expr): &(Var, Expr)| {
-                !read.contains(var) && known.may_fail(expr) && !expr.free_variables().iter().any(is_made)
-            };
-            let (late, mut now): (Vec<_>, Vec<_>) = node.items.iter().cloned().partition(waits);
-            if late.is_empty() {
-                return None;
-            }
-            let above = |(var, expr): &(Var, Expr)| {
-                let waits = late.iter().any(|(late, _)| late == var);
-                (*var, if waits { expr.clone() } else { Expr::Variable(*var) })
-            };
-            let items = node.items.iter().map(above).collect();
-            for var in late.iter().flat_map(|(_, expr)| expr.free_variables()) {
-                if !now.iter().any(|(made, _)| *made == var) {
-                    now.push((var, Expr::Variable(var)));
-                }
-            }
-            node.items = now;
-            Some(Late::Project(items))
-        }
-        // An item may read an item before it, so what waits is decided from the last to the first.
-        Plan::Extend(node) => {
-            let (mut late, mut now) = (Vec::new(), Vec::new());
-            for (var, expr) in std::mem::take(&mut node.items).into_iter().rev() {
-                if !read.contains(&var) && known.may_fail(&expr) {
-                    late.push((var, expr));
-                } else {
-                    read.extend(expr.free_variables());
-                    now.push((var, expr));
-                }
-            }
-            now.reverse();
-            late.reverse();
-            node.items = now;
-            (!late.is_empty()).then_some(Late::Extend(late))
-        }
-        _ => None,
-    }
 }
 
 /// Variables of which it is known, whatever the rows, that they hold an entity or a path, or null.
