@@ -316,5 +316,127 @@ mod tests {
     fn a_folder_is_not_a_file() {
         let folder = TemporaryFolder::new("files-test").unwrap();
         assert!(open_reader(folder.path()).is_err());
+        assert!(matches!(open_reader(&folder.path().join("none")), Err(DiskError::NotFound { .. })));
+    }
+
+    #[test]
+    fn files_are_written_added_to_read_listed_and_removed() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = TemporaryFolder::new("files-test").unwrap();
+        let below = folder.path().join("one/two");
+        create_folder(&below).unwrap();
+        assert!(is_folder(&below) && exists(&below) && !exists(&below.join("a")));
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&below), FOLDER_MODE);
+        let path = below.join("b");
+        write_bytes(&path, b"first").unwrap();
+        write_bytes(&path, b"one").unwrap();
+        let mut end = open_appending(&path).unwrap();
+        end.write_all(b" and two").unwrap();
+        open_appending(&below.join("a")).unwrap().write_all(&[0xff]).unwrap();
+        assert_eq!(mode(&below.join("a")), 0o600);
+        assert_eq!(
+            (read_bytes(&path).unwrap(), read_text(&path).unwrap()),
+            (b"one and two".to_vec(), "one and two".into())
+        );
+        assert!(read_text(&below.join("a")).is_err(), "it is no UTF-8");
+        assert_eq!((size_bytes(&path).unwrap(), size_bytes(&below.join("a")).unwrap()), (11, 1));
+        assert_eq!(list_folder(&below).unwrap(), [below.join("a"), path.clone()]);
+        assert!(!is_folder(&path) && remove_empty_folder(&below).is_err());
+        remove_file(&path).unwrap();
+        remove_file(&below.join("a")).unwrap();
+        assert!(matches!(remove_file(&path), Err(DiskError::NotFound { .. })));
+        assert_eq!(list_folder(&below).unwrap(), Vec::<PathBuf>::new());
+        remove_empty_folder(&below).unwrap();
+        assert!(!exists(&below) && list_folder(&below).is_err() && size_bytes(&below).is_err());
+    }
+
+    /// What may be opened below a folder, by the kernel and step by step; the second follows no link at all.
+    #[test]
+    fn only_what_lies_below_a_folder_is_opened_there() {
+        use std::os::unix::fs::symlink;
+        let outside = TemporaryFolder::new("files-test").unwrap();
+        let folder = outside.path().join("import");
+        create_folder(&folder.join("d/e")).unwrap();
+        for (name, text) in [("secret", "no"), ("import/a", "a"), ("import/d/b", "b"), ("import/d/e/c", "c")]
+        {
+            write_bytes(&outside.path().join(name), text.as_bytes()).unwrap();
+        }
+        let link = |to: &str, name: &str| symlink(to, folder.join(name)).unwrap();
+        link("d/b", "inner");
+        link("../secret", "outer");
+        link("/etc", "etc");
+        link("d", "folder");
+        link("round", "round");
+        let cases: [(&str, Option<&str>, bool); 14] = [
+            ("a", Some("a"), true),
+            ("d/b", Some("b"), true),
+            ("d/e/c", Some("c"), true),
+            ("inner", Some("b"), false),
+            ("folder/b", Some("b"), false),
+            ("./a", Some("a"), false),
+            ("d/../a", Some("a"), false),
+            ("outer", None, false),
+            ("etc/passwd", None, false),
+            ("../secret", None, false),
+            ("/etc/passwd", None, false),
+            ("round", None, false),
+            ("none", None, false),
+            ("a/b", None, false),
+        ];
+        for (name, expected, by_steps) in cases {
+            let name = Path::new(name);
+            let read = |opened: DiskResult<Box<dyn io::BufRead + Send>>| {
+                let mut text = String::new();
+                opened.ok()?.read_to_string(&mut text).ok()?;
+                Some(text)
+            };
+            assert_eq!(read(open_below(&folder, name)).as_deref(), expected, "{name:?}");
+            let random = RandomFile::open_below(&folder, name).ok();
+            assert_eq!(random.as_ref().map(RandomFile::size_bytes), expected.map(|text| text.len() as u64));
+            let root = openat(CWD, &folder, OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
+            let stepped = step_by_step(root, name).ok().map(File::from);
+            let text = stepped.and_then(|file| read(Ok(Box::new(BufReader::new(file)))));
+            match by_steps {
+                true => assert_eq!(text.as_deref(), expected, "{name:?}"),
+                false => assert!(text.is_none() || text.as_deref() == expected, "{name:?} gives {text:?}"),
+            }
+        }
+        for folderish in ["d", "d/e", "."] {
+            let error = open_below(&folder, Path::new(folderish)).err().unwrap();
+            assert!(error.to_string().contains("directory"), "{error}");
+        }
+        let told = open_below(&folder, Path::new("outer")).err().unwrap().to_string();
+        assert!(told.contains("it leads out of the folder") && told.contains("outer"), "{told}");
+        assert!(!told.contains(&*folder.display().to_string()), "{told}");
+        assert!(matches!(open_below(&folder.join("none"), Path::new("a")), Err(DiskError::NotFound { .. })));
+    }
+
+    #[test]
+    fn any_part_of_a_file_is_read_at_any_time() {
+        let folder = TemporaryFolder::new("files-test").unwrap();
+        let bytes = Chance::seeded(5).bytes(5_000);
+        let path = folder.path().join("x");
+        write_bytes(&path, &bytes).unwrap();
+        let nameless = RandomFile::nameless(|file| file.write_all(&bytes)).unwrap();
+        let mut removed = named_and_removed(folder.path()).unwrap();
+        removed.write_all(&bytes).unwrap();
+        let removed = RandomFile::of(removed, &path).unwrap();
+        assert_eq!(
+            list_folder(folder.path()).unwrap(),
+            std::slice::from_ref(&path),
+            "it has no name any more"
+        );
+        for file in [RandomFile::open(&path).unwrap(), nameless, removed] {
+            assert_eq!(file.size_bytes(), 5_000);
+            for offset in [0, 1, 4_096, 4_999, 5_000, 9_999] {
+                let mut buffer = [0; 64];
+                let count = file.read_at(offset, &mut buffer).unwrap();
+                let rest = bytes.get(offset as usize..).unwrap_or(&[]);
+                assert_eq!(buffer[..count], rest[..rest.len().min(64)]);
+            }
+        }
+        assert!(RandomFile::nameless(|_| Err(io::ErrorKind::StorageFull.into())).is_err());
+        assert!(matches!(RandomFile::open(&folder.path().join("none")), Err(DiskError::NotFound { .. })));
     }
 }

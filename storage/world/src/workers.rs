@@ -248,6 +248,39 @@ mod tests {
         assert_eq!(workers.join(), 0);
     }
 
+    /// Each knows its number, runs under its name, and on the core it was given: one of those that the process may use.
+    #[test]
+    fn workers_know_who_they_are_and_stay_on_their_cores() {
+        let told = Arc::new(parking_lot::Mutex::new(Vec::new()));
+        for pin in [false, true] {
+            let options =
+                WorkerOptions { threads: 3, pin, name: "numbered".into(), ..WorkerOptions::default() };
+            let mut made = Vec::new();
+            let mut workers = Workers::start(&options, |index| {
+                made.push(index);
+                let told = told.clone();
+                move |control: &WorkerControl| {
+                    let name = std::thread::current().name().unwrap_or_default().to_string();
+                    let (who, cores) = ((control.index(), control.count()), allowed_cores());
+                    told.lock().push((who, name, control.pinned(), cores));
+                }
+            })
+            .expect("threads start");
+            assert_eq!((workers.count(), workers.join()), (3, 0));
+            assert_eq!(made, [0, 1, 2]);
+            let mut found = std::mem::take(&mut *told.lock());
+            found.sort();
+            let allowed = allowed_cores();
+            assert!(!allowed.is_empty() && allowed.is_sorted());
+            for (number, (who, name, pinned, cores)) in found.into_iter().enumerate() {
+                assert_eq!((who, name), ((number, 3), format!("numbered-{number}")));
+                let own = allowed[number % allowed.len()];
+                assert_eq!(pinned, pin.then_some(own), "a worker that is not to be pinned says so");
+                assert_eq!(cores, if pin { vec![own] } else { allowed.clone() });
+            }
+        }
+    }
+
     #[test]
     fn a_timed_park_returns() {
         let options = WorkerOptions { threads: 1, pin: false, ..WorkerOptions::default() };

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::*;
 
 /// From the reference implementation: SplitMix64 from 0 gives the state, xoshiro256** the draws.
@@ -72,4 +74,37 @@ fn power_law_draws_stay_inside_and_fall_off() {
     let above = |x: u64| draws.iter().filter(|&&draw| draw >= x).count();
     assert!((24_000..26_000).contains(&above(4)), "{}", above(4));
     assert!((2_200..2_800).contains(&above(40)), "{}", above(40));
+}
+
+/// Every value of a range comes, and none beside it; nothing of what is drawn from is lost.
+#[test]
+fn draws_cover_their_range_and_nothing_else() {
+    let mut chance = Chance::seeded(23);
+    for (start, end) in [(0, 1), (0, 7), (5, 6), (40, 53), (u64::MAX - 9, u64::MAX)] {
+        let drawn: BTreeSet<u64> = (0..400).map(|_| chance.range(start..end)).collect();
+        assert_eq!(drawn, (start..end).collect());
+        let indexes: BTreeSet<usize> = (0..400).map(|_| chance.index(9)).collect();
+        assert_eq!(indexes, (0..9).collect());
+    }
+    for length in [0, 1, 7, 8, 9, 64, 1_001] {
+        let bytes = chance.bytes(length);
+        assert_eq!(bytes.len(), length);
+        assert!(length < 64 || bytes.chunks(16).any(|chunk| chunk != [0; 16]), "they are drawn");
+    }
+    let distinct: BTreeSet<Vec<u8>> = (0..100).map(|_| chance.bytes(9)).collect();
+    assert_eq!(distinct.len(), 100);
+    let letters = ['a', 'b', 'c'];
+    let chosen: BTreeSet<char> = (0..100).filter_map(|_| chance.choose(&letters).copied()).collect();
+    assert_eq!(chosen, letters.into());
+    assert_eq!(chance.choose::<u8>(&[]), None);
+    let floats: Vec<f64> = (0..2_000).map(|_| chance.float()).collect();
+    assert!(floats.iter().all(|float| (0.0..1.0).contains(float)));
+    let mean = floats.iter().sum::<f64>() / 2_000.0;
+    assert!((mean - 0.5).abs() < 0.05 && floats.iter().any(|float| *float > 0.99), "{mean}");
+    for (probability, least, most) in [(0.0, 0, 0), (0.25, 350, 650), (1.0, 2_000, 2_000)] {
+        let happened = (0..2_000).filter(|_| chance.happens(probability)).count();
+        assert!((least..=most).contains(&happened), "{happened} of 2,000 with {probability}");
+    }
+    let (mut one, mut other) = (chance.fork(), chance.fork());
+    assert_ne!((one.next_u64(), one.next_u64()), (other.next_u64(), other.next_u64()));
 }

@@ -64,13 +64,16 @@ impl OverlayDisk {
         }
     }
 
-    fn create(&self, path: &Path) -> DiskResult<Arc<Mutex<Vec<u8>>>> {
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        if let Some(parent) = parent
-            && !self.is_dir(parent)?
-        {
-            return Err(DiskError::NotFound { path: parent.to_path_buf() });
+    /// A name needs its folder.
+    fn demand_folder_of(&self, path: &Path) -> DiskResult<()> {
+        match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            Some(parent) if !self.is_dir(parent)? => Err(DiskError::NotFound { path: parent.to_path_buf() }),
+            _ => Ok(()),
         }
+    }
+
+    fn create(&self, path: &Path) -> DiskResult<Arc<Mutex<Vec<u8>>>> {
+        self.demand_folder_of(path)?;
         let bytes: Arc<Mutex<Vec<u8>>> = Arc::default();
         self.set(path, Node::File(bytes.clone()));
         Ok(bytes)
@@ -84,11 +87,18 @@ fn refused(path: &Path, operation: &'static str, message: &str) -> DiskError {
 
 impl Disk for OverlayDisk {
     fn create_dir_all(&self, path: &Path) -> DiskResult<()> {
+        let mut missing = Vec::new();
         for folder in path.ancestors().filter(|folder| !folder.as_os_str().is_empty()) {
             if !self.is_dir(folder)? {
-                self.set(folder, Node::Folder);
+                missing.push(folder);
             }
         }
+        for folder in &missing {
+            if self.exists(folder)? {
+                return Err(refused(folder, "create folder", "it is a file"));
+            }
+        }
+        missing.into_iter().for_each(|folder| self.set(folder, Node::Folder));
         Ok(())
     }
 
@@ -135,8 +145,13 @@ impl Disk for OverlayDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> DiskResult<()> {
         let bytes = self.own(from)?;
-        self.set(to, Node::File(bytes));
+        self.demand_folder_of(to)?;
+        if self.is_dir(to)? {
+            return Err(refused(to, "rename", "it is a folder"));
+        }
+        // In this order, since both may be the same.
         self.set(from, Node::Gone);
+        self.set(to, Node::File(bytes));
         Ok(())
     }
 
@@ -230,10 +245,12 @@ impl DiskFile for OverlayFile {
         let start = usize::try_from(offset).map_err(|_| full())?;
         let end = start.checked_add(new.len()).ok_or_else(full)?;
         let mut bytes = self.bytes.lock();
-        if bytes.len() < end {
+        if bytes.len() < end && !new.is_empty() {
             bytes.resize(end, 0);
         }
-        bytes[start..end].copy_from_slice(new);
+        if let Some(place) = bytes.get_mut(start..end) {
+            place.copy_from_slice(new);
+        }
         Ok(())
     }
 

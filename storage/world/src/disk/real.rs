@@ -28,6 +28,15 @@ fn named<T>(result: io::Result<T>, path: &Path, operation: &'static str) -> Disk
     result.map_err(|error| DiskError::from_io(&error, path, operation))
 }
 
+/// What has this name; nothing where a folder above it is missing, or is a file.
+fn look_up(path: &Path) -> DiskResult<Option<fs::Metadata>> {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    match fs::metadata(path) {
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
+        found => Ok(Some(named(found, path, "look up")?)),
+    }
+}
+
 impl Disk for RealDisk {
     fn create_dir_all(&self, path: &Path) -> DiskResult<()> {
         let created = DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path);
@@ -76,15 +85,11 @@ impl Disk for RealDisk {
     }
 
     fn exists(&self, path: &Path) -> DiskResult<bool> {
-        named(fs::exists(path), path, "look up")
+        Ok(look_up(path)?.is_some())
     }
 
     fn is_dir(&self, path: &Path) -> DiskResult<bool> {
-        match fs::metadata(path) {
-            Ok(metadata) => Ok(metadata.is_dir()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(DiskError::from_io(&error, path, "look up")),
-        }
+        Ok(look_up(path)?.is_some_and(|metadata| metadata.is_dir()))
     }
 
     fn size(&self, path: &Path) -> DiskResult<u64> {

@@ -228,7 +228,8 @@ impl State {
     fn write(&mut self, id: usize, path: &Path, bytes: &[u8], offset: u64) -> DiskResult<()> {
         self.changing(path, "write")?;
         let length = self.files[id].current.len() as u64;
-        let growth = (offset + bytes.len() as u64).saturating_sub(length);
+        let end = if bytes.is_empty() { 0 } else { offset + bytes.len() as u64 };
+        let growth = end.saturating_sub(length);
         let missing = growth - self.room_bytes(growth);
         let fitting = bytes.len() - usize::try_from(missing).unwrap_or(usize::MAX).min(bytes.len());
         self.files[id].change(Change::Write { offset, bytes: bytes[..fitting].to_vec() });
@@ -245,6 +246,9 @@ impl Disk for SimDisk {
         let mut missing: Vec<&Path> =
             path.ancestors().filter(|folder| !state.folder_exists(folder)).collect();
         missing.reverse();
+        if let Some(file) = missing.iter().find(|folder| state.names.contains_key(**folder)) {
+            return Err(State::fail(file, "create folder", "it is a file"));
+        }
         for folder in missing {
             state.changing(folder, "create folder")?;
             state.change_name(NameChange::Set { path: folder.to_path_buf(), node: Node::Folder });
@@ -294,6 +298,13 @@ impl Disk for SimDisk {
         let mut state = self.state.lock();
         state.changing(from, "rename")?;
         let node = Node::File(state.file_id(from)?);
+        let parent = to.parent().unwrap_or(Path::new("/"));
+        if !state.folder_exists(parent) {
+            return Err(DiskError::NotFound { path: parent.to_path_buf() });
+        }
+        if state.names.get(to) == Some(&Node::Folder) {
+            return Err(State::fail(to, "rename", "it is a folder"));
+        }
         state.change_name(NameChange::Move { from: from.to_path_buf(), to: to.to_path_buf(), node });
         Ok(())
     }

@@ -29,6 +29,8 @@ fn check_basics(disk: &dyn Disk, root: &Path) {
     assert_eq!(file.append(b"hello").unwrap(), 0);
     assert_eq!(file.append(b" world").unwrap(), 5);
     file.write_at(b"W", 6).unwrap();
+    file.write_at(b"", 99).unwrap();
+    assert_eq!(file.len().unwrap(), 11, "nothing makes no file longer");
     file.sync().unwrap();
     let mut buffer = [0; 8];
     assert_eq!(file.read_at(&mut buffer, 6).unwrap(), 5);
@@ -187,6 +189,37 @@ fn a_rename_without_syncing_its_folder_is_all_or_nothing() {
     assert!(seen[0] + seen[1] == 100 && seen[0] > 0 && seen[1] > 0, "{seen:?}");
 }
 
+/// Each folder answers for its own names.
+#[test]
+fn syncing_a_folder_keeps_the_names_in_it_and_no_others() {
+    let found = |synced: &str, seed: u64| {
+        let (disk, folder) = sim_with_folder();
+        for name in ["a", "b"] {
+            disk.create_dir_all(&folder.join(name)).unwrap();
+        }
+        disk.sync_dir(&folder).unwrap();
+        for name in ["a/x", "b/x", "b/old"] {
+            disk.open(&folder.join(name), OpenHow::CreateNew).unwrap();
+        }
+        disk.sync_dir(&folder.join("b")).unwrap();
+        disk.rename(&folder.join("b/old"), &folder.join("a/new")).unwrap();
+        disk.remove(&folder.join("b/x")).unwrap();
+        disk.sync_dir(&folder.join(synced)).unwrap();
+        let disk = disk.crash(seed);
+        ["a/x", "a/new", "b/x", "b/old"].map(|name| disk.exists(&folder.join(name)).unwrap())
+    };
+    let seen =
+        |synced: &str| (0..40).map(|seed| found(synced, seed)).collect::<std::collections::BTreeSet<_>>();
+    let (a, b, above) = (seen("a"), seen("b"), seen(""));
+    // A rename is of both folders; what was made in `a` is sure with `a`, what was removed from `b` with `b`.
+    assert!(a.iter().all(|[x, new, _, old]| *x && *new && !*old) && a.iter().any(|found| found[2]), "{a:?}");
+    assert!(
+        b.iter().all(|[_, new, x, old]| *new && !*x && !*old) && b.iter().any(|found| !found[0]),
+        "{b:?}"
+    );
+    assert!(above.iter().any(|found| !found[0]) && above.iter().any(|found| found[2]), "{above:?}");
+}
+
 #[test]
 fn what_a_failed_sync_covered_is_never_promised_again() {
     let mut lost = 0;
@@ -335,3 +368,5 @@ fn a_failure_of_power_leaves_each_kind_of_part() {
     assert_eq!(beginnings, (0..=SECTORS).collect(), "every beginning, nothing and everything among them");
     assert!((60..300).contains(&scattered), "{scattered} of 600 are in no order");
 }
+
+mod random;

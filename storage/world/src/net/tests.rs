@@ -105,6 +105,14 @@ fn what_is_no_frame_is_not_heard() {
     let too_long =
         [hello.clone(), (FRAME_BYTES_MAX as u32 + 1).to_le_bytes().to_vec(), vec![0; 100]].concat();
     let cut_short = [hello, 100_u32.to_le_bytes().to_vec(), vec![0; 50]].concat();
+    // Not even read: who sends it gets the end of the connection while it still owes most of it.
+    for length in [1_025, 1_026, 0xffff] {
+        let hello = [b"TWNET1".as_slice(), &(length as u16).to_le_bytes()].concat();
+        let mut socket = std::net::TcpStream::connect(host.address()).unwrap();
+        socket.write_all(&hello).unwrap();
+        socket.set_read_timeout(Some(SOON)).unwrap();
+        assert_eq!(std::io::Read::read(&mut socket, &mut [0]).unwrap(), 0, "a secret of {length} bytes");
+    }
     for bytes in [b"GET / HTTP/1.1\r\n\r\n".to_vec(), too_long, cut_short, Vec::new()] {
         let mut socket = std::net::TcpStream::connect(host.address()).unwrap();
         socket.write_all(&bytes).unwrap();
