@@ -43,3 +43,21 @@ pub enum MemberChange {
         address: String,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Replicas of other versions and machines must come to the same numbers: these are those of the published function.
+    #[test]
+    fn a_replica_is_known_by_its_address() {
+        for (address, id) in
+            [("", 0xcbf2_9ce4_8422_2325), ("a", 0xaf63_dc4c_8601_ec8c), ("foobar", 0x8594_4171_f739_67e8)]
+        {
+            assert_eq!(replica_id(address), id, "{address}");
+        }
+        let members = Members::of(["a:1", "b:2"]);
+        assert_eq!(members.address(replica_id("a:1")), Some("a:1"));
+        assert_eq!((members.address(replica_id("c:3")), members.0.len()), (None, 2));
+    }
+}

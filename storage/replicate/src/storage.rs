@@ -316,3 +316,6 @@ pub(crate) fn metadata(index: u64, term: u64, members: &ConfState) -> raft::eraf
     (metadata.index, metadata.term) = (index, term);
     metadata
 }
+
+#[cfg(test)]
+mod tests;

@@ -152,3 +152,90 @@ fn what_does_not_open_is_no_backup() {
     assert!(restore(&shared(&disk), target, again, &refuses).is_err() && !disk.exists(again).unwrap());
     assert!(is_backup(&disk, target).unwrap() && !disk.exists(&target.join(IDENTITY_NAME)).unwrap());
 }
+
+/// What a crash left at the end of the log is in no backup, so that whatever is missing there later is damage.
+#[test]
+fn the_torn_end_of_a_log_is_not_copied() {
+    let (disk, root, store) = database();
+    write(&store, &mut Chance::seeded(4), 12);
+    let (place, wanted) = (store.last_place(), records(&store));
+    // With its closing mark, without which no next segment is begun.
+    store.close().unwrap();
+    drop(store);
+    let log = log_folder(&root);
+    let last = disk.list(&log).unwrap().pop().unwrap();
+    let sound = disk.read_whole(&log.join(&last)).unwrap();
+    let number = crate::log::segment::segment_number(&last).unwrap();
+    let next = Segment { number: number + 1, base_place: place }.path(&log);
+    for (torn, begun) in [(0, 0), (1, 0), (19, 0), (300, 0), (0, 1), (0, 31), (0, 5)] {
+        let disk = disk.copy();
+        if torn > 0 {
+            disk.open(&log.join(&last), OpenHow::Write).unwrap().append(&vec![0xEE; torn]).unwrap();
+        }
+        if begun > 0 {
+            // The header of the next segment was not finished.
+            disk.open(&next, OpenHow::CreateNew)
+                .unwrap()
+                .append(&b"tw-log\r\n-and what comes behind it"[..begun])
+                .unwrap();
+        }
+        let folder = Path::new("/backup");
+        let report = backup(&shared(&disk), &root, folder, &OPENS).unwrap();
+        let context = format!("{torn} bytes behind the end, {begun} of a header");
+        assert_eq!(report.place, place, "{context}");
+        let found = verify(&shared(&disk), folder).unwrap();
+        assert_eq!((found.torn_tail_bytes, found.problems), (0, Vec::new()), "{context}");
+        let copied = log_folder(folder);
+        assert_eq!(disk.list(&copied).unwrap().last(), Some(&last), "{context}");
+        let kept = disk.read_whole(&copied.join(&last)).unwrap();
+        // The last group may be synced again when the segment is opened: what is kept is a beginning, up to the last record.
+        assert!(sound.starts_with(&kept) && !kept.is_empty(), "{context}: {} of {}", kept.len(), sound.len());
+        assert_eq!(restore(&shared(&disk), folder, Path::new("/restored"), &OPENS).unwrap().place, place);
+        let restored =
+            LocalFolder::open(shared(&disk), Path::new("/restored"), OpenMode::Existing, SMALL).unwrap();
+        assert_eq!(records(&restored), wanted, "{context}");
+    }
+}
+
+/// What a backup says of itself is what lies there, however large the files are: about as long as what is copied at once.
+#[test]
+fn a_backup_says_how_much_it_copied() {
+    let (disk, root, store) = database();
+    store.append_and_sync(&[(1, b"one")]).unwrap();
+    let mut sink = store.begin_checkpoint(1).unwrap();
+    let lengths = [COPY_BYTES - 65, COPY_BYTES, 2 * COPY_BYTES + 1];
+    let blobs: Vec<crate::BlobRef> =
+        lengths.iter().map(|length| sink.put(&vec![7; *length]).unwrap()).collect();
+    sink.finish(&blobs[0].encode(), &CheckpointMark::default()).unwrap();
+    for (at, extra) in [-1_i64, 0, 1].into_iter().enumerate() {
+        // A companion of which the last piece is empty, or one byte.
+        let length = (COPY_BYTES as i64 + extra) as usize;
+        world::disk::write_synced(&disk, &root.join("users.json"), &vec![b' '; length]).unwrap();
+        let folder = PathBuf::from(format!("/backup-{at}"));
+        let report = backup(&shared(&disk), &root, &folder, &OPENS).unwrap();
+        // Beside what is copied there are the marker, and CURRENT, which is written anew.
+        let copied: Vec<(PathBuf, usize)> = disk
+            .contents()
+            .into_iter()
+            .filter(|(path, _)| {
+                path.starts_with(&folder) && !path.ends_with(BACKUP_NAME) && !path.ends_with(CURRENT_NAME)
+            })
+            .map(|(path, bytes)| (path, bytes.len()))
+            .collect();
+        let bytes: usize = copied.iter().map(|(_, length)| length).sum();
+        assert_eq!(
+            (report.files, report.bytes, report.place),
+            (copied.len() as u64, bytes as u64, 1),
+            "{copied:?}"
+        );
+        for (path, bytes) in disk.contents().into_iter().filter(|(path, _)| path.starts_with(&folder)) {
+            let name = path.strip_prefix(&folder).unwrap();
+            if name != Path::new(BACKUP_NAME) {
+                assert!(disk.read_whole(&root.join(name)).unwrap().starts_with(&bytes), "{name:?}");
+            }
+        }
+        let found = verify(&shared(&disk), &folder).unwrap();
+        let of_database = crate::verify::verify_files(&disk, &root).unwrap();
+        assert_eq!((found.files, found.blobs, found.records), (of_database.files + 1, of_database.blobs, 1));
+    }
+}

@@ -460,3 +460,113 @@ fn blobs_about_as_long_as_the_buffer_are_read() {
     let again = open(&disk.crash(1), &root).unwrap();
     kept.iter().for_each(|(blob, bytes)| assert!(again.read(*blob).unwrap() == *bytes));
 }
+
+fn drawn(chance: &mut Chance) -> Current {
+    let mut current = Current::empty();
+    for _ in 0..chance.below(6) {
+        let kept =
+            current.anchors.iter().filter(|_| chance.below(2) == 0).map(|anchor| anchor.place).collect();
+        let mark = CheckpointMark {
+            kept,
+            time_micros: chance.next_u64(),
+            log_bytes: chance.next_u64(),
+            beside_log: chance.below(2) == 0,
+        };
+        let (place, sequence) =
+            (current.place + chance.range(1..9), current.sequence + 1 + chance.below(3) as u32);
+        current = current.after(place, sequence, &mark);
+    }
+    current.live = (0..chance.below(5)).map(|_| (chance.next_u64() as u32, chance.next_u64())).collect();
+    (current.history, current.next_file) = (chance.next_u64(), chance.next_u64() as u32);
+    current
+}
+
+/// Whatever is written is read; with a length, an order or a count that cannot be, it is damage, though the checksums are right.
+#[test]
+fn what_is_current_is_read_as_it_was_written() {
+    let file = Path::new("CURRENT");
+    for seed in 0..200 {
+        let mut chance = Chance::seeded(seed);
+        let current = drawn(&mut chance);
+        let bytes = current.encode();
+        assert_eq!(Current::decode(&bytes, file).unwrap(), current, "seed {seed}");
+        let (place, body) = crate::header::unseal(crate::header::Kind::Current, &bytes, file).unwrap();
+        assert_eq!(place, current.place);
+        let sealed = |place: u64, body: &[u8]| {
+            Current::decode(&crate::header::seal(crate::header::Kind::Current, place, body), file)
+        };
+        assert!(sealed(place, body).is_ok() && sealed(place + 1, body).is_err());
+        for length in (0..body.len()).chain([body.len() + 1, body.len() + 12, body.len() + 32]) {
+            let mut other = body.to_vec();
+            other.resize(length, 0);
+            assert!(sealed(place, &other).is_err(), "seed {seed}, {length} bytes of {}", body.len());
+        }
+        for count in [16, 20] {
+            for by in [1, u32::MAX, 1 << 31] {
+                let mut other = body.to_vec();
+                let wrong = crate::header::u32_at(&other, count).wrapping_add(by);
+                other[count..count + 4].copy_from_slice(&wrong.to_le_bytes());
+                assert!(sealed(place, &other).is_err(), "seed {seed}: {wrong} of them");
+            }
+        }
+        for at in 1..current.anchors.len() {
+            let earlier = current.anchors[at - 1];
+            let changes: [fn(&mut Anchor, &Anchor); 4] = [
+                |later, earlier| later.place = earlier.place,
+                |later, earlier| later.sequence = earlier.sequence,
+                |later, earlier| later.place = earlier.place.saturating_sub(1),
+                |later, earlier| later.sequence = earlier.sequence.saturating_sub(1),
+            ];
+            for change in changes {
+                let mut other = current.clone();
+                change(&mut other.anchors[at], &earlier);
+                let last = other.anchors[other.anchors.len() - 1];
+                (other.place, other.sequence) = (last.place, last.sequence);
+                assert!(Current::decode(&other.encode(), file).is_err(), "seed {seed}: {other:?}");
+            }
+        }
+        let names: Vec<(u64, String)> = current.manifests().collect();
+        let expected = current.anchors.iter().filter(|anchor| anchor.sequence > 0);
+        let expected: Vec<_> = expected
+            .map(|anchor| (anchor.place, format!("MANIFEST-{:020}-{:08}", anchor.place, anchor.sequence)))
+            .collect();
+        assert_eq!(names, expected);
+        assert_eq!(current.manifest_name(), expected.last().map(|(_, name)| name.clone()));
+    }
+}
+
+#[test]
+fn files_are_known_by_their_names_and_others_are_passed_over() {
+    use crate::checkpoints::blobs::{blob_number, blob_path};
+    use crate::log::segment::segment_number;
+    for number in [1, 9, 10, 99_999_999, 100_000_000, u32::MAX] {
+        let path = blob_path(Path::new("data"), number);
+        assert_eq!(blob_number(&path.file_name().unwrap().to_string_lossy()), Some(number));
+        let name = format!("{number:020}.log");
+        assert_eq!(segment_number(&name), Some(u64::from(number)));
+    }
+    let blobs = [
+        "00000000.blobs",
+        "1.blobs",
+        "000000001.blobs",
+        "+0000001.blobs",
+        "0000000a.blobs",
+        "00000001.blob",
+        ".blobs",
+        "4294967296.blobs",
+    ];
+    for name in blobs {
+        assert_eq!(blob_number(name), None, "{name}");
+    }
+    let logs = [
+        "00000000000000000000.log",
+        "1.log",
+        "000000000000000000001.log",
+        "+0000000000000000001.log",
+        "00000000000000000001.lo",
+        ".log",
+    ];
+    for name in logs {
+        assert_eq!(segment_number(name), None, "{name}");
+    }
+}

@@ -93,3 +93,53 @@ fn a_blob_file_that_became_shorter_is_found() {
     let [problem] = report.problems.as_slice() else { panic!("{:?}", report.problems) };
     assert_eq!((&problem.file, report.blobs), (&path, 2));
 }
+
+/// Beside a count of what was written: commits, checkpoints with blobs, some that are kept, and an end of the log that was never confirmed.
+#[test]
+fn a_report_counts_what_was_written() {
+    for seed in 0..40 {
+        let mut chance = world::chance::Chance::seeded(seed);
+        let (disk, root) = sim();
+        let store = LocalFolder::open(shared(&disk), &root, OpenMode::CreateIfMissing, SMALL).unwrap();
+        let (mut blobs, mut checkpoints, mut commits) = (0, 0, 0);
+        for _ in 0..chance.below(30) {
+            if chance.below(6) == 0 && commits > 0 {
+                let mut sink = store.begin_checkpoint(commits).unwrap();
+                for _ in 0..=chance.below(4) {
+                    let length = chance.index(90);
+                    sink.put(&chance.bytes(length)).unwrap();
+                    blobs += 1;
+                }
+                let kept = store.anchors().iter().map(|anchor| anchor.place).collect();
+                sink.finish(b"manifest", &CheckpointMark { kept, ..CheckpointMark::default() }).unwrap();
+                checkpoints += 1;
+                commits += 1;
+                store.append_and_sync(&[(commits, b"behind it")]).unwrap();
+            } else {
+                commits += 1;
+                let length = chance.index(70);
+                store.append_and_sync(&[(commits, &chance.bytes(length))]).unwrap();
+            }
+        }
+        drop(store);
+        let segments = disk.list(&log_folder(&root)).unwrap().len() as u64;
+        let torn = chance.below(3) * 7;
+        if torn > 0 {
+            let last = disk.list(&log_folder(&root)).unwrap().pop().unwrap();
+            let file = disk.open(&log_folder(&root).join(last), OpenHow::Write).unwrap();
+            file.append(&vec![0xEE; torn as usize]).unwrap();
+        }
+        let report = verify_files(&disk, &root).unwrap();
+        assert_eq!(report.problems, [], "seed {seed}");
+        // CURRENT, manifests, blob files, segments.
+        let blob_files = disk.list(&data_folder(&root)).unwrap().len() as u64;
+        assert_eq!(report.files, 1 + checkpoints + blob_files + segments, "seed {seed}");
+        assert_eq!(
+            (report.records, report.blobs, report.last_place),
+            (commits, blobs, commits),
+            "seed {seed}"
+        );
+        assert_eq!(report.torn_tail_bytes >= torn, true, "seed {seed}: {report:?}");
+        assert_eq!(verify(&shared(&disk), &root).unwrap().files, report.files + 1, "and IDENTITY");
+    }
+}
