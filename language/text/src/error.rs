@@ -120,6 +120,12 @@ mod tests {
     }
 
     #[test]
+    fn an_error_alone_is_its_message_with_its_hint() {
+        assert_eq!(error(0, 1).to_string(), "this is wrong");
+        assert_eq!(error(0, 1).with_hint("try another").to_string(), "this is wrong (try another)");
+    }
+
+    #[test]
     fn the_place_is_underlined() {
         let shown = error(8, 11).with_hint("leave it out").render("first\nä b\tc");
         assert_eq!(shown, "this is wrong\n --> line 2, column 2\n2 | ä b c\n  |  ^^^\n  hint: leave it out");

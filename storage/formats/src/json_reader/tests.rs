@@ -81,6 +81,13 @@ fn numbers_keep_their_digits_and_depth_has_an_end() {
     assert_eq!(read(b"NaN").unwrap(), Json::Number("NaN".into()));
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     assert!(read(nested(JSON_DEPTH_MAX).as_bytes()).is_ok());
+    // What stands beside each other is no deeper for that, within one value or one after the other.
+    let beside = |depth: usize| format!("[{}]", vec![nested(depth); 300].join(","));
+    assert!(read(beside(JSON_DEPTH_MAX - 1).as_bytes()).is_ok());
+    assert!(read(beside(JSON_DEPTH_MAX).as_bytes()).is_err());
+    assert!(
+        read(format!(r#"{{"a":{},"b":{{"c":[]}},"d":{{}}}}"#, beside(JSON_DEPTH_MAX - 2)).as_bytes()).is_ok()
+    );
     for depth in [JSON_DEPTH_MAX + 1, 1_000_000] {
         let JsonError::Wrong { line: 1, column, what } = read(nested(depth).as_bytes()).unwrap_err() else {
             panic!()

@@ -84,7 +84,7 @@ struct Event {
 }
 
 /// A graph without its slots, for a snapshot.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, PartialEq, Eq, Debug)]
 pub(super) struct GraphImage {
     nonce: u32,
     limits: GraphLimits,
@@ -95,7 +95,7 @@ pub(super) struct GraphImage {
 }
 
 /// One slot of a snapshot.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, PartialEq, Eq, Debug)]
 pub(super) struct SlotImage {
     /// Counted from the nonce, so that it is a small number.
     generation: u32,
@@ -583,5 +583,47 @@ mod damage_tests {
         let last = used_up.free.pop().expect("two are free");
         used_up.event_mut(last).generation = used_up.nonce;
         assert_eq!(used_up.verify(), Ok(()));
+    }
+
+    fn restored(image: GraphImage, slots: &[SlotImage]) -> Result<EventGraph, String> {
+        let mut graph = EventGraph::from_image(image, 1 << 10).map_err(|error| error.to_string())?;
+        for (slot, image) in (0..).zip(slots) {
+            graph.set_slot(slot, image).map_err(|error| error.to_string())?;
+        }
+        graph.finish_image().map_err(|error| error.to_string())?;
+        graph.verify().map(|()| graph)
+    }
+
+    /// An image is the graph again; with any one field out of bounds, or at odds with another, it is none.
+    #[test]
+    fn a_damaged_image_is_no_graph() {
+        let whole = graph();
+        let images = || -> (GraphImage, Vec<SlotImage>) {
+            (whole.image(), (0..6).map(|slot| whole.slot_image(slot)).collect())
+        };
+        let (image, slots) = images();
+        let again = restored(image, &slots).expect("nothing was changed");
+        assert_eq!((again.counts(), again.image()), (whole.counts(), whole.image()));
+        assert!((0..6).all(|slot| again.slot_image(slot) == whole.slot_image(slot)));
+        type Change = fn(&mut GraphImage, &mut Vec<SlotImage>);
+        let changes: [(&str, Change); 12] = [
+            ("an edge to the first slot that is not there", |_, slots| slots[0].successors[0] = 6),
+            ("an edge far out of bounds", |_, slots| slots[0].successors[0] = u32::MAX),
+            ("an edge to itself", |_, slots| slots[0].successors[0] = 0),
+            ("an edge back", |_, slots| slots[2].successors.push(0)),
+            ("an edge to a free slot", |_, slots| slots[3].successors.push(4)),
+            ("a free slot with an edge", |_, slots| slots[4].successors.push(2)),
+            ("one free slot too many", |image, _| image.free.push(3)),
+            ("a free slot out of bounds", |image, _| image.free.push(6)),
+            ("more slots than bytes", |image, _| image.slots = (1 << 10) + 1),
+            ("a level out of bounds", |_, slots| slots[3].level = LEVEL_LARGEST as i64 + 1),
+            ("a live slot without anything", |_, slots| slots[3].references = 0),
+            ("a slot that lives no more", |_, slots| slots[1].live = false),
+        ];
+        for (what, change) in changes {
+            let (mut image, mut slots) = images();
+            change(&mut image, &mut slots);
+            assert!(restored(image, &slots).is_err(), "{what}");
+        }
     }
 }

@@ -140,3 +140,34 @@ fn who_read_everything_knows_all_commits_and_comes_before_later_ones() {
     assert!(reader.precedes(&later));
     assert_eq!(commit(&mut truth, 3, proposed(None, later, &[], &[9])), Verdict::Committed);
 }
+
+/// What an epoch left without places is asked for in pieces: so many of each seat, the earliest first.
+#[test]
+fn of_each_seat_so_many_wait_for_their_places() {
+    let (mut truth, mut one, mut other) = begin();
+    let mut stamps: [Vec<Stamp>; 2] = Default::default();
+    for number in 0..5 {
+        for (gate, gatekeeper) in [&mut one, &mut other].into_iter().enumerate() {
+            let stamp = gatekeeper.stamp();
+            let key = 10 * gate as u64 + number;
+            assert_eq!(
+                commit(&mut truth, number + 1, proposed(None, stamp.clone(), &[], &[key])),
+                Verdict::Committed
+            );
+            stamps[gate].push(stamp);
+        }
+    }
+    assert_eq!(truth.bump(1), Ok(2));
+    for limit in 0..7 {
+        let (placed, found) = truth.unplaced(limit).expect("it answers");
+        assert_eq!(placed, 0);
+        for (gate, stamps) in stamps.iter().enumerate() {
+            let of_gate: Vec<&Stamp> = found.iter().filter(|stamp| stamp.gatekeeper() == gate).collect();
+            assert_eq!(of_gate, stamps.iter().take(limit).collect::<Vec<_>>(), "{limit} of gate {gate}");
+        }
+    }
+    let ids = [CommitId::of(&stamps[0][0]), CommitId::of(&stamps[1][0])];
+    assert_eq!(truth.place(2, 1, &ids), Ok(true));
+    let (placed, found) = truth.unplaced(9).expect("it answers");
+    assert_eq!((placed, found.len()), (2, 8), "those that have places wait no more");
+}

@@ -465,6 +465,46 @@ fn what_cannot_be_proposed_is_refused() {
     assert_eq!(outputs, Ok(wanted));
 }
 
+/// Who was alone, and still is, may be reached elsewhere now; who has others may not, nor may the folder of somebody else be taken.
+#[test]
+fn a_folder_knows_whose_it_is() {
+    let start = |disk: &SimDisk, address: &str, members: &[&str]| {
+        let options = ReplicaOptions::new(address, Members::of(members.iter().copied()));
+        Replica::open(
+            Arc::new(disk.clone()),
+            &PathBuf::from("/r"),
+            options,
+            Listed::default(),
+            Chance::seeded(1),
+        )
+    };
+    for (first, then, is_taken) in [
+        (&["a"][..], &["b"][..], true),
+        (&["a"], &["a"], true),
+        (&["a"], &[], true),
+        (&["a"], &["b", "c"], false),
+        (&["a", "b"], &["b"], false),
+        (&["a", "c"], &["b"], false),
+    ] {
+        let disk = SimDisk::new();
+        start(&disk, "a", first).expect("a new folder").close().expect("the disk works");
+        let again = start(&disk, "b", then);
+        // One of the members of the folder is always known there.
+        let is_member = first.contains(&"b");
+        match again {
+            Ok(replica) => {
+                assert!(is_taken || is_member, "{first:?} becomes {then:?}");
+                let id = replica_id(if is_member { "b" } else { "a" });
+                assert_eq!(replica.node.raft.id, id, "it stays who it was");
+            }
+            Err(error) => assert!(
+                !is_taken && matches!(error, ReplicateError::Foreign(_)),
+                "{first:?} {then:?}: {error}"
+            ),
+        }
+    }
+}
+
 /// A heartbeat for another replica, or one that no member could send, ended this one: what it promised was judged before whom it was for.
 #[test]
 fn a_heartbeat_of_no_concern_is_passed_over() {
