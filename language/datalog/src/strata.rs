@@ -161,13 +161,13 @@ fn circular(
     let place = |rule: usize| {
         rule.checked_sub(offset).and_then(|at| spans.get(at)).copied().filter(|span| span.end > 0)
     };
-    let reads = |rule: &Rule| rule.body.iter().any(|literal| literal.relation() == Some(to));
+    let negates = |literal: &Literal| matches!(literal, Literal::Absent(atom) if atom.relation == to);
     let heads = |rule: &Rule| of[rule.head.relation] == of[from];
     let all = || program.rules.iter().enumerate().filter(|(_, rule)| heads(rule));
     // The rule that negates, or the one whose bindings are aggregated.
     let says = |rule: &Rule| match kind {
         Kind::Aggregate => rule.head.relation == to,
-        _ => rule.head.relation == from && reads(rule),
+        _ => rule.head.relation == from && rule.body.iter().any(negates),
     };
     let best = all().filter(|(_, rule)| says(rule)).chain(all());
     let span = best.filter_map(|(at, _)| place(at)).next().unwrap_or_default();

@@ -233,3 +233,26 @@ fn each_kind_has_the_code_that_drivers_know() {
         assert_eq!(kind.code(), code);
     }
 }
+
+/// The rule that negates is underlined by its head, or the one that aggregates, wherever it stands among the rules of its relation.
+#[test]
+fn what_depends_on_itself_is_underlined_where_it_does() {
+    let negating =
+        ["a(u) :- q(u).", "a(v) :- b(v), q(v).", "a(w) :- q(w), !b(w).", "b(x) :- a(x).", "b(y) :- q(y)."];
+    let aggregating = ["a(u) :- q(u).", "s(sum(v)) :- a(v).", "a(w) :- s(w), q(w).", "a(x) :- q(x), s(x)."];
+    for (rules, head) in [(&negating[..], "a(w)"), (&aggregating[..], "s(sum(v))")] {
+        for first in 0..rules.len() {
+            let mut order = rules.to_vec();
+            order.rotate_left(first);
+            // Facts are rules, too, which have no place; they may stand anywhere.
+            for facts in [1, 4] {
+                let facts: String = (0..facts).map(|fact| format!("q({fact}). ")).collect();
+                let rules = order.join(" ");
+                for text in [format!("{facts}{rules} ?- a(x)."), format!("{rules} {facts} ?- a(x).")] {
+                    let (kind, _, place) = refused(&text);
+                    assert_eq!((kind, &*place), (ErrorKind::Strata, head), "{text}");
+                }
+            }
+        }
+    }
+}
