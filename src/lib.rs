@@ -19,6 +19,8 @@
 //! A folder in place of [`MEMORY`] keeps what is committed. The command `tanglewood` is built on this library and nothing else.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
+// They panic where nobody reads; see `world::files::say`.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub use database::*;
 

@@ -109,7 +109,8 @@ impl Check {
         }
         out.flush()?;
         for problem in report.problems.iter().take(PROBLEMS_SHOWN_MAX) {
-            eprintln!("{}: byte {}: {}", problem.file.display(), problem.offset, problem.what);
+            let file = problem.file.display();
+            world::files::say(format_args!("{file}: byte {}: {}", problem.offset, problem.what));
         }
         let problems = counted(report.problems.len() as u64, "problem", "problems");
         let error = Error::new(

@@ -1,9 +1,9 @@
 //! `tanglewood config`: looks at the settings of a server before it starts.
 
 use super::Exit;
+use super::serve::parts::Parts;
 use super::serve::settings_failed;
 use clap::{Args, Subcommand};
-use server::Tls;
 use server::configuration::{Configuration, DATABASE_KEY};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ enum What {
 
 /// Say whether a file of settings is right, and what would hold
 ///
-/// Reads the file and the environment as `tanglewood serve --config FILE` would, looks whether certificate and key fit, and prints every setting with what
+/// Reads the file and the environment as `tanglewood serve --config FILE` would, makes of them what the server would (certificate and key, keys of tokens, addresses, files of the log), and prints every setting with what
 /// holds and who said so. Opens no database and listens nowhere.
 #[derive(Args)]
 #[command(after_help = "Example: tanglewood config check /etc/tanglewood/tanglewood.toml")]
@@ -39,11 +39,7 @@ impl Config {
         let What::Check(check) = self.what;
         let configuration =
             Configuration::read(Some(&check.file), variable, BTreeMap::new()).map_err(settings_failed)?;
-        if let (Some(certificate), Some(key)) =
-            (configuration.path("tls.certificate"), configuration.path("tls.key"))
-        {
-            Tls::from_files(&certificate, &key).map_err(super::serve::failed)?;
-        }
+        Parts::check(&configuration)?;
         let mut text = format!("{} is right\n\n", check.file.display());
         let database = configuration.text(DATABASE_KEY).unwrap_or_default();
         let _ = writeln!(text, "{DATABASE_KEY} = {database:?}  # {}", configuration.origin(DATABASE_KEY));

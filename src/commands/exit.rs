@@ -20,7 +20,7 @@ impl Exit {
     /// Says what there is to say.
     pub fn report(self) -> ExitCode {
         match self {
-            Exit::Failed(error) => eprintln!("{}", failure(&error, &Style::of_stderr())),
+            Exit::Failed(error) => world::files::say(failure(&error, &Style::of_stderr())),
             Exit::Said => {}
             Exit::OutputClosed => return ExitCode::SUCCESS,
         }

@@ -222,7 +222,7 @@ fn say(file: &Understood, bar: Option<&ProgressBar>, is_dry: bool) {
     let told = || match is_dry {
         // Who reads no more of it wants no more.
         true => drop(writeln!(world::files::stdout(), "{file}")),
-        false => eprintln!("{file}"),
+        false => world::files::say(file),
     };
     match bar {
         Some(bar) => bar.suspend(told),

@@ -66,9 +66,11 @@ fn end(unfinished: Option<PathBuf>) {
                 }
                 world::threads::sleep(PAUSE);
             }
-            eprintln!("interrupted: nothing was imported, and no database was made");
+            world::files::say(format_args!("interrupted: nothing was imported, and no database was made"));
         }
-        None => eprintln!("interrupted: the database has all of the import, or nothing"),
+        None => {
+            world::files::say(format_args!("interrupted: the database has all of the import, or nothing"))
+        }
     }
     std::process::exit(INTERRUPTED);
 }

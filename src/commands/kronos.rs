@@ -99,7 +99,7 @@ impl Kronos {
         while !end.came() && !running.has_failed() {
             world::threads::sleep(LOOK_EVERY);
             for note in running.notes_from(notes_read) {
-                eprintln!("note: {note}");
+                world::files::say(format_args!("note: {note}"));
                 notes_read += 1;
             }
         }

@@ -36,6 +36,21 @@ pub struct Logging {
 }
 
 impl Logging {
+    /// Looks whether it could begin as the settings say: whether its files can be appended to. A file that is not there yet is not left behind.
+    ///
+    /// # Errors
+    /// A file cannot be opened.
+    pub fn check(configuration: &Configuration) -> io::Result<()> {
+        for path in ["log.file", "log.audit_file"].into_iter().filter_map(|key| configuration.path(key)) {
+            let is_new = !world::files::exists(&path);
+            opened(Some(&path)).map_err(|error| io::Error::other(error.to_string()))?;
+            if is_new {
+                world::disk::Disk::remove(&world::disk::RealDisk, &path)
+                    .map_err(|error| io::Error::other(error.to_string()))?;
+            }
+        }
+        Ok(())
+    }
     /// Begins it as the settings say.
     ///
     /// # Errors

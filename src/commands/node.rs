@@ -173,6 +173,7 @@ impl Node {
                 manner: Manner { sources: sources.into(), gate: options.gate.clone(), timeout: None },
                 tls: None,
                 limits: options.limits.clone(),
+                cors: Vec::new(),
             };
             GremlinServer::start_beside(&bolt, gremlin)
         });
@@ -217,7 +218,7 @@ pub(super) fn trusted(
 fn begin(replica: Arc<GateReplica>) -> std::io::Result<world::threads::Thread<()>> {
     world::threads::try_spawn("node-replica", move || {
         if let Err(error) = replica.begin() {
-            eprintln!("{error}");
+            world::files::say(error);
         }
     })
 }

@@ -144,9 +144,12 @@ impl Query {
             }
             let summary =
                 print_result(&mut *result, &look, &mut out).map_err(|error| located(error.into()))?;
-            summary.notifications.iter().for_each(|told| eprintln!("{}", notice(told, &Style::of_stderr())));
+            summary
+                .notifications
+                .iter()
+                .for_each(|told| world::files::say(notice(told, &Style::of_stderr())));
             if summary.profiled && !look.format.is_for_people() {
-                eprintln!("{}", summary.plan_text.unwrap_or_default().trim_end());
+                world::files::say(summary.plan_text.unwrap_or_default().trim_end());
             }
         }
         if !answered && look.format == Format::Json {

@@ -1,7 +1,10 @@
 //! `tanglewood serve`: the door for drivers.
 
 mod given;
+pub(super) mod parts;
 mod running;
+#[cfg(test)]
+mod tests;
 
 use super::Exit;
 use super::config::variable;
@@ -11,17 +14,17 @@ use super::traces::Traces;
 use clap::Args;
 use database::{Database, Error};
 use given::Given;
+use parts::Parts;
 use running::Running;
-use server::configuration::forms::named;
 use server::configuration::{Configuration, ConfigurationFaults, DATABASE_KEY};
 use server::gremlin::door::PATH;
 use server::gremlin::{DEFAULT_SOURCE, Manner, Sources};
 use server::notify::{NOTIFY_VARIABLE, ServiceStage};
 use server::trace_counts::TraceCounts;
-use server::users::{Gate, JwtOptions, JwtVerifier};
+use server::users::{Gate, JwtVerifier};
 use server::{
     EndSignal, GremlinServeOptions, GremlinServer, HttpServeOptions, HttpServer, ServeError, ServeOptions,
-    Server, Tls,
+    Server,
 };
 use std::io::Write;
 use std::path::PathBuf;
@@ -90,25 +93,14 @@ impl Starting {
     }
 
     fn serve(&self, logging: &Logging) -> Result<(), Exit> {
-        let opening = self.settings.options();
-        let made = Made::open(&self.path, opening.clone())?;
-        let options = self.serve_options(made.database())?;
-        let others = self.sources().into_iter().map(|(_, path)| Made::open(&path, opening.clone()));
-        let others: Vec<Made> = others.collect::<Result<_, _>>()?;
-        made.database().set_slow_query(self.settings.time("log.slow_query"));
-        made.database().set_door_settings(SETTINGS_DOOR, self.settings.settings());
-        let databases: Vec<&Database> = others.iter().chain([&made]).map(Made::database).collect();
-        let traces = Traces::start(&self.settings, &databases)?;
-        let server = Server::start(made.database().clone(), &options).map_err(failed)?;
-        let gremlin = self.gremlin_server(&server, made.database(), &others, &options)?;
-        let http = self.http_server(&server, made.database(), &options, traces.counts())?;
+        let opened = self.open()?;
         let signals = EndSignal::catch_with_reload()
-            .map_err(|error| failed(ServeError::Io(server.address().to_string(), error)))?;
-        let database = made.keep();
+            .map_err(|error| failed(ServeError::Io(opened.doors.server.address().to_string(), error)))?;
+        let (doors, database, others) = opened.keep();
+        let OpenDoors { server, http, gremlin, options, .. } = &doors;
         database.on_note(|note| tracing::warn!(target: "tanglewood::server", note, "noticed"));
-        let others: Vec<Database> = others.into_iter().map(Made::keep).collect();
-        let mut running = Running::new(self, logging, (&database, &others), (&server, &options));
-        self.greet(&server, gremlin.as_ref(), http.as_ref(), &options);
+        let mut running = Running::new(self, logging, (&database, &others), (server, options));
+        self.greet(&doors);
         tracing::info!(
             target: "tanglewood::server",
             version = env!("CARGO_PKG_VERSION"),
@@ -121,17 +113,36 @@ impl Starting {
         );
         tell_manager(ServiceStage::Ready);
         running.until_end(signals);
-        drop((running, http, server, gremlin));
+        drop(running);
+        let OpenDoors { server, http, gremlin, traces, .. } = doors;
+        drop((http, server, gremlin));
         others.into_iter().try_for_each(Database::close)?;
         database.close()?;
         drop(traces);
         Ok(())
     }
 
-    /// Other databases for Gremlin clients, by name.
-    fn sources(&self) -> Vec<(String, PathBuf)> {
-        let named = self.settings.texts("gremlin.sources").iter().filter_map(|text| named(text).ok());
-        named.map(|(name, path)| (name.to_string(), PathBuf::from(path))).collect()
+    /// Opens the databases, and all doors.
+    fn open(&self) -> Result<Opened, Exit> {
+        let parts = Parts::of(&self.settings)?;
+        let made = Made::open(&self.path, parts.options.clone())?;
+        let others = parts.sources.iter().map(|(name, path)| {
+            let other = Made::open(path, parts.options.clone())?;
+            Ok((name.clone(), other))
+        });
+        let others: Vec<(String, Made)> = others.collect::<Result<_, Exit>>()?;
+        let database = made.database();
+        let options = self.serve_options(database, parts)?;
+        database.set_slow_query(self.settings.time("log.slow_query"));
+        database.set_door_settings(SETTINGS_DOOR, self.settings.settings());
+        let databases: Vec<&Database> =
+            others.iter().map(|(_, other)| other).chain([&made]).map(Made::database).collect();
+        let traces = Traces::start(&self.settings, &databases)?;
+        let server = Server::start(database.clone(), &options).map_err(failed)?;
+        let gremlin = self.gremlin_server(&server, database, &others, &options)?;
+        let http = self.http_server(&server, database, &options, traces.counts())?;
+        let sources = others.iter().map(|(name, _)| name.clone()).collect();
+        Ok(Opened { doors: OpenDoors { http, gremlin, server, options, traces, sources }, others, made })
     }
 
     /// The door for TinkerPop's drivers, where it is asked for.
@@ -139,17 +150,12 @@ impl Starting {
         &self,
         server: &Server,
         database: &Database,
-        others: &[Made],
+        others: &[(String, Made)],
         options: &ServeOptions,
     ) -> Result<Option<GremlinServer>, Exit> {
         let Some(address) = self.settings.text("gremlin.address") else { return Ok(None) };
         let mut sources = Sources::from([(DEFAULT_SOURCE.to_string(), database.clone())]);
-        for ((name, _), other) in self.sources().into_iter().zip(others) {
-            if sources.insert(name.clone(), other.database().clone()).is_some() {
-                let message = format!("two databases are called `{name}`");
-                return Err(Error::new("Tanglewood.ClientError.Serve.Source", message).into());
-            }
-        }
+        sources.extend(others.iter().map(|(name, other)| (name.clone(), other.database().clone())));
         let gremlin = GremlinServeOptions {
             address: address.to_string(),
             manner: Manner {
@@ -159,6 +165,7 @@ impl Starting {
             },
             tls: options.tls.clone(),
             limits: options.limits.clone(),
+            cors: self.settings.texts("http.cors").to_vec(),
         };
         GremlinServer::start_beside(server, gremlin).map(Some).map_err(failed)
     }
@@ -184,21 +191,18 @@ impl Starting {
         HttpServer::start_beside(server, database.clone(), http).map(Some).map_err(failed)
     }
 
-    fn serve_options(&self, database: &Database) -> Result<ServeOptions, Exit> {
-        let files = self.tls_files();
-        let tls = files.map(|(certificate, key)| Tls::from_files(&certificate, &key)).transpose();
+    fn serve_options(&self, database: &Database, parts: Parts) -> Result<ServeOptions, Exit> {
         Ok(ServeOptions {
-            gate: self.gate(database)?,
-            tls: tls.map_err(failed)?,
-            limits: self.settings.limits(),
+            gate: self.gate(database, parts.jwt)?,
+            tls: parts.tls,
+            limits: parts.limits,
             ..ServeOptions::at(self.settings.text("bolt.address").unwrap_or_default())
         })
     }
 
     /// Whether there are users is what the graph's catalogue says, whatever files lie beside it. A user whose entry cannot be read counts.
-    fn gate(&self, database: &Database) -> Result<Arc<Gate>, Exit> {
+    fn gate(&self, database: &Database, jwt: Option<JwtVerifier>) -> Result<Arc<Gate>, Exit> {
         let users = database.users();
-        let jwt = self.jwt()?;
         match (self.settings.text("auth"), users.is_empty()) {
             (Some("none"), _) | (None, true) => Ok(Gate::open()),
             (Some(_), true) => {
@@ -216,29 +220,9 @@ impl Starting {
         }
     }
 
-    /// Who looks at tokens of an identity provider.
-    fn jwt(&self) -> Result<Option<JwtVerifier>, Exit> {
-        let text = |key: &str| self.settings.text(key).unwrap_or_default().to_string();
-        let Some(keys) = self.settings.path("jwt.keys") else { return Ok(None) };
-        let (issuer, audience, user_claim) =
-            (text("jwt.issuer"), text("jwt.audience"), text("jwt.user_claim"));
-        let opened = JwtVerifier::open(JwtOptions { keys, issuer, audience, user_claim });
-        opened.map(Some).map_err(|why| Error::new("Tanglewood.ClientError.Serve.Jwt", why).into())
-    }
-
-    /// Certificate and key.
-    fn tls_files(&self) -> Option<(PathBuf, PathBuf)> {
-        self.settings.path("tls.certificate").zip(self.settings.path("tls.key"))
-    }
-
     /// Where it listens, whom it lets in, how to come.
-    fn greet(
-        &self,
-        server: &Server,
-        gremlin: Option<&GremlinServer>,
-        http: Option<&HttpServer>,
-        options: &ServeOptions,
-    ) {
+    fn greet(&self, doors: &OpenDoors) {
+        let OpenDoors { server, gremlin, http, options, sources, .. } = doors;
         let (address, secure) = (server.address(), if options.tls.is_some() { "+s" } else { "" });
         let asks = options.gate.asks();
         let whom = if asks {
@@ -251,8 +235,8 @@ impl Starting {
         );
         if let Some(gremlin) = gremlin {
             let scheme = if options.tls.is_some() { "wss" } else { "ws" };
-            let sources: Vec<String> = self.sources().into_iter().map(|(name, _)| name).collect();
-            let sources = [&[DEFAULT_SOURCE.to_string()], &sources[..]].concat().join(", ");
+            let names = sources.iter().map(String::as_str);
+            let sources = [DEFAULT_SOURCE].into_iter().chain(names).collect::<Vec<_>>().join(", ");
             text +=
                 &format!("  gremlin    {scheme}://{}{PATH}, traversal source {sources}\n", gremlin.address());
         }
@@ -267,6 +251,33 @@ impl Starting {
         let mut out = world::files::stdout();
         // A server serves whether or not somebody reads this.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+}
+
+/// The doors of a server, open.
+struct OpenDoors {
+    http: Option<HttpServer>,
+    gremlin: Option<GremlinServer>,
+    server: Server,
+    options: ServeOptions,
+    /// They are sent until it is dropped.
+    traces: Traces,
+    /// Names of other databases for Gremlin clients.
+    sources: Vec<String>,
+}
+
+/// A server that can serve. Dropped, it takes back what it made: doors first, then databases that were not there before.
+struct Opened {
+    doors: OpenDoors,
+    others: Vec<(String, Made)>,
+    made: Made,
+}
+
+impl Opened {
+    /// From now on the databases stay, whatever ends the process.
+    fn keep(self) -> (OpenDoors, Database, Vec<Database>) {
+        let others = self.others.into_iter().map(|(_, other)| other.keep());
+        (self.doors, self.made.keep(), others.collect())
     }
 }
 

@@ -43,6 +43,6 @@ pub fn open(
         return Ok(Opened::Here(database::open_backup(&disk, path, opening.options())?));
     }
     let remote = log_on.beside(path, refused, timeout)?;
-    eprintln!("note: a server has {} open; it is asked", path.display());
+    world::files::say(format_args!("note: a server has {} open; it is asked", path.display()));
     Ok(Opened::There(Box::new(remote)))
 }

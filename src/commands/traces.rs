@@ -18,6 +18,19 @@ pub struct Traces {
 }
 
 impl Traces {
+    /// Looks whether they could be sent as the settings say.
+    ///
+    /// # Errors
+    /// The collector's address is none; the program was built without traces.
+    #[cfg(feature = "telemetry")]
+    pub fn check(settings: &Configuration) -> Result<(), Exit> {
+        settings.text(ENDPOINT).map_or(Ok(()), |endpoint| Telemetry::check(endpoint).map_err(refused))
+    }
+    /// Without telemetry only nothing can be asked for.
+    #[cfg(not(feature = "telemetry"))]
+    pub fn check(settings: &Configuration) -> Result<(), Exit> {
+        Traces::start(settings, &[]).map(drop)
+    }
     /// Has these databases tell what their queries did, where the settings ask for that.
     #[cfg(feature = "telemetry")]
     pub fn start(settings: &Configuration, databases: &[&Database]) -> Result<Traces, Exit> {
@@ -25,10 +38,7 @@ impl Traces {
         let service = settings.text("traces.service").unwrap_or_default().to_string();
         let queue = settings.count("traces.queue").unwrap_or(1) as usize;
         let options = TelemetryOptions { endpoint: endpoint.to_string(), service, queue };
-        let telemetry = Telemetry::start(options).map_err(|why| {
-            let (message, hint) = why.split_once("\nhint: ").unwrap_or((&why, ""));
-            failed(message).hint(hint)
-        })?;
+        let telemetry = Telemetry::start(options).map_err(refused)?;
         let every = settings.count("traces.every").unwrap_or(1);
         for database in databases {
             database.on_query_trace(every, telemetry.listener());
@@ -52,6 +62,12 @@ impl Traces {
         #[cfg(not(feature = "telemetry"))]
         return None;
     }
+}
+
+#[cfg(feature = "telemetry")]
+fn refused(why: String) -> Exit {
+    let (message, hint) = why.split_once("\nhint: ").unwrap_or((&why, ""));
+    failed(message).hint(hint).into()
 }
 
 fn failed(message: &str) -> Error {

@@ -125,6 +125,54 @@ fn user(place: &Place, name: &str) {
     assert!(child.wait().unwrap().success());
 }
 
+/// `… | head`, where head has gone: no command panics, whatever it prints and wherever.
+#[test]
+fn a_pipe_that_nobody_reads_ends_a_command_in_order() {
+    let place = Place::new();
+    place.file("good.toml", "[query]\ntimeout = '30s'\n");
+    place.file("bad.toml", "[query]\ntimeout = 'x'\n");
+    let commands: &[&[&str]] = &[
+        &[],
+        &["--help"],
+        &["serve", "--help"],
+        &["nonsense"],
+        &["version"],
+        &["manual"],
+        &["completions", "bash"],
+        &["config", "check", "good.toml"],
+        &["config", "check", "bad.toml"],
+        &["config", "check", "none.toml"],
+        &["serve", "--config", "bad.toml"],
+        &["serve"],
+        &["query", ":memory:", "UNWIND range(1, 100000) AS i RETURN i"],
+        &["query", ":memory:", "PROFILE MATCH (n:None) RETURN n"],
+        &["query", ":memory:", "RETRUN 1"],
+        &["query", "none.db", "RETURN 1"],
+        &["check", "none.db"],
+        &["backup", "none.db", "b"],
+        &["restore", "none", "r.db"],
+        &["export", "none.db", "--to", "x"],
+        &["import", ":memory:", "--from", "none.csv"],
+        &["history", "none.db"],
+        &["user", "list", "none.db"],
+    ];
+    for arguments in commands {
+        for (closes_out, closes_err) in [(true, false), (false, true), (true, true)] {
+            let closed = || {
+                let (reader, writer) = std::io::pipe().unwrap();
+                drop(reader);
+                Stdio::from(writer)
+            };
+            let mut run = command(place.path(), arguments);
+            run.stdin(Stdio::null());
+            run.stdout(if closes_out { closed() } else { Stdio::null() });
+            run.stderr(if closes_err { closed() } else { Stdio::null() });
+            let code = run.status().unwrap().code();
+            assert!(code.is_some_and(|code| code <= 2), "{arguments:?} {closes_out} {closes_err}: {code:?}");
+        }
+    }
+}
+
 #[test]
 fn settings_are_looked_at_before_a_server_starts() {
     let place = Place::new();
@@ -143,6 +191,15 @@ fn settings_are_looked_at_before_a_server_starts() {
     place.file("bad.toml", "[query]\ntimeuot = '30s'\nmemory = 'much'\n[tls]\nkey = 'k'\n");
     let told = place.run(&["config", "check", "bad.toml"]).failed(1);
     says(&told, &["Serve.Settings", "`query.timeuot` is no setting", "`much`", "--tls-cert", "hint: "]);
+    place.file(
+        "taken.toml",
+        "[bolt]\naddress = '127.0.0.1:47777'\n[http]\naddress = '127.0.0.1:47777'\n[log]\nfile = 'new.log'\n",
+    );
+    says(
+        &place.run(&["config", "check", "taken.toml"]).failed(1),
+        &["`bolt.address` and `http.address` are the same port"],
+    );
+    assert!(!place.path().join("new.log").exists(), "nothing is left behind");
     says(&place.run(&["config", "check", "none.toml"]).failed(1), &["none.toml cannot be read"]);
     says(&place.run(&["serve", "--config", "bad.toml"]).failed(1), &["Serve.Settings"]);
     says(&place.run(&["serve"]).failed(1), &["no database is named", "hint: "]);

@@ -7,6 +7,7 @@ use crate::door_settings::DoorSettings;
 use crate::drain::Drain;
 use crate::entries::SetAside;
 use crate::error::in_text;
+use crate::guesses::PasswordGuesses;
 use crate::housekeeping::Housekeeping;
 use crate::notes::Notes;
 use crate::query_log::{QueryFigures, QueryLog};
@@ -60,6 +61,8 @@ struct Inner {
     standing: StandingQueries,
     query_log: Arc<QueryLog>,
     drain: Drain,
+    /// Wrong old passwords of users who change their own.
+    password_guesses: PasswordGuesses<String>,
     door_settings: DoorSettings,
     own_ids: Arc<OwnIds>,
     /// Of a gate.
@@ -171,6 +174,7 @@ impl Database {
             standing,
             query_log,
             drain: Drain::default(),
+            password_guesses: PasswordGuesses::default(),
             door_settings: DoorSettings::default(),
             own_ids: Arc::default(),
             replica,
@@ -419,6 +423,9 @@ impl Database {
     pub fn tenant_time(&self) -> Vec<(String, Duration)> {
         let spent = self.inner.runtime.spent().into_iter();
         spent.map(|(tenant, ns)| (self.inner.accounts.names(tenant, 0).0, Duration::from_nanos(ns))).collect()
+    }
+    pub(crate) fn password_guesses(&self) -> &PasswordGuesses<String> {
+        &self.inner.password_guesses
     }
     pub(crate) fn draining(&self) -> &Drain {
         &self.inner.drain

@@ -39,6 +39,10 @@ impl Drain {
         let is_own = error.code.ends_with("Transaction.Terminated") && error.message.contains(REASON);
         if is_own && self.reached() == ENDING { unavailable() } else { error }
     }
+    /// May an open transaction go on?
+    pub fn check_open(&self) -> Result<(), Error> {
+        if self.reached() == ENDING { Err(unavailable()) } else { Ok(()) }
+    }
     /// May something new begin?
     pub fn check(&self) -> Result<(), Error> {
         if self.reached() == OPEN { Ok(()) } else { Err(unavailable()) }
@@ -46,7 +50,8 @@ impl Drain {
 }
 
 /// What drivers take as a reason to try again, here or at another server.
-fn unavailable() -> Error {
+#[must_use]
+pub fn unavailable() -> Error {
     let error = Error::new(UNAVAILABLE, REASON).hint("try again in a moment, or at another server");
     Error { retryable: true, ..error }
 }

@@ -26,6 +26,7 @@ mod export;
 mod files;
 mod graphson;
 pub mod gremlin;
+mod guesses;
 mod housekeeping;
 mod interrupt;
 mod job;
@@ -55,12 +56,14 @@ pub use accounts::{Allowance, DEFAULT_TENANT, TENANTS_MAX, Tenant};
 pub use async_session::{ASYNC_CALLS_MAX, AsyncCall, AsyncRows, AsyncSession};
 pub use database::{Database, MEMORY, restore};
 pub use door_settings::SettingInfo;
+pub use drain::unavailable;
 pub use entries::SetAside;
 pub use error::{Error, ErrorClass};
 pub use execute::{Counters, TabletInfo, TabletMove, TabletNo};
 pub use export::ExportFormat;
 pub use files::{CHECK_INSTALL_TIME_MAX, Checked, backup, check, check_within, open_backup};
 pub use graphson::GraphsonImport;
+pub use guesses::{ATTEMPTS_MAX, LOCK_TIME, PasswordGuesses};
 pub use ingest::{
     ExistingPolicy, ExportReport, ImportOptions, ImportReport, Layout as ImportLayout, MappedColumn,
     MappedEdges, MappedEnd, MappedFile, MappedNodes, Mapping, Progress as ImportProgress, ProgressListener,
@@ -88,4 +91,6 @@ pub use session::{Limits, Session, TransactionScope};
 pub use set_aside::set_aside;
 pub use settings::{bytes_text, time_text};
 pub use transact::{BackupReport, History, Mode, Moment, Point, Problem, Report};
-pub use users::{Credential, USER_NAME_BYTES_MAX, USERS_MAX, UserInfo, Users, UsersError};
+pub use users::{
+    Credential, PASSWORD_BYTES_MAX, TokenLife, USER_NAME_BYTES_MAX, USERS_MAX, UserInfo, Users, UsersError,
+};

@@ -228,8 +228,9 @@ impl Session {
             None => None,
         };
         self.check_credential()?;
-        if self.transaction.is_none() {
-            self.database.draining().check()?;
+        match self.transaction {
+            None => self.database.draining().check()?,
+            Some(_) => self.database.draining().check_open().inspect_err(|_| self.break_transaction())?,
         }
         self.settle_rights()?;
         if self.transaction.as_ref().is_some_and(|open| open.broken) {

@@ -25,6 +25,7 @@ use crate::{Database, Error, SetAside};
 use entry::User;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use store::EntryKind;
 use store::EntryTable;
 
@@ -36,16 +37,40 @@ pub struct Credential {
     entry: Arc<[u8]>,
     /// Until when it is good, by the monotonic clock.
     until_ns: Option<u64>,
+    /// The tokens that it came by, where they can be taken back.
+    tokens: Arc<[TokenLife]>,
+}
+
+/// Whether a token is still good: whoever came by it asks before each statement. Clones are about the same token.
+#[derive(Clone, Debug, Default)]
+pub struct TokenLife(Arc<AtomicBool>);
+
+impl TokenLife {
+    /// The token is good no more, and nobody who came by it is welcome any longer.
+    pub fn end(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+    fn has_ended(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
 }
 
 impl Credential {
-    /// The same, good for so long.
+    /// The same, good for so long at most.
     #[must_use]
     pub fn for_time(self, time: std::time::Duration) -> Credential {
-        Credential { until_ns: Some(world::clock::after_ns(time)), ..self }
+        let until_ns = self.until_ns.into_iter().chain([world::clock::after_ns(time)]).min();
+        Credential { until_ns, ..self }
+    }
+    /// The same, good as long as this token is.
+    #[must_use]
+    pub fn by_token(self, token: TokenLife) -> Credential {
+        let tokens = self.tokens.iter().cloned().chain([token]).collect();
+        Credential { tokens, ..self }
     }
     fn has_expired(&self) -> bool {
         self.until_ns.is_some_and(|until_ns| world::clock::monotonic_ns() >= until_ns)
+            || self.tokens.iter().any(TokenLife::has_ended)
     }
     /// The user's name.
     pub fn name(&self) -> &str {
@@ -69,7 +94,10 @@ impl Credential {
             return Ok(());
         }
         if self.has_expired() {
-            let error = Error::new("Neo.ClientError.Security.TokenExpired", "the token has expired");
+            let error = Error::new(
+                "Neo.ClientError.Security.TokenExpired",
+                "the token has expired or was given back",
+            );
             return Err(error.hint("log on again with a new one"));
         }
         let message = format!("user `{}` was changed or dropped since it logged on", self.name);
@@ -239,6 +267,7 @@ impl Users {
             name: name.clone(),
             entry: entry.clone(),
             until_ns: None,
+            tokens: Arc::default(),
         }))
     }
     /// Who somebody is that a door trusts for other reasons than a password: none where there is no such user, or it is suspended.
@@ -252,6 +281,7 @@ impl Users {
             name: name.clone(),
             entry: entry.clone(),
             until_ns: None,
+            tokens: Arc::default(),
         })
     }
     fn table(&self) -> Arc<EntryTable> {

@@ -5,6 +5,12 @@ use world::clock::monotonic_ns;
 
 const TIMED_OUT: &str = "Neo.ClientError.Transaction.TransactionTimedOut";
 
+/// The client did not take what was answered within the time that its statement may take.
+pub(crate) fn unread_in_time() -> Error {
+    let message = "the statement's time is over, and the client has not read what was answered";
+    Error::new(TIMED_OUT, message).hint("read faster, ask for fewer rows, or give the statement more time")
+}
+
 /// The error as its client is told it; the client's own time, if it gave one, is over at this reading of the clock.
 pub(crate) fn by_whose_clock(error: Error, client_until_ns: Option<u64>) -> Error {
     let is_over = client_until_ns.is_some_and(|until_ns| monotonic_ns() >= until_ns);

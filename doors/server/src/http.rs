@@ -2,7 +2,7 @@
 //!
 //! hyper reads and writes HTTP/1.1 on a small runtime of its own; a request that asks the database is answered on a thread beside it, so
 //! that waiting for a query blocks nobody. Invariant: whoever asks is known and within every limit before the body of a request is read.
-//! Reading order: [`door`] (sockets), [`visitor`] (one connection), [`route`] (what a path means), [`origin`] (pages of other sites),
+//! Reading order: [`door`] (sockets), [`visitor`] (one connection), `presence` (what it is at), `read_ahead` (is its client still there?), [`route`] (what a path means), [`origin`] (pages of other sites),
 //! [`tokens`], [`body`] (bytes in), [`outlet`] (bytes out), [`parameters`] and [`values`] (JSON), [`query`], [`traversal`], [`transactions`], [`events`],
 //! [`metrics`], [`page`].
 
@@ -14,9 +14,12 @@ mod origin;
 mod outlet;
 mod page;
 pub mod parameters;
+mod presence;
 mod query;
+mod read_ahead;
 mod refusal;
 mod route;
+mod statuses;
 mod tokens;
 mod transactions;
 mod traversal;
@@ -25,3 +28,4 @@ mod visitor;
 mod wire;
 
 pub use door::{HttpServeOptions, HttpServer};
+pub use statuses::STATUSES;

@@ -24,6 +24,10 @@ impl HeaderFields for HeaderMap {
 pub(crate) enum Fault {
     /// There is more than one `Host`.
     Hosts,
+    /// There is none, which HTTP/1.1 demands.
+    NoHost,
+    /// It is another than the one in the first line.
+    OtherHost,
     /// The server asks for no password, and `Host` does not name this machine.
     Name,
     /// The page of another site asks.
@@ -34,6 +38,8 @@ impl Fault {
     pub fn message(self) -> &'static str {
         match self {
             Fault::Hosts => "there is more than one Host",
+            Fault::NoHost => "a request of HTTP/1.1 must have a Host",
+            Fault::OtherHost => "the Host is another than the one in the first line",
             Fault::Name => {
                 "a server that asks for no password answers only to localhost or a loopback address as Host"
             }
@@ -42,51 +48,58 @@ impl Fault {
     }
 }
 
-/// Which pages may ask.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Sites<'p> {
-    /// Those that this very address served, and these: `https://app.example`, or `*` for all.
-    Named(&'p [String]),
-    /// Those of the host, on whatever port: all names of this machine are one host.
-    OfHost,
+/// What the first line of a request says beside the path.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RequestTarget<'t> {
+    /// Host and port, where the line names a whole address (RFC 9112, 3.2.2).
+    pub authority: Option<&'t str>,
+    /// Is it HTTP/1.1, so that there must be a `Host`?
+    pub needs_host: bool,
 }
 
 /// Is the name by which the client reached the server one that it answers to?
 ///
 /// # Errors
-/// It is not.
-pub(crate) fn check_name(fields: &impl HeaderFields, asks_passwords: bool) -> Result<(), Fault> {
+/// It is not, or cannot be told.
+pub(crate) fn check_name(
+    fields: &impl HeaderFields,
+    target: RequestTarget<'_>,
+    asks_passwords: bool,
+) -> Result<(), Fault> {
     let mut hosts = fields.values("host");
     let host = hosts.next();
     if hosts.next().is_some() {
         return Err(Fault::Hosts);
     }
-    match host.is_none_or(|host| asks_passwords || names_this_machine(host)) {
+    if target.needs_host && host.is_none() {
+        return Err(Fault::NoHost);
+    }
+    // Pages are judged by `Host`, so no other name may hide in the first line.
+    if let (Some(host), Some(authority)) = (host, target.authority)
+        && !host.eq_ignore_ascii_case(authority)
+    {
+        return Err(Fault::OtherHost);
+    }
+    match host.or(target.authority).is_none_or(|host| asks_passwords || names_this_machine(host)) {
         true => Ok(()),
         false => Err(Fault::Name),
     }
 }
 
-/// The site whose page asks, if it may and is another than ours.
+/// The site whose page asks, if it may and is another than ours: one that is named (`https://app.example`, or `*` for all). Ours is the very
+/// address that was asked, port and all.
 ///
 /// # Errors
 /// It may not.
 pub(crate) fn check_page<'f>(
     fields: &'f impl HeaderFields,
-    pages: Sites<'_>,
+    named: &[String],
 ) -> Result<Option<&'f str>, Fault> {
     let (origin, host) = (fields.values("origin").next(), fields.values("host").next().unwrap_or_default());
-    let is_own = origin.is_none_or(|origin| match pages {
-        Sites::Named(_) => is_same(origin, host),
-        Sites::OfHost => host_of(origin) == host_of(host),
-    });
+    let is_own = origin.is_none_or(|origin| is_same(origin, host));
     if is_own && fields.values("sec-fetch-site").next() != Some("cross-site") {
         return Ok(None);
     }
-    let named = match pages {
-        Sites::Named(named) => named,
-        Sites::OfHost => &[],
-    };
     let other = origin.filter(|origin| named.iter().any(|one| one == "*" || one == origin));
     other.map(Some).ok_or(Fault::Page)
 }
@@ -94,17 +107,6 @@ pub(crate) fn check_page<'f>(
 fn is_same(origin: &str, host: &str) -> bool {
     let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     !host.is_empty() && authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
-}
-
-/// The host of an origin, or of an address with a port.
-fn host_of(text: &str) -> String {
-    let text = text.rsplit_once("//").map_or(text, |(_, host)| host);
-    let bare = text.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
-    match bare.map_or(text, |(host, _)| host).to_ascii_lowercase() {
-        // All of them are this machine.
-        host if ["127.0.0.1", "[::1]"].contains(&host.as_str()) => "localhost".into(),
-        host => host,
-    }
 }
 
 /// A host with its port or without: `localhost`, or a loopback address.
@@ -139,25 +141,24 @@ mod tests {
     #[test]
     fn other_sites_ask_nothing_unless_they_are_named() {
         let ours = [("host", "127.0.0.1:7474")];
-        assert_eq!(check_page(&headers(&ours), Sites::Named(&[])), Ok(None));
-        for (host, origin, asks, may, may_any_port) in [
-            ("localhost:7474", "http://localhost:7474", false, true, true),
-            ("[::1]:7474", "http://[::1]:7474", false, true, true),
-            ("localhost:7474", "http://localhost:7475", false, false, true),
-            ("localhost:7474", "http://127.0.0.1:7475", false, false, true),
-            ("localhost:7474", "null", false, false, false),
-            ("evil.example:7474", "http://evil.example:7474", false, false, false),
-            ("10.0.0.1:7474", "http://10.0.0.1:7474", false, false, false),
-            ("", "http://evil.example", false, false, false),
-            ("graph.example", "https://graph.example", true, true, true),
-            ("graph.example", "https://evil.example", true, false, false),
-            ("graph.example", "https://graph.example.evil.example", true, false, false),
+        assert_eq!(check_page(&headers(&ours), &[]), Ok(None));
+        for (host, origin, asks, may) in [
+            ("localhost:7474", "http://localhost:7474", false, true),
+            ("[::1]:7474", "http://[::1]:7474", false, true),
+            ("localhost:7474", "http://localhost:7475", false, false),
+            ("localhost:7474", "http://127.0.0.1:7474", false, false),
+            ("localhost:7474", "null", false, false),
+            ("evil.example:7474", "http://evil.example:7474", false, false),
+            ("10.0.0.1:7474", "http://10.0.0.1:7474", false, false),
+            ("", "http://evil.example", false, false),
+            ("graph.example", "https://graph.example", true, true),
+            ("graph.example", "https://evil.example", true, false),
+            ("graph.example", "https://graph.example.evil.example", true, false),
         ] {
             let asked = headers(&[("host", host), ("origin", origin)]);
-            for (pages, may) in [(Sites::Named(&[]), may), (Sites::OfHost, may_any_port)] {
-                let outcome = check_name(&asked, asks).and_then(|()| check_page(&asked, pages));
-                assert_eq!(outcome.is_ok(), may, "{origin} at {host}, {pages:?}");
-            }
+            let outcome =
+                check_name(&asked, RequestTarget::default(), asks).and_then(|()| check_page(&asked, &[]));
+            assert_eq!(outcome.is_ok(), may, "{origin} at {host}");
         }
         let named = ["https://app.example".to_string()];
         let asked = headers(&[
@@ -165,17 +166,35 @@ mod tests {
             ("origin", "https://app.example"),
             ("sec-fetch-site", "cross-site"),
         ]);
-        assert_eq!(check_page(&asked, Sites::Named(&named)), Ok(Some("https://app.example")));
-        assert_eq!(check_page(&asked, Sites::OfHost), Err(Fault::Page));
+        assert_eq!(check_page(&asked, &named), Ok(Some("https://app.example")));
+        assert_eq!(check_page(&asked, &[]), Err(Fault::Page));
         let silent = headers(&[("host", "localhost"), ("sec-fetch-site", "cross-site")]);
-        assert_eq!(check_page(&silent, Sites::Named(&[])), Err(Fault::Page));
-        assert_eq!(check_page(&silent, Sites::OfHost), Err(Fault::Page));
+        assert_eq!(check_page(&silent, &[]), Err(Fault::Page));
+    }
+
+    #[test]
+    fn the_first_line_names_no_other_host() {
+        for (host, authority, needs_host, outcome) in [
+            (Some("localhost:1"), Some("localhost:1"), true, Ok(())),
+            (Some("localhost:1"), Some("LOCALHOST:1"), true, Ok(())),
+            (Some("localhost:1"), Some("evil.example"), true, Err(Fault::OtherHost)),
+            (Some("evil.example"), Some("localhost:1"), true, Err(Fault::OtherHost)),
+            (Some("evil.example"), Some("evil.example"), true, Err(Fault::Name)),
+            (None, Some("localhost:1"), true, Err(Fault::NoHost)),
+            (None, None, true, Err(Fault::NoHost)),
+            (None, Some("evil.example"), false, Err(Fault::Name)),
+            (None, Some("localhost:1"), false, Ok(())),
+            (None, None, false, Ok(())),
+        ] {
+            let asked = headers(&host.map(|host| ("host", host)).into_iter().collect::<Vec<_>>());
+            let told = check_name(&asked, RequestTarget { authority, needs_host }, false);
+            assert_eq!(told, outcome, "{host:?} {authority:?} {needs_host}");
+        }
     }
 
     #[test]
     fn there_is_one_host_at_most() {
         let two = headers(&[("host", "localhost"), ("host", "localhost")]);
-        assert_eq!(check_name(&two, true), Err(Fault::Hosts));
-        assert_eq!(check_name(&HeaderMap::new(), false), Ok(()));
+        assert_eq!(check_name(&two, RequestTarget::default(), true), Err(Fault::Hosts));
     }
 }

@@ -65,6 +65,13 @@ enum TraceOrder {
 }
 
 impl Telemetry {
+    /// Looks whether traces could be sent there.
+    ///
+    /// # Errors
+    /// The address is none of a collector.
+    pub fn check(endpoint: &str) -> Result<(), String> {
+        Collector::of(endpoint).map(drop)
+    }
     /// Begins to take traces.
     ///
     /// # Errors

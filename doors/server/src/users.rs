@@ -3,6 +3,6 @@
 mod gate;
 mod jwt;
 
-pub use database::{Users, UsersError};
-pub use gate::{ATTEMPTS_MAX, Gate, LOCK_TIME};
+pub use database::{ATTEMPTS_MAX, LOCK_TIME, Users, UsersError};
+pub use gate::Gate;
 pub use jwt::{JwtBearer, JwtOptions, JwtVerifier};

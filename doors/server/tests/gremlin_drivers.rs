@@ -40,7 +40,8 @@ fn database() -> Database {
 fn serve(sources: Sources) -> GremlinServer {
     let manner = Manner { sources: sources.into(), gate: Gate::open(), timeout: None };
     let (address, limits) = ("127.0.0.1:0".to_string(), Limits::default());
-    GremlinServer::start(GremlinServeOptions { address, manner, tls: None, limits }).unwrap()
+    GremlinServer::start(GremlinServeOptions { address, manner, tls: None, limits, cors: Vec::new() })
+        .unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tanglewood_server::users::Gate;
-use tanglewood_server::{GremlinServer, Limits, Tls, Users};
+use tanglewood_server::{GremlinServeOptions, GremlinServer, Limits, Tls, Users};
 
 #[test]
 fn an_answer_comes_in_parts_of_the_size_asked_for() {
@@ -271,16 +271,38 @@ fn over_http() {
     assert_eq!(body(&get(at, "?gremlin=g.nothing()", ""))["code"], 597);
     assert_eq!(code(&get(at, "?gremlin=g.V()", "Accept: text/html\r\n")), "400");
     assert_eq!(code(&post(at, "{", "")), "400");
+    for (kind, status) in
+        [("APPLICATION/JSON", "200"), ("Application/Json; Charset=utf-8", "200"), ("text/plain", "400")]
+    {
+        let header = format!("Content-Type: {kind}\r\n");
+        assert_eq!(code(&post(at, "{\"gremlin\":\"g.inject(1)\"}", &header)), status, "{kind}");
+    }
     assert_eq!(code(&post(at, "[]", "")), "400");
     assert_eq!(code(&post(at, "{}", "Transfer-Encoding: chunked\r\n")), "411");
-    assert_eq!(code(&http(at, "PUT /gremlin HTTP/1.1\r\nConnection: close\r\n\r\n")), "405");
+    assert_eq!(
+        code(&http(at, "PUT /gremlin HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")),
+        "405"
+    );
     assert_eq!(code(&http(at, "GET /other HTTP/1.1\r\n\r\n")), "404");
     assert_eq!(code(&http(at, "nonsense\r\n\r\n")), "400");
     // A page of another site, in the browser of somebody who has a server on this machine.
     for header in ["Origin: https://example.org\r\n", "Sec-Fetch-Site: cross-site\r\n"] {
         assert_eq!(code(&get(at, "?gremlin=g.V().drop()", header)), "403");
     }
-    assert_eq!(code(&get(at, "?gremlin=g.V()", "Origin: http://127.0.0.1:3000\r\n")), "200");
+    // Another port is another site: a page that somebody else's program serves here.
+    for (origin, status) in [("http://127.0.0.1:3000", "403"), ("http://localhost", "200"), ("null", "403")] {
+        let header = format!("Origin: {origin}\r\n");
+        assert_eq!(code(&get(at, "?gremlin=g.V()", &header)), status, "{origin}");
+    }
+    // A site that is named may ask, as at the HTTP door.
+    let (_database, named) = options(Gate::open(), Limits::default());
+    let named =
+        GremlinServer::start(GremlinServeOptions { cors: vec!["https://app.example".into()], ..named })
+            .unwrap();
+    for (origin, status) in [("https://app.example", "200"), ("https://app.example:444", "403")] {
+        let header = format!("Origin: {origin}\r\n");
+        assert_eq!(code(&get(named.address(), "?gremlin=g.V()", &header)), status, "{origin}");
+    }
 }
 
 fn first_line(address: SocketAddr, text: &str) -> String {
@@ -311,7 +333,7 @@ fn without_passwords_only_a_loopback_host_is_answered() {
         }
     }
     let two = "Host: localhost\r\nHost: evil.example\r\n";
-    assert_eq!(asked(server.address(), two, "", "Connection: close\r\n"), "403");
+    assert_eq!(asked(server.address(), two, "", "Connection: close\r\n"), "400");
     let told = http(server.address(), "GET /gremlin HTTP/1.1\r\nHost: evil.example\r\n\r\n");
     assert!(told.contains("asks for no password") && told.contains("localhost"), "{told}");
     for name in ["localhost", "LocalHost", "127.0.0.1", "127.1.2.3", "[::1]", "[::ffff:127.0.0.1]"] {
@@ -321,7 +343,9 @@ fn without_passwords_only_a_loopback_host_is_answered() {
             assert_eq!(asked(server.address(), &host, "", upgrade), "101", "{name}");
         }
     }
-    assert_eq!(asked(server.address(), "", "", "Connection: close\r\n"), "200", "no browser");
+    assert_eq!(asked(server.address(), "", "", "Connection: close\r\n"), "400", "HTTP/1.1 has a host");
+    let old = first_line(server.address(), "GET /gremlin?gremlin=g.inject(1) HTTP/1.0\r\n\r\n");
+    assert!(old.contains(" 200 "), "no browser: {old}");
     // Who asks for passwords may be called by any name.
     let (_database, options) = options(Gate::of(users()), Limits::default());
     let server = GremlinServer::start(options).unwrap();

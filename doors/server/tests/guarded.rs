@@ -123,7 +123,8 @@ fn users_change_their_own_passwords() {
     };
     let (mut first, mut second) = (enter(), enter());
     assert_eq!(ask(&mut first, "SHOW CURRENT USER"), Ok(1));
-    let refused = Err("Neo.ClientError.Statement.ArgumentError".to_string());
+    let argument = "Neo.ClientError.Statement.ArgumentError".to_string();
+    let refused = Err(argument.clone());
     for wrong in [
         "ALTER CURRENT USER SET PASSWORD FROM 'wrong horse' TO 'battery staple'",
         "ALTER CURRENT USER SET PASSWORD FROM 'correct horse' TO 'correct horse'",
@@ -139,6 +140,15 @@ fn users_change_their_own_passwords() {
     assert_eq!(ask(&mut second, "RETURN 1"), expired);
     assert_eq!(log_on(&server, token("ada", "correct horse")).code(), UNAUTHORIZED);
     assert!(log_on(&server, token("ada", "battery staple")).is_success());
+    // A session that was left open is no place to guess at: who guesses waits, as at a log-on.
+    for guess in 1..=4 {
+        let text = format!("ALTER CURRENT USER SET PASSWORD FROM 'guess {guess}' TO 'long enough'");
+        let code = ask(&mut first, &text).unwrap_err();
+        let limited = "Neo.ClientError.Security.AuthenticationRateLimit".to_string();
+        assert_eq!(code, if guess <= 3 { argument.clone() } else { limited }, "{guess}");
+    }
+    let right_again = "ALTER CURRENT USER SET PASSWORD FROM 'battery staple' TO 'long enough'";
+    assert!(ask(&mut first, right_again).unwrap_err().ends_with("AuthenticationRateLimit"));
     // Nobody logged on at the database itself.
     let mut session = database.session();
     let mut ask = |text: &str| session.query(text, database::Params::new()).and_then(|result| result.rows());
@@ -436,7 +446,8 @@ fn tokens_of_a_provider_let_in_the_user_that_they_name_until_they_end() {
     let set = format!(r#"{{"keys": [{{"kty": "OKP", "crv": "Ed25519", "x": "{x}"}}]}}"#);
     world::files::write_bytes(&keys, set.as_bytes()).unwrap();
     let (issuer, audience, user_claim) = ("https://id.example".into(), "graph".into(), "name".into());
-    let jwt = JwtVerifier::open(JwtOptions { keys, issuer, audience, user_claim }).unwrap();
+    let jwt =
+        JwtVerifier::open(JwtOptions { keys, issuer, audience, user_claim, leeway: Duration::ZERO }).unwrap();
     let database = database();
     let users = database.users();
     users.add("ada", "correct horse").unwrap();
@@ -460,7 +471,9 @@ fn tokens_of_a_provider_let_in_the_user_that_they_name_until_they_end() {
     }
     assert!(log_on(&server, token("ada", "correct horse")).is_success(), "passwords are good beside");
     let mut client = Client::shaken(server.address());
-    client.send(&[request(HELLO, &[none()]), request(LOGON, &[signed("ada", now_s + 1)])]);
+    // The passwords before took their time.
+    let soon_s = world::clock::wall_us() / 1_000_000 + 2;
+    client.send(&[request(HELLO, &[none()]), request(LOGON, &[signed("ada", soon_s)])]);
     assert!((0..2).all(|_| client.next().is_success()));
     assert!(ask_as(&mut client, "", "SHOW CURRENT USER").unwrap()[0].contains("ada"));
     // The session ends with the token.

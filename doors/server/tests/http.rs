@@ -644,3 +644,135 @@ fn a_browser_shows_the_page() {
     println!("{}", text(&output.stdout));
     assert!(output.status.success(), "{}\n{}", text(&output.stdout), text(&output.stderr));
 }
+
+/// What a transaction was begun with holds to its end; a request that wants something else is refused, and changes nothing.
+#[test]
+fn a_transaction_keeps_the_user_and_the_mode_that_it_was_begun_with() {
+    let (database, server) = guarded();
+    for text in ["CREATE ROLE actor", "GRANT IMPERSONATE (bob) ON DBMS TO actor", "GRANT ROLE actor TO ada"] {
+        write(&database, text);
+    }
+    let mut ada = Client::connect(server.address()).basic("ada", "correct horse");
+    let begun = [
+        json!({}),
+        json!({"accessMode": "READ"}),
+        json!({"accessMode": "WRITE"}),
+        json!({"impersonatedUser": "bob"}),
+        json!({"impersonatedUser": "ada", "accessMode": "READ"}),
+    ];
+    let asked = [
+        json!({}),
+        json!({"accessMode": "READ"}),
+        json!({"accessMode": "write"}),
+        json!({"accessMode": null, "impersonatedUser": null}),
+        json!({"impersonatedUser": "ada"}),
+        json!({"impersonatedUser": "bob"}),
+        json!({"impersonatedUser": "eve"}),
+    ];
+    let user = |body: &Json| body["impersonatedUser"].as_str().map(str::to_string);
+    let reads = |body: &Json| body["accessMode"].as_str().map(|mode| mode.eq_ignore_ascii_case("read"));
+    for first in &begun {
+        let answer = ada.post(BEGIN, first);
+        assert_eq!(answer.status, 202, "{}", answer.text());
+        let path = format!("{BEGIN}/{}", answer.json()["transaction"]["id"].as_str().unwrap());
+        for then in &asked {
+            let own = user(first).unwrap_or("ada".into());
+            let fits = user(then).is_none_or(|user| user == own)
+                && reads(then).is_none_or(|reads_only| reads_only == reads(first).unwrap_or(false));
+            let mut body = then.clone();
+            body["statement"] = "SHOW CURRENT USER YIELD user".into();
+            for path in [path.clone(), format!("{path}/commit")] {
+                if path.ends_with("commit") && fits {
+                    continue;
+                }
+                let answer = ada.post(&path, &body);
+                assert_eq!(answer.status, if fits { 202 } else { 400 }, "{first} {then}: {}", answer.text());
+                let says = answer.text().contains("the transaction was begun with another");
+                assert!(fits || says && answer.text().contains("leave out"), "{}", answer.text());
+                if fits {
+                    assert_eq!(values(&answer)[0][0], own, "{first} {then}");
+                }
+            }
+        }
+        assert_eq!(ada.post(&format!("{path}/commit"), &json!({})).status, 202, "{first}: it is still open");
+    }
+}
+
+/// `Accept` and `Content-Type` as RFC 9110 reads them: in any case, with weights.
+#[test]
+fn formats_are_named_in_any_case_and_liked_more_or_less() {
+    let (_database, server) = serve();
+    let mut client = Client::connect(server.address());
+    let body = json!({"statement": "RETURN 1 AS x"}).to_string();
+    let (plain, lines) = ("application/json", "application/x-ndjson");
+    let (typed, typed_lines) = ("application/vnd.neo4j.query.v1.1", "application/vnd.neo4j.query.v1.1+jsonl");
+    for (accept, mime) in [
+        ("", plain),
+        ("*/*", plain),
+        ("APPLICATION/JSON", plain),
+        ("Application/X-NDJSON", lines),
+        ("application/jsonl", lines),
+        ("application/vnd.neo4j.query", typed),
+        ("application/vnd.neo4j.query.v1.0", typed),
+        ("application/vnd.neo4j.query.v1.0+jsonl", typed_lines),
+        ("text/html, application/x-ndjson, */*;q=0.1", lines),
+        ("application/json;q=0.5, application/x-ndjson", lines),
+        ("application/json;q=0.5, application/x-ndjson;q=0.4", plain),
+        ("application/x-ndjson, application/json", lines),
+        ("application/json;q=0, application/x-ndjson", lines),
+        ("application/json;q=0, */*", lines),
+        ("application/json; Q=0, application/*", lines),
+        ("*/*;q=0, application/json", plain),
+        ("application/json;q=0", "406"),
+        ("*/*;q=0", "406"),
+        ("*/*;q=0.000", "406"),
+        ("application/vnd.neo4j.queryx", "406"),
+        ("text/html", "406"),
+    ] {
+        let answer = client.ask("POST", QUERY, &[&format!("Accept: {accept}")], Some(&body));
+        let told = if answer.status == 406 { Some("406") } else { answer.header("content-type") };
+        assert_eq!(told, Some(mime), "{accept}: {}", answer.text());
+    }
+    for (kind, status) in [
+        ("application/json", 202),
+        ("Application/JSON; charset=UTF-8", 202),
+        ("APPLICATION/VND.NEO4J.QUERY.V1.0", 202),
+        ("application/jsonx", 415),
+        ("TEXT/PLAIN", 415),
+        ("", 415),
+    ] {
+        let answer = client.ask("POST", QUERY, &[&format!("Content-Type: {kind}")], Some(&body));
+        assert_eq!(answer.status, status, "{kind}: {}", answer.text());
+    }
+}
+
+/// A server that ends: an open transaction that asks nothing is told so when it asks again, and may still commit.
+#[test]
+fn an_open_transaction_is_told_that_the_server_ends() {
+    let (database, server) = serve();
+    let mut client = Client::connect(server.address());
+    let mut begin = || {
+        let begun = client.post(BEGIN, &json!({"statement": "CREATE (:T)"}));
+        format!("{BEGIN}/{}", begun.json()["transaction"]["id"].as_str().unwrap())
+    };
+    let (first, second) = (begin(), begin());
+    database.drain();
+    let one = json!({"statement": "RETURN 1"});
+    assert_eq!(client.post(&first, &one).status, 202, "it goes on while there is time");
+    let told = client.query("RETURN 1");
+    assert_eq!((told.status, told.code().as_str()), (503, "Neo.TransientError.General.DatabaseUnavailable"));
+    database.end_running();
+    let told = client.post(&first, &one);
+    assert_eq!((told.status, told.code().as_str()), (503, "Neo.TransientError.General.DatabaseUnavailable"));
+    assert_eq!(client.post(&second.clone(), &json!({})).status, 202, "nothing is asked of it");
+    assert_eq!(client.post(&format!("{second}/commit"), &json!({})).status, 202);
+}
+
+/// The statuses that the guide lists are those of the table, and the table's are all there are (see `response`).
+#[test]
+fn the_guide_lists_every_status_that_is_answered() {
+    let page = include_str!("../../../docs/guide/http.md").replace("\r\n", "\n");
+    let rows =
+        tanglewood_server::http::STATUSES.map(|(status, meaning)| format!("| {status} | {meaning} |\n"));
+    assert!(page.contains(&rows.concat()), "docs/guide/http.md should have these rows:\n{}", rows.concat());
+}

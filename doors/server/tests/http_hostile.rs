@@ -295,3 +295,182 @@ fn passwords_and_tokens_are_repeated_nowhere() {
         assert!(!said.contains(secret), "{secret} is in {said}");
     }
 }
+
+/// How a client that is going goes.
+#[derive(Clone, Copy, Debug)]
+enum Going {
+    /// Both sides are closed, in order.
+    Closes,
+    /// The connection is reset.
+    Resets,
+    /// Only its sending side is shut: it waits for its answer.
+    ShutsSending,
+}
+
+/// Whatever a client sent behind its request, and however it goes, what runs for it ends at once.
+#[test]
+fn a_client_that_goes_ends_its_query_whatever_it_sent_behind_it() {
+    let (database, server) = serve(Limits::default(), &[]);
+    let next = format!("GET /health HTTP/1.1\r\nHost: {}\r\n\r\n", server.address());
+    let behind = [
+        ("nothing", Vec::new()),
+        ("a byte", b"G".to_vec()),
+        ("a whole request", next.clone().into_bytes()),
+        ("a whole request and a half", [next.as_bytes(), b"POST / HT"].concat()),
+        ("many requests", next.repeat(100).into_bytes()),
+        ("nonsense", vec![b'x'; 30_000]),
+        ("more than there is room for", vec![b'x'; 300_000]),
+    ];
+    let long = json!({"statement": "UNWIND range(1, 1000000000) AS i UNWIND range(1, 1000) AS j RETURN max(i * j % 7)"});
+    for (what, bytes) in &behind {
+        for going in [Going::Closes, Going::Resets, Going::ShutsSending] {
+            let mut client = Client::connect(server.address());
+            client.send("POST", QUERY, &[], Some(&long.to_string()));
+            within(10_000, "the query", || !database.running().is_empty());
+            // The server may let go of a client that sends too much before all of it is sent.
+            let _ = std::io::Write::write_all(client.socket.get_mut(), bytes);
+            match going {
+                Going::Resets => {
+                    let socket = socket2::SockRef::from(client.socket.get_ref());
+                    socket.set_linger(Some(Duration::ZERO)).unwrap();
+                    drop(client);
+                }
+                Going::Closes => drop(client),
+                Going::ShutsSending => {
+                    let _ = client.socket.get_ref().shutdown(std::net::Shutdown::Write);
+                    let end = within(1_000, &format!("{what}, {going:?}"), || database.running().is_empty());
+                    assert!(client.is_closed(), "{what}: no answer after {end} ms");
+                }
+            }
+            within(1_000, &format!("{what}, {going:?}"), || database.running().is_empty());
+        }
+    }
+    within(1_000, "the end of all connections", || server.connections() == 0);
+}
+
+/// A client that sends requests one behind the other, and stays, is answered in order; what has room waits.
+#[test]
+fn requests_that_come_early_are_answered_in_order() {
+    let (_database, server) = serve(Limits::default(), &[]);
+    let mut client = Client::connect(server.address());
+    let slow = "UNWIND range(1, 300000) AS i WITH max(i) AS m RETURN ";
+    for number in 0..50 {
+        let body = json!({"statement": format!("{slow}{number} AS n"), "parameters": {"p": "x".repeat(500)}});
+        client.send("POST", QUERY, &[], Some(&body.to_string()));
+    }
+    for number in 0..50 {
+        let answer = client.read(false).unwrap();
+        assert_eq!(answer.json()["data"]["values"][0][0], number, "{}", answer.text());
+    }
+}
+
+/// A known client may be silent between two requests for `idle_timeout`, one that nobody knows for `greeting_timeout`, and nobody within a head.
+#[test]
+fn silence_between_requests_has_a_time_of_its_own() {
+    let limits = Limits {
+        greeting_timeout: Duration::from_millis(150),
+        idle_timeout: Duration::from_millis(900),
+        ..Limits::default()
+    };
+    let (_database, server) = serve(limits.clone(), &[]);
+    let closes_after = |mut client: Client| {
+        let began = world::clock::monotonic_ns();
+        assert!(client.is_closed());
+        (world::clock::monotonic_ns() - began) / 1_000_000
+    };
+    let connect = || Client::connect(server.address());
+    let known = || {
+        let mut client = connect();
+        assert_eq!(client.query("RETURN 1").status, 202);
+        client
+    };
+    let mut stranger = connect();
+    assert_eq!(stranger.ask("GET", "/health", &[], None).status, 200);
+    assert!(closes_after(stranger) < 700);
+    let mut later = known();
+    sleep(Duration::from_millis(400));
+    assert_eq!(later.query("RETURN 2").status, 202, "longer than a stranger may be silent");
+    assert!(closes_after(later) >= 600);
+    let mut head = known();
+    head.raw(b"GET /health HT");
+    assert!(closes_after(head) < 700);
+    // One that drips its head has no more time for that.
+    let mut dripping = known();
+    let began = world::clock::monotonic_ns();
+    while std::io::Write::write_all(dripping.socket.get_mut(), b"G").is_ok() {
+        assert!(world::clock::monotonic_ns() - began < 800_000_000, "it drips for ever");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+/// A client that reads too slowly holds its query no longer than the query may take, whoever gave it the time.
+#[test]
+fn a_slow_reader_holds_no_query_beyond_its_time() {
+    let options =
+        Options { executors: Some(1), query_timeout: Some(Duration::from_millis(300)), ..Options::default() };
+    let database = Database::open(MEMORY, options).unwrap();
+    let server = HttpServer::start(database.clone(), HttpServeOptions::at("127.0.0.1:0")).unwrap();
+    let many = "UNWIND range(1, 100000000) AS i RETURN i, 'some text that makes rows long' AS text";
+    for (what, body, accept) in [
+        ("lines", json!({"statement": many}), "application/x-ndjson"),
+        ("one object", json!({"statement": many}), "application/json"),
+        (
+            "typed lines",
+            json!({"statement": many, "maxExecutionTime": 1}),
+            "application/vnd.neo4j.query+jsonl",
+        ),
+        (
+            "Gremlin",
+            json!({"statement": "g.inject(1).repeat(union(identity(), identity())).times(26)", "language": "gremlin"}),
+            "application/x-ndjson",
+        ),
+    ] {
+        let mut deaf = Client::connect(server.address());
+        deaf.send("POST", QUERY, &[&format!("Accept: {accept}")], Some(&body.to_string()));
+        within(10_000, what, || !database.running().is_empty());
+        within(3_000, &format!("the end of {what}"), || {
+            database.running().is_empty() && database.open_work() == 0
+        });
+    }
+    // Who reads on is told at the end.
+    let mut slow = Client::connect(server.address());
+    slow.send(
+        "POST",
+        QUERY,
+        &["Accept: application/x-ndjson"],
+        Some(&json!({"statement": many}).to_string()),
+    );
+    sleep(Duration::from_millis(600));
+    let answer = slow.read(false).unwrap();
+    let last = answer.text().lines().last().unwrap();
+    assert!(answer.is_whole && last.contains("TransactionTimedOut"), "{last}");
+}
+
+/// The name by which the server is asked, in the first line and in `Host`.
+#[test]
+fn a_request_names_one_host_and_it_is_ours() {
+    let (_database, server) = serve(Limits::default(), &[]);
+    let body = json!({"statement": "RETURN 1"}).to_string();
+    for (what, target, host, version, status) in [
+        ("as usual", "", "Host: localhost\r\n", "1.1", 202),
+        ("a whole address", "http://localhost", "Host: localhost\r\n", "1.1", 202),
+        ("another address", "http://evil.example", "Host: localhost\r\n", "1.1", 400),
+        ("another host", "http://localhost", "Host: evil.example\r\n", "1.1", 400),
+        ("both others", "http://evil.example", "Host: evil.example\r\n", "1.1", 421),
+        ("no host", "", "", "1.1", 400),
+        ("no host, but an address", "http://localhost", "", "1.1", 400),
+        ("an old client", "", "", "1.0", 202),
+        ("an old client, another address", "http://evil.example", "", "1.0", 421),
+    ] {
+        let mut client = Client::connect(server.address());
+        client.raw(
+            format!(
+                "POST {target}{QUERY} HTTP/{version}\r\n{host}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            )
+            .as_bytes(),
+        );
+        let line = client.line().unwrap();
+        assert!(line.contains(&format!(" {status} ")), "{what}: {line}");
+    }
+}

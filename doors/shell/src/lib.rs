@@ -6,6 +6,8 @@
 //! Results are printed as they arrive, so a million rows need no more memory than a thousand.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
+// They panic where nobody reads; see `world::files::say`.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 pub mod style;
 

@@ -125,7 +125,7 @@ pub fn print_result(
             Ok(None) => break,
             // Whoever stops what has no end has seen all that was wanted.
             Err(error) if result.is_endless() && error.code.ends_with(INTERRUPTED) => {
-                eprintln!("{}", stopped(last_mark.as_ref(), &look.style));
+                world::files::say(stopped(last_mark.as_ref(), &look.style));
                 break;
             }
             Err(error) => return Err(error.into()),

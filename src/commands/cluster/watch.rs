@@ -155,12 +155,12 @@ impl Watched {
             let process = &mut self.processes[at];
             let (name, number) = (process.role.name(), process.role.number());
             if process.hangs() {
-                eprintln!("{name} {number} says nothing any more: it is killed");
+                world::files::say(format_args!("{name} {number} says nothing any more: it is killed"));
                 process.stop();
             }
             if let Ok(Some(ended)) = process.child.try_wait() {
                 process.heard.serves.store(false, Ordering::Relaxed);
-                eprintln!("{name} {number} has ended ({ended}): it is started again");
+                world::files::say(format_args!("{name} {number} has ended ({ended}): it is started again"));
                 if clock::monotonic_ns() < process.began_ns + clock::span_ns(AGAIN_AFTER) {
                     world::threads::sleep(AGAIN_AFTER);
                 }

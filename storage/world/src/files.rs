@@ -178,6 +178,13 @@ pub fn open_appending(path: &Path) -> DiskResult<Box<dyn Write + Send>> {
     Ok(Box::new(named(file, path, "append to")?))
 }
 
+/// Says a line to whoever started the process, on standard error. Where nobody reads that any more, nothing happens: a pipe that is closed must not
+/// end the process, as `eprintln!` would.
+pub fn say(line: impl std::fmt::Display) {
+    let text = format!("{line}\n");
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
 /// Standard error, not buffered.
 #[must_use]
 pub fn stderr() -> Box<dyn Write + Send> {

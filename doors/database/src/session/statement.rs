@@ -242,6 +242,11 @@ impl Session {
             Some(open) => self.run_inside(request, open.transaction.clone(), open.mode),
         }
     }
+    /// When a statement that begins now has taken too long, if its client gives it this time: for doors that wait for their clients.
+    pub fn deadline_of(&self, timeout: Option<std::time::Duration>) -> Option<u64> {
+        let timeout = timeout.or(self.limits.timeout);
+        self.deadline(&Limits { timeout, bytes_max: None }, world::clock::monotonic_ns())
+    }
     /// When a statement that began then has taken too long: by its own limit, or by that of its transaction.
     pub(super) fn deadline(&self, limits: &Limits, started_ns: u64) -> Option<u64> {
         let options = self.database.options();

@@ -63,10 +63,15 @@ fn change_own(credential: Option<&Credential>, from: &str, to: &str) -> Result<C
         return Err(Error::new(code, "the new password is the old one"));
     }
     let users = &credential.users;
-    let knows = users.log_on(credential.name(), from)?;
+    // A session that was left open is no place to guess at.
+    let (guesses, name) = (users.database.password_guesses(), credential.name().to_string());
+    guesses.check(&name)?;
+    let knows = users.log_on(&name, from)?;
     if knows.is_none() {
+        guesses.fail(name);
         return Err(Error::new(code, "the old password is wrong"));
     }
+    guesses.succeed(&name);
     users.set_password(credential.name(), to)?;
     let renewed = users.log_on(credential.name(), to)?;
     renewed.ok_or_else(|| {

@@ -18,6 +18,8 @@ pub enum SettingForm {
     Time,
     /// A whole number, at least 1.
     Count,
+    /// A whole number, at least 1 and at most this.
+    CountTo(u64),
     /// One of these words.
     Word(&'static [&'static str]),
     /// How far back the past is kept.
@@ -47,6 +49,7 @@ impl SettingForm {
             SettingForm::Size => "A number of bytes with a unit, such as 512MiB.".into(),
             SettingForm::Time => "A time with a unit, such as 30s; 0s for no limit.".into(),
             SettingForm::Count => "A whole number.".into(),
+            SettingForm::CountTo(max) => format!("A whole number, {max} at most."),
             SettingForm::Word(words) => format!("One of: {}.", words.join(", ")),
             SettingForm::History => "none, forever, or a time such as 7d.".into(),
             SettingForm::Sites => "Sites such as https://app.example, with commas between them.".into(),
@@ -67,7 +70,7 @@ impl SettingForm {
             SettingForm::Text => "TEXT",
             SettingForm::Size => "SIZE",
             SettingForm::Time => "TIME",
-            SettingForm::Count => "N",
+            SettingForm::Count | SettingForm::CountTo(_) => "N",
             SettingForm::Word(_) => "WORD",
             SettingForm::History => "HOW",
             SettingForm::Sites => "ORIGIN",
@@ -95,6 +98,11 @@ impl SettingForm {
             SettingForm::Time => units::duration(text).map(drop),
             SettingForm::Count => match units::count(text)? {
                 0 => Err("at least 1 is needed".into()),
+                _ => Ok(()),
+            },
+            SettingForm::CountTo(max) => match units::count(text)? {
+                0 => Err("at least 1 is needed".into()),
+                count if count > max => Err(format!("{max} at most")),
                 _ => Ok(()),
             },
             SettingForm::Word(words) if words.contains(&text) => Ok(()),
@@ -183,6 +191,7 @@ mod tests {
             (SettingForm::Size, &["1", "2GiB", "512MB"], &["0", "-1", "x", ""]),
             (SettingForm::Time, &["0s", "500ms", "2h"], &["-1s", "1d", ""]),
             (SettingForm::Count, &["1", "3_000"], &["0", "-1", "1.5", ""]),
+            (SettingForm::CountTo(7), &["1", "6", "7"], &["0", "8", "18446744073709551616", ""]),
             (words, &["none", "password"], &["", "None"]),
             (SettingForm::History, &["none", "forever", "7d"], &["ever", ""]),
             (SettingForm::Sites, &["*", "https://app.example"], &["app.example", "https://a/b", "https://"]),

@@ -117,8 +117,14 @@ impl Configuration {
             Ok(_) => return faults.push(format!("{shown} has more than {FILE_BYTES_MAX} bytes")),
             Err(error) => return faults.push(format!("{shown} cannot be read: {error}")),
         };
-        let text = String::from_utf8_lossy(&bytes);
-        let root: toml::Table = match toml::from_str(&text) {
+        let text = match std::str::from_utf8(&bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let line = 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+                return faults.push(format!("{shown} is no TOML: line {line} is not UTF-8"));
+            }
+        };
+        let root: toml::Table = match toml::from_str(text) {
             Ok(root) => root,
             Err(error) => return faults.push(format!("{shown} is no TOML: {error}")),
         };
@@ -172,8 +178,19 @@ impl Configuration {
         needs("jwt.audience", "jwt.keys");
         needs("gremlin.sources", "gremlin.address");
         needs("gremlin.timeout", "gremlin.address");
-        needs("http.cors", "http.address");
         needs("http.metrics", "http.address");
+        let is_open = |key| self.text(key).is_some();
+        if self.origin("http.cors") > SettingOrigin::Default
+            && !is_open("http.address")
+            && !is_open("gremlin.address")
+        {
+            let why =
+                "`http.cors` has no effect without `http.address` (--http) or `gremlin.address` (--gremlin)";
+            faults.push(why.to_string());
+        }
+        if self.time("jwt.leeway").is_some_and(|leeway| leeway > table::LEEWAY_MAX) {
+            faults.push(format!("`jwt.leeway` is longer than {}", database::time_text(table::LEEWAY_MAX)));
+        }
         if let (Some(usual), Some(max)) = (self.time("query.timeout"), self.time("query.timeout_max"))
             && usual > max
         {

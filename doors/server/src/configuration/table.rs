@@ -1,7 +1,8 @@
 //! The one table of settings: help, `SHOW SETTINGS`, `tanglewood config check` and the guide's page are made of it.
 
 use super::forms::SettingForm::{self, *};
-use database::SettingInfo;
+use database::{PASSWORD_BYTES_MAX, SettingInfo};
+use std::time::Duration;
 
 /// Where a setting stands in the help.
 pub const GROUPS: [&str; 5] =
@@ -60,8 +61,17 @@ const fn reloaded(row: SettingRow) -> SettingRow {
     SettingRow { reloads: true, ..row }
 }
 
+/// Executors at most, so that a slip of the pen does not ask the system for a million threads.
+const EXECUTORS_MAX: u64 = 1_024;
+/// Connections at most; each has a thread.
+const CONNECTIONS_MAX: u64 = 1_000_000;
+/// Lines, or queries, that wait to be written at most: room for all of them is taken at once.
+const QUEUE_MAX: u64 = 1_000_000;
+/// The most that clocks may differ.
+pub(super) const LEEWAY_MAX: Duration = Duration::from_secs(300);
+
 /// All settings, in the order of the help. [`super::DATABASE_KEY`] stands beside them.
-pub static SETTINGS: [SettingRow; 51] = [
+pub static SETTINGS: [SettingRow; 52] = [
     row(
         0,
         ("bolt.address", "bolt", "server.bolt.listen_address"),
@@ -107,7 +117,7 @@ pub static SETTINGS: [SettingRow; 51] = [
     row(
         0,
         ("passwords.length_min", "password-length-min", "dbms.security.auth_minimum_password_length"),
-        Count,
+        CountTo(PASSWORD_BYTES_MAX as u64),
         "8",
         "Characters that a new password has at least, the name of its user not counted; never fewer than 8",
     ),
@@ -155,10 +165,17 @@ pub static SETTINGS: [SettingRow; 51] = [
     ),
     row(
         0,
+        ("jwt.leeway", "jwt-leeway", "tanglewood.jwt.leeway"),
+        Time,
+        "5s",
+        "Time by which the provider's clock and this one may differ: a token is good so long after its end; 5m at most",
+    ),
+    row(
+        0,
         ("http.cors", "http-cors", "dbms.security.http_access_control_allow_origin"),
         Sites,
         "",
-        "A site whose pages may ask over HTTP, such as https://app.example, or `*`; may be given several times",
+        "A site whose pages may ask over HTTP and Gremlin, such as https://app.example, or `*`; may be given several times",
     ),
     row(
         0,
@@ -226,7 +243,7 @@ pub static SETTINGS: [SettingRow; 51] = [
     row(
         1,
         ("executors", "executors", "tanglewood.executors"),
-        Count,
+        CountTo(EXECUTORS_MAX),
         "",
         "Threads that answer queries; if not said: one a core",
     ),
@@ -282,7 +299,7 @@ pub static SETTINGS: [SettingRow; 51] = [
     row(
         3,
         ("connections.max", "connections-max", "tanglewood.connections.max"),
-        Count,
+        CountTo(CONNECTIONS_MAX),
         "1024",
         "Connections served at once; each has a thread",
     ),
@@ -293,21 +310,21 @@ pub static SETTINGS: [SettingRow; 51] = [
             "connections-per-address-max",
             "tanglewood.connections.per_address_max",
         ),
-        Count,
+        CountTo(CONNECTIONS_MAX),
         "",
         "Of these, connections of one address; if not said: three quarters",
     ),
     row(
         3,
         ("connections.per_user_max", "connections-per-user-max", "tanglewood.connections.per_user_max"),
-        Count,
+        CountTo(CONNECTIONS_MAX),
         "",
         "Of these, connections of one user; if not said: three quarters",
     ),
     row(
         3,
         ("connections.strangers_max", "strangers-max", "tanglewood.connections.strangers_max"),
-        Count,
+        CountTo(CONNECTIONS_MAX),
         "256",
         "Connections that have not logged on yet; one address may have half of them",
     ),
@@ -391,7 +408,7 @@ pub static SETTINGS: [SettingRow; 51] = [
     row(
         4,
         ("log.queue", "log-queue", "tanglewood.log.queue"),
-        Count,
+        CountTo(QUEUE_MAX),
         "8192",
         "Lines that wait to be written; beyond them lines are dropped, and counted in the next one",
     ),
@@ -419,7 +436,7 @@ pub static SETTINGS: [SettingRow; 51] = [
     row(
         4,
         ("traces.queue", "traces-queue", "tanglewood.traces.queue"),
-        Count,
+        CountTo(QUEUE_MAX),
         "4096",
         "Queries whose traces wait to be sent; beyond them traces are dropped, and counted in /metrics",
     ),

@@ -10,7 +10,7 @@ use crate::limits::Limits;
 use crate::listener::crowd::{Crowd, Origin, Share};
 use crate::listener::doorway::{Doorway, Guest};
 use crate::listener::{ServeError, Server, Tls};
-use crate::site::{self, Sites};
+use crate::site::{self, Fault, RequestTarget};
 use database::Interrupter;
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -47,6 +47,8 @@ pub struct GremlinServeOptions {
     pub tls: Option<Tls>,
     /// What a client may cost.
     pub limits: Limits,
+    /// Sites whose pages may ask, as at the HTTP door; `*` for all.
+    pub cors: Vec<String>,
 }
 
 /// A traversal that runs, and the client it runs for.
@@ -191,7 +193,7 @@ impl Visit<'_> {
         loop {
             let reading = Reading { limits, pace: &self.pace };
             let Some(head) = reading.head(&mut stream, &mut bytes)? else { return Ok(End::Refused) };
-            if let Some((code, message)) = unwelcome(&head, http.manner) {
+            if let Some((code, message)) = unwelcome(&head, &self.shared.options) {
                 return refuse(Some(&head), code, message, &mut stream);
             }
             if let Some(key) = head.web_socket_key() {
@@ -292,13 +294,17 @@ impl Visitor {
 }
 
 /// Why a request is not for this door.
-fn unwelcome(head: &Head, manner: &Manner) -> Option<(u16, &'static str)> {
+fn unwelcome(head: &Head, options: &GremlinServeOptions) -> Option<(u16, &'static str)> {
     if head.path != PATH {
         return Some((404, "the door is at /gremlin"));
     }
-    let outcome =
-        site::check_name(head, manner.gate.asks()).and_then(|()| site::check_page(head, Sites::OfHost));
-    outcome.err().map(|fault| (403, fault.message()))
+    let target = RequestTarget { authority: None, needs_host: head.knows_chunks };
+    let outcome = site::check_name(head, target, options.manner.gate.asks())
+        .and_then(|()| site::check_page(head, &options.cors));
+    outcome.err().map(|fault| match fault {
+        Fault::Hosts | Fault::NoHost | Fault::OtherHost => (400, fault.message()),
+        Fault::Name | Fault::Page => (403, fault.message()),
+    })
 }
 
 fn web_socket(bytes_max: usize) -> WebSocketConfig {

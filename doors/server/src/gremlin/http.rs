@@ -248,7 +248,8 @@ fn of_pairs(query: &str, format: Format) -> Result<Request, Denied> {
 
 fn of_body(head: &Head, body: &[u8], format: Format, room: &mut Room<'_>) -> Result<Request, Denied> {
     let mime = head.header("content-type").unwrap_or("application/json");
-    let bare = mime.split(';').map(str::trim).filter(|part| !part.starts_with("charset"));
+    let bare =
+        mime.split(';').map(str::trim).filter(|part| !part.to_ascii_lowercase().starts_with("charset"));
     let written = Format::of(&bare.collect::<Vec<_>>().join(";"))
         .ok_or_else(|| Denied::new(400, format!("`{mime}` is not spoken here; application/json is")))?;
     let bad = |message: String| Denied::new(400, message);

@@ -30,9 +30,13 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of a name, as clients write it in front of a frame or in a header.
+    /// The format of a name, as clients write it in front of a frame or in a header; names of types have no case (RFC 9110, 8.3.1).
     pub fn of(mime: &str) -> Option<Format> {
-        if mime == GRAPH_BINARY { Some(Format::Binary) } else { Dialect::of(mime).map(Format::Json) }
+        if mime.eq_ignore_ascii_case(GRAPH_BINARY) {
+            return Some(Format::Binary);
+        }
+        let dialect = Dialect::of(mime).or_else(|| Dialect::of(&mime.to_ascii_lowercase()));
+        dialect.map(Format::Json)
     }
     /// Its name.
     pub fn mime(self) -> &'static str {

@@ -3,6 +3,8 @@
 use super::metrics;
 use super::outlet::{Answer, whole};
 use super::page;
+use super::presence::{InHand, Presence, Silence};
+use super::read_ahead::read_ahead;
 use super::route::Route;
 use super::tokens::Tokens;
 use super::transactions::Transactions;
@@ -19,7 +21,7 @@ use hyper::StatusCode;
 use hyper::header::{HOST, HeaderMap};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -27,6 +29,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -248,7 +251,8 @@ async fn accept(door: Arc<Door>, listener: TcpListener, stopped: watch::Receiver
             continue;
         }
         let known = Mutex::new(Known::nobody(stranger));
-        let visitor = Visitor { door: door.clone(), peer, origin, number, known, place: Arc::new(place) };
+        let (place, presence) = (Arc::new(place), Arc::new(Presence::default()));
+        let visitor = Visitor { door: door.clone(), peer, origin, number, known, place, presence };
         door.runtime.spawn(converse(Arc::new(visitor), socket, stopped.clone()));
     }
 }
@@ -278,14 +282,16 @@ async fn talk(
     mut stopped: watch::Receiver<bool>,
 ) {
     let limits = visitor.door.limits.clone();
+    let (served, mut silence) = (visitor.clone(), Silence::new(&limits));
+    let (stream, lookout) = read_ahead(stream);
     let service = service_fn(move |request| {
-        let visitor = visitor.clone();
-        async move { Ok::<_, Infallible>(visitor.answer(request).await) }
+        let (visitor, in_hand) = (served.clone(), served.presence.take_in_hand());
+        async move { Ok::<_, Infallible>(visitor.answer(request).await.map(|body| InHand::new(body, in_hand))) }
     });
     let mut connection = pin!(
         http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(limits.greeting_timeout)
+            // Heads are waited for here, since a client that is known may be silent for longer between two requests.
+            .header_read_timeout(None)
             .max_header_size(limits.head_bytes_max)
             .max_headers(limits.headers_max)
             .serve_connection(TokioIo::new(stream), service)
@@ -301,7 +307,12 @@ async fn talk(
             connection.as_mut().graceful_shutdown();
         }
         // How a connection ends is the client's affair: it sees the socket close.
-        connection.as_mut().poll(context).map(drop)
+        let has_ended = connection.as_mut().poll(context).is_ready();
+        // What runs for a client that is gone ends with the connection.
+        if has_ended || visitor.presence.is_attended() && lookout.poll_end(context).is_ready() {
+            return Poll::Ready(());
+        }
+        silence.poll_over(&visitor.presence, visitor.is_known(), lookout.arrivals(), context)
     })
     .await;
 }

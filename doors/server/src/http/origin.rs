@@ -1,7 +1,7 @@
 //! What a browser is told of who may ask (CORS); who may is said by [`crate::site`].
 
 use super::refusal::Refusal;
-use crate::site::{self, Fault, Sites};
+use crate::site::{self, Fault};
 use hyper::StatusCode;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -14,7 +14,7 @@ const PREFLIGHT_SECONDS: &str = "600";
 impl From<Fault> for Refusal {
     fn from(fault: Fault) -> Refusal {
         match fault {
-            Fault::Hosts => Refusal::invalid(fault.message()),
+            Fault::Hosts | Fault::NoHost | Fault::OtherHost => Refusal::invalid(fault.message()),
             Fault::Name => Refusal::new(StatusCode::MISDIRECTED_REQUEST, fault.message()),
             Fault::Page => Refusal::new(StatusCode::FORBIDDEN, fault.message()),
         }
@@ -26,7 +26,7 @@ impl From<Fault> for Refusal {
 /// # Errors
 /// It may not.
 pub(super) fn check(headers: &HeaderMap, allowed: &[String]) -> Result<Option<HeaderValue>, Refusal> {
-    let other = site::check_page(headers, Sites::Named(allowed))?;
+    let other = site::check_page(headers, allowed)?;
     Ok(other.and_then(|_| headers.get(ORIGIN).cloned()))
 }
 

@@ -4,7 +4,9 @@
 //! between the two is bounded, so a client that does not read holds back its query. Invariant: an answer that was not finished ends its
 //! connection, so that nobody takes it for a whole one; a client that goes ends what runs for it.
 
+use super::presence::Attended;
 use super::refusal::Refusal;
+use super::statuses::STATUSES;
 use bytes::Bytes;
 use database::Interrupter;
 use hyper::body::{Body, Frame, SizeHint};
@@ -17,7 +19,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::runtime::Handle;
+use tokio::sync::mpsc::error::SendTimeoutError;
 use tokio::sync::{mpsc, oneshot};
+use world::clock::monotonic_ns;
 
 /// Bytes that are gathered before an answer goes out in pieces.
 const GATHER_BYTES: usize = 256 << 10;
@@ -79,6 +83,8 @@ impl Body for Outgoing {
 pub(super) struct Attention {
     pub interrupter: Interrupter,
     pub is_over: Arc<AtomicBool>,
+    /// Its client is looked after as long.
+    pub _attended: Attended,
 }
 
 impl Drop for Attention {
@@ -89,9 +95,14 @@ impl Drop for Attention {
     }
 }
 
-/// The client is gone, or does not read.
-#[derive(Debug)]
-pub(super) struct Gone;
+/// Why something was not sent.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unsent {
+    /// The client is gone, or does not read.
+    Gone,
+    /// The client reads, but not within the time of its statement. What was not sent is kept.
+    Late,
+}
 
 /// Where an answer is written.
 pub(super) struct Outlet {
@@ -104,6 +115,8 @@ pub(super) struct Outlet {
     is_whole: Arc<AtomicBool>,
     runtime: Handle,
     write_timeout: Duration,
+    /// When the statement has taken too long that writes here.
+    until_ns: Option<u64>,
 }
 
 impl Outlet {
@@ -118,8 +131,13 @@ impl Outlet {
             is_whole: Arc::default(),
             runtime,
             write_timeout,
+            until_ns: None,
         };
         (outlet, told)
+    }
+    /// What is sent from now on must be taken by then.
+    pub fn end_by(&mut self, until_ns: Option<u64>) {
+        self.until_ns = until_ns;
     }
     /// What the answer is, before anything of it was sent.
     pub fn set(&mut self, status: StatusCode, mime: &'static str) {
@@ -135,29 +153,40 @@ impl Outlet {
             || self.pieces.as_ref().is_some_and(mpsc::Sender::is_closed)
     }
     /// Sends what has gathered if it is much.
-    pub fn overflow(&mut self) -> Result<(), Gone> {
+    pub fn overflow(&mut self) -> Result<(), Unsent> {
         let limit = if self.is_begun() { PIECE_BYTES } else { GATHER_BYTES };
         if self.bytes.len() >= limit { self.flush() } else { Ok(()) }
     }
     /// Sends what has gathered, and before it the head of the answer.
-    pub fn flush(&mut self) -> Result<(), Gone> {
+    pub fn flush(&mut self) -> Result<(), Unsent> {
         if let Some(answer) = self.answer.take() {
             let (pieces, received) = mpsc::channel(PIECES_MAX);
             let is_whole = self.is_whole.clone();
             let body = Outgoing::Pieces { pieces: received, is_whole, attention: None };
             self.pieces = Some(pieces);
-            answer.send(response(self.status, self.mime, body)).map_err(|_| Gone)?;
+            answer.send(response(self.status, self.mime, body)).map_err(|_| Unsent::Gone)?;
         }
         if self.bytes.is_empty() {
             return Ok(());
         }
-        let Some(pieces) = &self.pieces else { return Err(Gone) };
+        let Some(pieces) = &self.pieces else { return Err(Unsent::Gone) };
         let piece = Bytes::from(std::mem::take(&mut self.bytes));
-        let sent = self.runtime.block_on(async { pieces.send_timeout(piece, self.write_timeout).await });
-        sent.map_err(|_| Gone)
+        let left =
+            self.until_ns.map(|until_ns| Duration::from_nanos(until_ns.saturating_sub(monotonic_ns())));
+        let wait = left.map_or(self.write_timeout, |left| left.min(self.write_timeout));
+        let sent = self.runtime.block_on(async { pieces.send_timeout(piece, wait).await });
+        match sent {
+            Err(SendTimeoutError::Timeout(piece)) if wait < self.write_timeout => {
+                self.bytes = piece.into();
+                Err(Unsent::Late)
+            }
+            sent => sent.map_err(|_| Unsent::Gone),
+        }
     }
     /// Everything has been written.
     pub fn finish(mut self) {
+        // The statement has ended: only the client is waited for.
+        self.until_ns = None;
         if self.is_begun() {
             if self.flush().is_ok() {
                 self.is_whole.store(true, Ordering::Release);
@@ -178,6 +207,10 @@ impl Outlet {
 
 /// An answer with this body.
 pub(super) fn response(status: StatusCode, mime: &'static str, body: Outgoing) -> Answer {
+    debug_assert!(
+        STATUSES.iter().any(|(known, _)| *known == status.as_u16()),
+        "{status} is not in the table"
+    );
     let mut response = Response::new(body);
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(mime));

@@ -3,12 +3,12 @@
 //! An answer is one object of JSON, or lines of JSON (`Header`, `Record`, `Summary`, `Error`) that go out as the rows come. What fails after
 //! the first piece was sent is told at the end, in `errors`.
 
-use super::outlet::{Gone, Outlet};
+use super::outlet::{Outlet, Unsent};
 use super::parameters;
 use super::refusal::{Refusal, write_error_list, write_errors};
 use super::traversal;
 use super::values::{Form, put, write_hydrated, write_list, write_text, write_value};
-use crate::allowance::by_whose_clock;
+use crate::allowance::{by_whose_clock, unread_in_time};
 use crate::bolt::{bookmark, notices};
 use database::entity::hydrate;
 use database::{Batch, Error, Limits, Params, QueryResult, Session, Summary};
@@ -16,6 +16,7 @@ use hyper::StatusCode;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use model::{Map, Value};
 use serde_json::Value as Json;
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 use world::clock::after_ns;
@@ -24,6 +25,8 @@ use world::clock::after_ns;
 const FLUSH_AFTER: Duration = Duration::from_millis(5);
 /// The media type of typed JSON, without its version.
 const TYPED: &str = "application/vnd.neo4j.query";
+/// The same in lines.
+const TYPED_LINES: &str = "application/vnd.neo4j.query+jsonl";
 
 /// How an answer is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,26 +37,29 @@ pub(super) struct Format {
 }
 
 impl Format {
-    /// The first format that the client accepts and that is written here.
+    /// The format that the client likes best of those that are written here, by `Accept` (RFC 9110, 12.5.1).
     ///
     /// # Errors
     /// There is none.
     pub fn accepted(headers: &HeaderMap) -> Result<Format, Refusal> {
-        let plain = Format { form: Form::Plain, in_lines: false };
-        let Some(accept) = headers.get(ACCEPT) else { return Ok(plain) };
-        let accept = accept.to_str().unwrap_or_default();
-        for one in accept.split(',') {
-            let mime = one.split(';').next().unwrap_or_default().trim();
-            let (form, in_lines) = match mime {
-                "*/*" | "application/*" | "application/json" | "" => (Form::Plain, false),
-                "application/x-ndjson" | "application/jsonl" => (Form::Plain, true),
-                mime if mime.starts_with(TYPED) => (Form::Typed, mime.ends_with("+jsonl")),
-                _ => continue,
-            };
-            return Ok(Format { form, in_lines });
+        let texts = headers.get_all(ACCEPT).iter().map(|accept| accept.to_str().unwrap_or_default());
+        let ranges: Vec<MediaRange> =
+            texts.flat_map(|text| text.split(',')).filter_map(MediaRange::parse).collect();
+        if ranges.is_empty() {
+            return Ok(FORMATS[0].1);
         }
-        let message = "no format that is accepted is written here; application/json is";
-        Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, message))
+        let liked = |(at, (mime, format)): (usize, &(&str, Format))| {
+            // Of several ranges that a type falls under, the one that names it most closely counts.
+            let range = ranges.iter().enumerate().max_by_key(|(_, range)| range.fits(mime))?;
+            let (place, range) =
+                Some(range).filter(|(_, range)| range.fits(mime) > 0 && range.per_mille > 0)?;
+            Some(((range.per_mille, Reverse(place), Reverse(at)), *format))
+        };
+        let best = FORMATS.iter().enumerate().filter_map(liked).max_by_key(|(order, _)| *order);
+        best.map(|(_, format)| format).ok_or_else(|| {
+            let message = "no format that is accepted is written here; application/json is";
+            Refusal::new(StatusCode::NOT_ACCEPTABLE, message)
+        })
     }
     fn mime(self) -> &'static str {
         match (self.form, self.in_lines) {
@@ -65,13 +71,57 @@ impl Format {
     }
 }
 
+/// What is written here, and how it is called; the first is written to whoever does not say.
+const FORMATS: [(&str, Format); 5] = [
+    ("application/json", Format { form: Form::Plain, in_lines: false }),
+    ("application/x-ndjson", Format { form: Form::Plain, in_lines: true }),
+    ("application/jsonl", Format { form: Form::Plain, in_lines: true }),
+    (TYPED, Format { form: Form::Typed, in_lines: false }),
+    (TYPED_LINES, Format { form: Form::Typed, in_lines: true }),
+];
+
+/// One of the ranges of types that a client accepts.
+struct MediaRange {
+    /// In small letters; of typed JSON without its version.
+    mime: String,
+    /// How much the client likes it; 0 is not at all.
+    per_mille: u32,
+}
+
+impl MediaRange {
+    fn parse(text: &str) -> Option<MediaRange> {
+        let mut parts = text.split(';').map(str::trim);
+        let mime = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let mime = match mime.strip_prefix(TYPED) {
+            Some(rest) if rest.ends_with("+jsonl") => TYPED_LINES.to_string(),
+            Some(rest) if rest.is_empty() || rest.starts_with('.') => TYPED.to_string(),
+            _ => mime,
+        };
+        let weight = |part: &str| {
+            let (name, value) = part.split_once('=')?;
+            name.trim().eq_ignore_ascii_case("q").then(|| value.trim().parse::<f64>().unwrap_or(0.0))
+        };
+        let liking = parts.find_map(weight).unwrap_or(1.0);
+        (!mime.is_empty()).then(|| MediaRange { mime, per_mille: (liking.clamp(0.0, 1.0) * 1_000.0) as u32 })
+    }
+    /// How closely it names a type; 0 is not at all.
+    fn fits(&self, mime: &str) -> u32 {
+        match self.mime.as_str() {
+            "*/*" => 1,
+            "application/*" => 2,
+            one if one == mime => 3,
+            _ => 0,
+        }
+    }
+}
+
 /// The form of a request's parameters, by the type of its body.
 ///
 /// # Errors
 /// The type is none that is read here.
 pub(super) fn form_of_body(headers: &HeaderMap) -> Result<Form, Refusal> {
     let mime = headers.get(CONTENT_TYPE).and_then(|mime| mime.to_str().ok()).unwrap_or_default();
-    match mime.split(';').next().unwrap_or_default().trim() {
+    match mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
         "application/json" => Ok(Form::Plain),
         typed if typed.starts_with(TYPED) => Ok(Form::Typed),
         _ => {
@@ -88,7 +138,8 @@ pub(super) struct Asked {
     pub statement: Option<String>,
     pub params: Params,
     pub bookmarks: Map,
-    pub reads_only: bool,
+    /// May it only read? None where the client does not say.
+    pub reads_only: Option<bool>,
     pub timeout: Option<Duration>,
     pub wants_counters: bool,
     /// The user whom the client acts as.
@@ -128,8 +179,8 @@ impl Asked {
                     asked.bookmarks = [("bookmarks".into(), Value::list(bookmarks))].into_iter().collect();
                 }
                 "accessMode" => match field.as_str().map(str::to_ascii_uppercase).as_deref() {
-                    Some("READ") => asked.reads_only = true,
-                    Some("WRITE") => asked.reads_only = false,
+                    Some("READ") => asked.reads_only = Some(true),
+                    Some("WRITE") => asked.reads_only = Some(false),
                     _ => return Err(wrong("READ or WRITE")),
                 },
                 "maxExecutionTime" => {
@@ -211,9 +262,12 @@ impl From<Error> for Stop {
     }
 }
 
-impl From<Gone> for Stop {
-    fn from(_: Gone) -> Stop {
-        Stop::Gone
+impl From<Unsent> for Stop {
+    fn from(unsent: Unsent) -> Stop {
+        match unsent {
+            Unsent::Gone => Stop::Gone,
+            Unsent::Late => Stop::Failed(unread_in_time()),
+        }
     }
 }
 
@@ -234,12 +288,13 @@ impl Writer<'_> {
             self.end(session, ending, 0)?;
             return Ok(());
         };
+        self.out.end_by(session.deadline_of(asked.timeout));
         if asked.is_gremlin {
             return traversal::run(self, session, statement, asked, ending);
         }
         let limits = Limits { timeout: asked.timeout, bytes_max: None };
         let in_transaction = session.in_transaction();
-        let mut result = match asked.reads_only && !in_transaction {
+        let mut result = match asked.reads_only == Some(true) && !in_transaction {
             true => session.query_reading(statement, asked.params.clone(), &limits)?,
             false => session.query_within(statement, asked.params.clone(), &limits)?,
         };
@@ -251,6 +306,9 @@ impl Writer<'_> {
             return Err(error
                 .hint("accept application/x-ndjson, or read /db/neo4j/subscriptions/NAME")
                 .into());
+        }
+        if result.is_endless() {
+            self.out.end_by(None);
         }
         self.head(result.columns());
         while let Some(batch) = self.next(&mut result)? {
@@ -276,7 +334,7 @@ impl Writer<'_> {
     }
 
     /// Sends the lines that are written, if the client takes lines.
-    pub fn flush_lines(&mut self) -> Result<(), Gone> {
+    pub fn flush_lines(&mut self) -> Result<(), Unsent> {
         if self.format.in_lines { self.out.flush() } else { Ok(()) }
     }
 

@@ -43,9 +43,9 @@ impl From<Error> for Refusal {
 
 fn status_of(error: &Error) -> StatusCode {
     match error.code.as_str() {
-        "Neo.ClientError.Security.Unauthorized" | "Neo.ClientError.Security.AuthorizationExpired" => {
-            StatusCode::UNAUTHORIZED
-        }
+        "Neo.ClientError.Security.Unauthorized"
+        | "Neo.ClientError.Security.AuthorizationExpired"
+        | "Neo.ClientError.Security.TokenExpired" => StatusCode::UNAUTHORIZED,
         "Neo.ClientError.Security.AuthenticationRateLimit" => StatusCode::TOO_MANY_REQUESTS,
         "Neo.ClientError.Security.Forbidden" => StatusCode::FORBIDDEN,
         "Neo.ClientError.Database.DatabaseNotFound" => StatusCode::NOT_FOUND,

@@ -4,13 +4,12 @@
 //! its user is: see [`database::Credential`].
 
 use super::refusal::Refusal;
-use database::{Credential, Error};
+use database::{Credential, Error, TokenLife};
 use parking_lot::Mutex;
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use world::clock::{after_ns, monotonic_ns};
 
 /// Bytes of chance in a token.
 const TOKEN_BYTES: usize = 32;
@@ -49,8 +48,9 @@ pub(super) struct Tokens {
 
 #[derive(Debug)]
 struct Token {
+    /// Good as long as the token is: who logs on with it, at whatever door, is welcome no longer.
     credential: Credential,
-    until_ns: u64,
+    life: TokenLife,
 }
 
 impl Tokens {
@@ -61,34 +61,34 @@ impl Tokens {
     pub fn lifetime(&self) -> Duration {
         self.lifetime
     }
-    /// A new token of a user.
+    /// A new token of a user. One that is given for another token ends with that one, so nobody who found a token keeps it alive.
     ///
     /// # Errors
     /// The user has too many, or all together have.
     pub fn give(&self, credential: Credential) -> Result<String, Refusal> {
         let token = format!("{PREFIX}{}", secret(TOKEN_BYTES)?);
         let mut known = self.known.lock();
-        let now_ns = monotonic_ns();
-        known.retain(|_, token| token.until_ns > now_ns && token.credential.is_current());
+        known.retain(|_, token| token.credential.is_current());
         let of_user = known.values().filter(|token| token.credential.name() == credential.name()).count();
         if known.len() >= self.max || of_user >= self.per_user_max {
             return Err(Refusal::busy(
                 "there are too many tokens; give some back, or wait until they expire",
             ));
         }
-        let until_ns = after_ns(self.lifetime);
-        known.insert(digest_of(token.as_bytes()), Token { credential, until_ns });
+        let life = TokenLife::default();
+        let credential = credential.for_time(self.lifetime).by_token(life.clone());
+        known.insert(digest_of(token.as_bytes()), Token { credential, life });
         Ok(token)
     }
     /// Whose token it is, if it is good.
     pub fn find(&self, token: &str) -> Option<Credential> {
         let known = self.known.lock();
         let token = known.get(&digest_of(token.as_bytes()))?;
-        let is_good = token.until_ns > monotonic_ns() && token.credential.is_current();
-        is_good.then(|| token.credential.clone())
+        token.credential.is_current().then(|| token.credential.clone())
     }
     /// The token is good no more; false if it was not.
     pub fn take_back(&self, token: &str) -> bool {
-        self.known.lock().remove(&digest_of(token.as_bytes())).is_some()
+        let token = self.known.lock().remove(&digest_of(token.as_bytes()));
+        token.inspect(|token| token.life.end()).is_some()
     }
 }

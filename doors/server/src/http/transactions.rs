@@ -3,18 +3,19 @@
 //! Each is a session of the database under an id that nobody guesses. It is rolled back when nothing was asked in it for a while, when a
 //! statement in it fails, and when its user may not ask any more. Invariant: one request at a time is answered in a transaction.
 
+use super::query::Asked;
 use super::refusal::Refusal;
 use super::tokens::secret;
 use crate::Limits;
 use crate::listener::crowd::{Full, Origin, Share, Shares};
-use database::{Interrupter, Session};
+use database::{Error, Interrupter, Session};
 use hyper::StatusCode;
 use model::temporal::Zone;
 use model::temporal::ZonedDateTime;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use world::clock::{monotonic_ns, span_ns, wall_us};
 
@@ -26,6 +27,41 @@ pub(super) struct Transactions {
     open: Mutex<BTreeMap<String, Arc<Open>>>,
     places: Arc<Shares<Origin>>,
     idle_timeout: Duration,
+    /// Has the server ended them all?
+    is_over: AtomicBool,
+}
+
+/// How a transaction was begun, and what holds in it to its end.
+pub(super) struct TransactionTerms {
+    /// Who began it.
+    pub owner: Option<String>,
+    /// The user whom its client acts as.
+    pub acts_as: Option<String>,
+    /// May it only read?
+    pub reads_only: bool,
+    /// When it has taken the time that its client gave it.
+    pub client_until_ns: Option<u64>,
+}
+
+impl TransactionTerms {
+    /// Does a later request ask for nothing else?
+    ///
+    /// # Errors
+    /// It names another user or another mode than the transaction has.
+    fn check(&self, asked: &Asked) -> Result<(), Refusal> {
+        let user = self.acts_as.as_ref().or(self.owner.as_ref());
+        let is_other_user = asked.acts_as.as_ref().is_some_and(|acts_as| Some(acts_as) != user);
+        let is_other_mode = asked.reads_only.is_some_and(|reads_only| reads_only != self.reads_only);
+        let name = match (is_other_user, is_other_mode) {
+            (false, false) => return Ok(()),
+            (true, _) => "impersonatedUser",
+            (false, true) => "accessMode",
+        };
+        let message = format!("the transaction was begun with another `{name}`");
+        let error = Error::new("Neo.ClientError.Request.Invalid", message);
+        let error = error.hint(format!("leave out `{name}`, or begin another transaction with it"));
+        Err(Refusal { status: StatusCode::BAD_REQUEST, error })
+    }
 }
 
 /// A transaction between two requests, or in one.
@@ -33,9 +69,7 @@ pub(super) struct Open {
     session: Mutex<Option<Session>>,
     /// Ends what runs in it.
     pub interrupter: Interrupter,
-    owner: Option<String>,
-    /// When it has taken the time that its client gave it.
-    pub client_until_ns: Option<u64>,
+    pub terms: TransactionTerms,
     touched_ns: AtomicU64,
     _place: Share<Origin>,
 }
@@ -46,6 +80,7 @@ impl Transactions {
             open: Mutex::default(),
             places: Shares::new(limits.transactions_max, limits.transactions_per_address_max),
             idle_timeout: limits.transaction_idle_timeout,
+            is_over: AtomicBool::new(false),
         }
     }
     /// A place for one more.
@@ -65,16 +100,14 @@ impl Transactions {
     pub fn keep(
         &self,
         session: Session,
-        owner: Option<&str>,
-        client_until_ns: Option<u64>,
+        terms: TransactionTerms,
         place: Share<Origin>,
     ) -> Result<(String, Arc<Open>), Refusal> {
         let id = secret(ID_BYTES)?;
         let open = Arc::new(Open {
             interrupter: session.interrupter(),
             session: Mutex::new(Some(session)),
-            owner: owner.map(str::to_string),
-            client_until_ns,
+            terms,
             touched_ns: AtomicU64::new(monotonic_ns()),
             _place: place,
         });
@@ -84,10 +117,21 @@ impl Transactions {
     /// The transaction of this id, if this user began it.
     ///
     /// # Errors
-    /// There is none, or it has expired.
+    /// There is none, or it has expired; the server has ended it.
     pub fn find(&self, id: &str, user: Option<&str>) -> Result<Arc<Open>, Refusal> {
-        let found = self.open.lock().get(id).filter(|open| open.owner.as_deref() == user).cloned();
+        if self.is_over.load(Ordering::Acquire) {
+            return Err(database::unavailable().into());
+        }
+        let found = self.open.lock().get(id).filter(|open| open.terms.owner.as_deref() == user).cloned();
         found.ok_or_else(missing)
+    }
+    /// The same, for a request that asks in it.
+    ///
+    /// # Errors
+    /// As [`Transactions::find`]; the request wants another transaction.
+    pub fn find_for(&self, id: &str, user: Option<&str>, asked: &Asked) -> Result<Arc<Open>, Refusal> {
+        let open = self.find(id, user)?;
+        open.terms.check(asked).map(|()| open)
     }
     /// The transaction has ended.
     pub fn forget(&self, id: &str) {
@@ -120,6 +164,7 @@ impl Transactions {
     }
     /// Rolls back all.
     pub fn end_all(&self) {
+        self.is_over.store(true, Ordering::Release);
         let all = std::mem::take(&mut *self.open.lock());
         all.values().for_each(|open| open.interrupter.interrupt("the server ends"));
     }

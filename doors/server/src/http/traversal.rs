@@ -14,7 +14,7 @@ const COLUMN: &str = "result";
 /// Why this cannot be asked as Gremlin, if so.
 fn check(asked: &Asked, ending: &Ending) -> Result<(), Error> {
     let message = match ending {
-        Ending::Bookmark if asked.reads_only => "`accessMode` READ cannot be asked of Gremlin",
+        Ending::Bookmark if asked.reads_only == Some(true) => "`accessMode` READ cannot be asked of Gremlin",
         Ending::Bookmark => return Ok(()),
         _ => "a transaction of the Query API takes no Gremlin",
     };

@@ -5,11 +5,12 @@ use super::door::Door;
 use super::events::{self, Subscribe};
 use super::origin;
 use super::outlet::{Answer, Attention, Outgoing, Outlet, refused, whole};
+use super::presence::Presence;
 use super::query::{self, Asked, Ending, Format, form_of_body};
 use super::refusal::Refusal;
 use super::route::Route;
 use super::tokens::{Digest, digest_of};
-use super::transactions::{Open, missing};
+use super::transactions::{Open, TransactionTerms, missing};
 use crate::bolt::bookmark;
 use crate::gremlin::message;
 use crate::listener::crowd::{Crowd, Origin, Share, ValueAccount};
@@ -17,7 +18,7 @@ use crate::site;
 use database::{Credential, Interrupter, Mode, Session};
 use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, TRANSFER_ENCODING, WWW_AUTHENTICATE};
-use hyper::{Method, Request, StatusCode, header};
+use hyper::{Method, Request, StatusCode, Version, header};
 use model::{Map, Value};
 use parking_lot::Mutex;
 use serde_json::Value as Json;
@@ -38,6 +39,8 @@ pub(super) struct Visitor {
     pub known: Mutex<Known>,
     /// Given back when nothing runs for the connection any more.
     pub place: Arc<Share<Origin>>,
+    /// What the connection is at.
+    pub presence: Arc<Presence>,
 }
 
 /// What is remembered of whoever asked last.
@@ -58,6 +61,10 @@ impl Known {
 }
 
 impl Visitor {
+    /// Has whoever asks here been let in?
+    pub fn is_known(&self) -> bool {
+        self.known.lock().stranger.is_none()
+    }
     /// Answers one request.
     pub async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Answer {
         let is_chunked = request.headers().contains_key(TRANSFER_ENCODING);
@@ -84,7 +91,11 @@ impl Visitor {
 
     async fn respond(self: Arc<Self>, request: Request<Incoming>) -> Result<Answer, Refusal> {
         let (head, body) = request.into_parts();
-        site::check_name(&head.headers, self.door.gate.asks())?;
+        let target = site::RequestTarget {
+            authority: head.uri.authority().map(|authority| authority.as_str()),
+            needs_host: head.version >= Version::HTTP_11,
+        };
+        site::check_name(&head.headers, target, self.door.gate.asks())?;
         let path = head.uri.path();
         if head.method == Method::OPTIONS {
             return self.preflight(&head.headers);
@@ -279,10 +290,13 @@ impl Visitor {
         self.ask(session.interrupter(), move |out| {
             visitor.await_bookmarks(&asked, out)?;
             session.act_as(asked.acts_as.as_deref()).map_err(|error| Some(error.into()))?;
-            let mode = if asked.reads_only { Mode::Read } else { Mode::Write };
-            let until_ns = asked.timeout.map(world::clock::after_ns);
+            let reads_only = asked.reads_only == Some(true);
+            let mode = if reads_only { Mode::Read } else { Mode::Write };
+            let client_until_ns = asked.timeout.map(world::clock::after_ns);
             session.begin_within(mode, asked.timeout).map_err(|error| Some(error.into()))?;
-            let kept = visitor.door.transactions.keep(session, owner.as_deref(), until_ns, place);
+            let terms =
+                TransactionTerms { owner, acts_as: asked.acts_as.clone(), reads_only, client_until_ns };
+            let kept = visitor.door.transactions.keep(session, terms, place);
             let (id, open) = kept.map_err(Some)?;
             visitor.in_transaction(&id, &open, (&asked, room), format, false, out)
         })
@@ -298,7 +312,7 @@ impl Visitor {
         format: Format,
         commits: bool,
     ) -> Result<Answer, Refusal> {
-        let open = self.door.transactions.find(&id, owner.as_deref())?;
+        let open = self.door.transactions.find_for(&id, owner.as_deref(), &asked)?;
         let visitor = self.clone();
         self.ask(open.interrupter.clone(), move |out| {
             visitor.in_transaction(&id, &open, (&asked, room), format, commits, out)
@@ -323,7 +337,7 @@ impl Visitor {
             true => Ending::Commit,
             false => Ending::Transaction { id: id.to_string(), expires: transactions.expires() },
         };
-        let outcome = query::answer(session, asked, format, &ending, open.client_until_ns, out);
+        let outcome = query::answer(session, asked, format, &ending, open.terms.client_until_ns, out);
         if commits || outcome.is_err() {
             if session.in_transaction() {
                 // Nothing is lost by a rollback that finds nothing to roll back.
@@ -390,7 +404,8 @@ impl Visitor {
         work: impl FnOnce(&mut Outlet) -> Result<(), Option<Refusal>> + Send + 'static,
     ) -> Result<Answer, Refusal> {
         let (mut out, told) = Outlet::new(self.door.runtime.clone(), self.door.limits.write_timeout);
-        let attention = Attention { interrupter, is_over: Arc::default() };
+        let _attended = self.presence.attend();
+        let attention = Attention { interrupter, is_over: Arc::default(), _attended };
         let is_over = attention.is_over.clone();
         let place = self.place.clone();
         self.door.runtime.spawn_blocking(move || {

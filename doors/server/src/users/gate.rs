@@ -1,25 +1,16 @@
 //! The gate: asks for a name and a password, and slows down who guesses.
 //!
-//! After [`ATTEMPTS_MAX`] wrong passwords for a name from an address, that pair is refused for [`LOCK_TIME`] without looking at the
-//! password. What is remembered of failures is bounded: beyond [`FAILURES_KEPT_MAX`] the oldest is forgotten.
+//! Wrong passwords are counted for each pair of a name and an address: see [`PasswordGuesses`].
 
 use super::jwt::JwtVerifier;
-use database::{Credential, Error, USER_NAME_BYTES_MAX, Users, UsersError};
+use database::{Credential, Error, LOCK_TIME, PasswordGuesses, USER_NAME_BYTES_MAX, Users, UsersError};
 use model::{Map, Value};
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use world::clock::{monotonic_ns, span_ns};
 
-/// Wrong passwords in a row before a pair of name and address has to wait.
-pub const ATTEMPTS_MAX: u32 = 3;
-/// How long it waits then.
-pub const LOCK_TIME: Duration = Duration::from_secs(5);
-/// Pairs of name and address whose failures are remembered.
-const FAILURES_KEPT_MAX: usize = 10_000;
 /// Bytes of a name that are remembered.
 const NAME_KEPT_BYTES_MAX: usize = USER_NAME_BYTES_MAX;
 
@@ -31,8 +22,7 @@ pub struct Gate {
     users: Option<Users>,
     /// Everyone may come in while there are no users.
     opens_without_users: bool,
-    failures: Mutex<BTreeMap<(String, IpAddr), Failures>>,
-    lock_time: Duration,
+    guesses: PasswordGuesses<(String, IpAddr)>,
     /// Finds whose token it is, of those that the HTTP door gave.
     tokens: Mutex<Option<Arc<TokenLookup>>>,
     /// Tokens of an identity provider.
@@ -46,12 +36,6 @@ impl std::fmt::Debug for Gate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Gate").field("users", &self.users).field("jwt", &self.jwt).finish_non_exhaustive()
     }
-}
-
-#[derive(Debug)]
-struct Failures {
-    count: u32,
-    last_ns: u64,
 }
 
 impl Gate {
@@ -82,8 +66,8 @@ impl Gate {
         jwt: Option<JwtVerifier>,
     ) -> Arc<Gate> {
         let (admitted, refused) = (AtomicU64::new(0), AtomicU64::new(0));
-        let (failures, tokens) = (Mutex::default(), Mutex::default());
-        Arc::new(Gate { users, opens_without_users, failures, lock_time, tokens, jwt, admitted, refused })
+        let (guesses, tokens) = (PasswordGuesses::new(lock_time), Mutex::default());
+        Arc::new(Gate { users, opens_without_users, guesses, tokens, jwt, admitted, refused })
     }
     /// From now on tokens that this finds are good at all doors.
     pub(crate) fn take_tokens(&self, find: impl Fn(&str) -> Option<Credential> + Send + Sync + 'static) {
@@ -146,17 +130,17 @@ impl Gate {
         };
         let kept = name[..name.floor_char_boundary(NAME_KEPT_BYTES_MAX)].to_string();
         let pair = (kept, from);
-        self.check_patience(&pair).inspect_err(|_| {
+        self.guesses.check(&pair).inspect_err(|_| {
             tracing::warn!(target: "tanglewood::audit", user = pair.0, %from, "log-on refused: too many wrong passwords");
         })?;
         let known = users.log_on(name, password).map_err(unreadable)?;
         if let Some(known) = known {
             tracing::info!(target: "tanglewood::audit", user = pair.0, %from, "log-on");
-            self.failures.lock().remove(&pair);
+            self.guesses.succeed(&pair);
             return Ok(known);
         }
         tracing::warn!(target: "tanglewood::audit", user = pair.0, %from, "log-on failed");
-        self.note_failure(pair);
+        self.guesses.fail(pair);
         Err(unauthorized("the name or the password is wrong".into()))
     }
 
@@ -180,31 +164,6 @@ impl Gate {
             .ok_or_else(|| refused("the token names nobody who may log on here"))?;
         tracing::info!(target: "tanglewood::audit", user = known.name(), %from, "log-on by a token");
         Ok(known.for_time(Duration::from_secs(bearer.until_s.saturating_sub(now_s).max(1))))
-    }
-    fn check_patience(&self, pair: &(String, IpAddr)) -> Result<(), Error> {
-        let mut failures = self.failures.lock();
-        let Some(known) = failures.get(pair) else { return Ok(()) };
-        if monotonic_ns() - known.last_ns >= span_ns(self.lock_time) {
-            failures.remove(pair);
-        } else if known.count >= ATTEMPTS_MAX {
-            let code = "Neo.ClientError.Security.AuthenticationRateLimit";
-            let message = format!(
-                "too many wrong passwords; wait {} seconds, then try again",
-                self.lock_time.as_secs_f32().ceil()
-            );
-            return Err(Error::new(code, message));
-        }
-        Ok(())
-    }
-    fn note_failure(&self, pair: (String, IpAddr)) {
-        let mut failures = self.failures.lock();
-        if failures.len() >= FAILURES_KEPT_MAX && !failures.contains_key(&pair) {
-            let oldest = failures.iter().min_by_key(|(_, known)| known.last_ns).map(|(pair, _)| pair.clone());
-            oldest.map(|oldest| failures.remove(&oldest));
-        }
-        let known = failures.entry(pair).or_insert(Failures { count: 0, last_ns: 0 });
-        known.count += 1;
-        known.last_ns = monotonic_ns();
     }
 }
 

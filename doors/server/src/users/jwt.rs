@@ -15,6 +15,7 @@ use ring::signature::{
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Bytes of a token.
 const TOKEN_BYTES_MAX: usize = 16 << 10;
@@ -22,9 +23,6 @@ const TOKEN_BYTES_MAX: usize = 16 << 10;
 const KEYS_BYTES_MAX: u64 = 1 << 20;
 /// Keys of a provider.
 const KEYS_MAX: usize = 100;
-/// Seconds by which the clocks of provider and server may differ.
-const LEEWAY_S: u64 = 30;
-
 /// Whose tokens are taken, and what they must say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JwtOptions {
@@ -36,6 +34,8 @@ pub struct JwtOptions {
     pub audience: String,
     /// The claim that names the user.
     pub user_claim: String,
+    /// Time by which the clocks of provider and server may differ: a token is good so long after its end, and before its beginning.
+    pub leeway: Duration,
 }
 
 /// Looks at tokens of one provider.
@@ -49,7 +49,7 @@ pub struct JwtVerifier {
 pub struct JwtBearer {
     /// The user's name.
     pub user: String,
-    /// When it ends, in seconds since 1970.
+    /// When it ends, in seconds since 1970, by the clock of this server.
     pub until_s: u64,
 }
 
@@ -130,18 +130,19 @@ impl JwtVerifier {
     }
 
     fn judge(&self, claims: &Json, now_s: u64) -> Result<JwtBearer, &'static str> {
+        let leeway_s = self.options.leeway.as_secs();
         let seconds = |claim: &str| {
             claims.get(claim).map(|value| value.as_f64().filter(|s| s.is_finite() && *s >= 0.0))
         };
         let until_s = match seconds("exp") {
-            Some(Some(until_s)) => until_s as u64,
+            Some(Some(until_s)) => (until_s as u64).saturating_add(leeway_s),
             _ => return Err("the token does not say when it ends"),
         };
-        if now_s >= until_s.saturating_add(LEEWAY_S) {
+        if now_s >= until_s {
             return Err("the token has expired");
         }
         match seconds("nbf") {
-            Some(Some(from_s)) if from_s as u64 > now_s + LEEWAY_S => {
+            Some(Some(from_s)) if from_s as u64 > now_s.saturating_add(leeway_s) => {
                 return Err("the token is not good yet");
             }
             Some(None) => return Err("the token has a beginning that cannot be read"),

@@ -22,7 +22,10 @@ pub fn options(gate: Arc<Gate>, limits: Limits) -> (Database, GremlinServeOption
     let database = Database::open(MEMORY, open).unwrap();
     let sources = Sources::from([("g".to_string(), database.clone())]);
     let manner = Manner { sources: sources.into(), gate, timeout: None };
-    (database, GremlinServeOptions { address: "127.0.0.1:0".into(), manner, tls: None, limits })
+    (
+        database,
+        GremlinServeOptions { address: "127.0.0.1:0".into(), manner, tls: None, limits, cors: Vec::new() },
+    )
 }
 
 pub fn serve(limits: Limits) -> (Database, GremlinServer) {

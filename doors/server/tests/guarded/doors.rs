@@ -129,6 +129,7 @@ fn house() -> House {
         manner,
         tls: None,
         limits,
+        cors: Vec::new(),
     })
     .unwrap();
     let mut client = gremlin::Client::connect(traversals.address());
@@ -243,4 +244,88 @@ fn what_is_hidden_is_there_at_no_door() {
             }
         }
     }
+}
+
+/// Who came by a token of the HTTP door, at whatever door, is welcome as long as the token is good: until it is taken back, until its time is over, until
+/// its user is suspended or changed.
+#[test]
+fn sessions_end_with_the_tokens_that_they_came_by() {
+    let (database, bolt) = guarded(&[("ada", "correct horse"), ("bob", "battery staple")]);
+    let gate = Gate::of(database.users());
+    let serve = |token_lifetime| {
+        let limits = tanglewood_server::Limits { token_lifetime, ..tanglewood_server::Limits::default() };
+        let options = HttpServeOptions { gate: gate.clone(), limits, ..HttpServeOptions::at("127.0.0.1:0") };
+        HttpServer::start(database.clone(), options).unwrap()
+    };
+    drop(bolt);
+    let web = serve(Duration::from_secs(600));
+    let options = ServeOptions { gate: gate.clone(), ..ServeOptions::at("127.0.0.1:0") };
+    let bolt = Server::start(database.clone(), &options).unwrap();
+    let given = |client: &mut http::Client| {
+        let answer = client.ask("POST", "/tokens", &[], None);
+        assert_eq!(answer.status, 201, "{}", answer.text());
+        answer.json()["token"].as_str().unwrap().to_string()
+    };
+    let by_password = |web: &HttpServer, name: &str, password: &str| {
+        given(&mut http::Client::connect(web.address()).basic(name, password))
+    };
+    let with = |web: &HttpServer, token: &str| {
+        http::Client::connect(web.address()).with(&format!("Authorization: Bearer {token}"))
+    };
+    let enter = |token: &str| {
+        let bearer = Value::map([("scheme", "bearer".into()), ("credentials", token.into())]);
+        let mut client = Client::shaken(bolt.address());
+        client.send(&[request(HELLO, &[none()]), request(LOGON, &[bearer])]);
+        assert!((0..2).all(|_| client.next().is_success()));
+        client
+    };
+    let one = "RETURN 1";
+    let expired = Err("Neo.ClientError.Security.TokenExpired".to_string());
+    let changed = Err("Neo.ClientError.Security.AuthorizationExpired".to_string());
+
+    // Taken back: those who came by it, and by tokens that were given for it, are not welcome any more. Others are.
+    let (first, other) =
+        (by_password(&web, "ada", "correct horse"), by_password(&web, "ada", "correct horse"));
+    let second = given(&mut with(&web, &first));
+    let mut sessions = [enter(&first), enter(&second), enter(&other)];
+    sessions.iter_mut().for_each(|session| assert!(ask_as(session, "", one).is_ok()));
+    let begun = with(&web, &first).ask("POST", http::BEGIN, &[], None).json();
+    let open = format!("{}/{}", http::BEGIN, begun["transaction"]["id"].as_str().unwrap());
+    assert_eq!(with(&web, &first).ask("DELETE", "/tokens", &[], None).status, 200);
+    let outcomes = sessions.each_mut().map(|session| ask_as(session, "", one).map(|rows| rows.len()));
+    assert_eq!(outcomes, [expired.clone(), expired.clone(), Ok(1)]);
+    assert_eq!([&first, &second, &other].map(|token| with(&web, token).query(one).status), [401, 401, 202]);
+    let mut again = http::Client::connect(web.address()).basic("ada", "correct horse");
+    let late = again.post(&open, &json!({ "statement": one }));
+    assert_eq!(
+        (late.status, late.code()),
+        (401, expired.clone().unwrap_err()),
+        "the transaction of the token"
+    );
+
+    // Suspended: not good meanwhile, and good again afterwards. Another password ends it for ever.
+    let users = database.users();
+    let bobs = by_password(&web, "bob", "battery staple");
+    let mut session = enter(&bobs);
+    for (suspended, status) in [(true, 401), (false, 202)] {
+        users.alter("bob", None, Some(suspended)).unwrap();
+        assert_eq!(with(&web, &bobs).query(one).status, status, "{suspended}");
+        let outcome = ask_as(&mut session, "", one).map(|rows| rows.len());
+        assert_eq!(outcome, if suspended { changed.clone() } else { Ok(1) });
+    }
+    users.set_password("bob", "battery staples").unwrap();
+    assert_eq!(with(&web, &bobs).query(one).status, 401);
+    assert_eq!(ask_as(&mut session, "", one).map(|rows| rows.len()), changed);
+
+    // Its time is over, and no token that is given for it lasts longer.
+    drop(web);
+    let web = serve(Duration::from_millis(400));
+    let short = by_password(&web, "ada", "correct horse");
+    let mut session = enter(&short);
+    assert!(ask_as(&mut session, "", one).is_ok());
+    world::threads::sleep(Duration::from_millis(250));
+    let longer = given(&mut with(&web, &short));
+    world::threads::sleep(Duration::from_millis(200));
+    assert_eq!(ask_as(&mut session, "", one).map(|rows| rows.len()), expired);
+    assert_eq!([short, longer].map(|token| with(&web, &token).query(one).status), [401, 401]);
 }

@@ -154,7 +154,7 @@ impl Conversation {
             None => print_result(&mut *result, &look, &mut out)?,
         };
         drop(result);
-        summary.notifications.iter().for_each(|told| eprintln!("{}", notice(told, &Style::of_stderr())));
+        summary.notifications.iter().for_each(|told| world::files::say(notice(told, &Style::of_stderr())));
         if !self.format.is_for_people() && self.style.width.is_some() {
             // At a terminal, formats for programs are followed by changes and time as well.
             let changes = changes_text(&summary.counters, summary.schema_changes);
@@ -179,13 +179,13 @@ impl Conversation {
     pub fn complain(&self, error: &Error) -> io::Result<Outcome> {
         if self.style.width.is_some() && error.code.ends_with(INTERRUPTED) {
             // The terminal wrote `^C` where the cursor stood.
-            eprintln!();
+            world::files::say("");
         }
         let told = match self.script {
             Some(place) => &place.of_error(error.clone(), &self.script_name),
             None => error,
         };
-        eprintln!("{}", failure(told, &Style::of_stderr()));
+        world::files::say(failure(told, &Style::of_stderr()));
         Ok(Outcome::Failed)
     }
 

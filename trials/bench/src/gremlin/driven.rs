@@ -115,7 +115,7 @@ fn own(graph: &Graph) -> Result<GremlinServer, String> {
     let sources = Sources::from([("g".to_string(), graph.database.clone())]);
     let manner = Manner { sources: sources.into(), gate: Gate::open(), timeout: None };
     let (address, limits) = ("127.0.0.1:0".to_string(), Limits::default());
-    let options = GremlinServeOptions { address, manner, tls: None, limits };
+    let options = GremlinServeOptions { address, manner, tls: None, limits, cors: Vec::new() };
     GremlinServer::start(options).map_err(|error| error.to_string())
 }
 

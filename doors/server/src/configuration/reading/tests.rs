@@ -75,6 +75,15 @@ fn all_that_is_wrong_is_told_at_once() {
     }
     assert!(read(Some("x = ["), &[], &[]).unwrap_err().contains("is no TOML"));
     assert!(read(Some("timeout = '1s'"), &[], &[]).unwrap_err().contains("there is `gremlin.timeout`"));
+    let folder = TemporaryFolder::new("settings").unwrap();
+    let path = folder.path().join("tanglewood.toml");
+    for (bytes, line) in
+        [(&b"\xff"[..], 1), (b"memory = '1GiB'\n[log]\nfile = 'f\xfcr.log'\n", 3), (b"\n\n\xf0\x9f", 3)]
+    {
+        world::files::write_bytes(&path, bytes).unwrap();
+        let told = Configuration::read(Some(&path), |_| None, BTreeMap::new()).unwrap_err().to_string();
+        assert!(told.ends_with(&format!("line {line} is not UTF-8")), "{told}");
+    }
     let late = [("query.timeout", "2s"), ("query.timeout_max", "1s")];
     assert!(read(None, &[], &late).unwrap_err().contains("longer"));
 }

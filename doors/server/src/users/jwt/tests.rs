@@ -19,6 +19,9 @@ const RSA_TOKEN: &[&str] = &[
     "9xb8klj4LXJnG5SB4Edb7vYfnWA9-onHaltVzxUdM0HKaahWjZfvug6nUHtGM0rXSPPWavG6poX1aNBN3yzLog",
 ];
 
+/// Time by which clocks may differ here.
+const LEEWAY: Duration = Duration::from_secs(7);
+
 const NOW_S: u64 = 1_900_000_000;
 
 struct Provider {
@@ -62,6 +65,7 @@ impl Provider {
             issuer: "https://id.example".into(),
             audience: "graph".into(),
             user_claim: "sub".into(),
+            leeway: LEEWAY,
         }
     }
     fn token(&self, head: &Json, claims: &Json) -> String {
@@ -106,16 +110,16 @@ fn everything_else_is_refused() {
         verifier.look(&provider.token(&head, &claims), NOW_S).is_ok()
     };
     assert!(
-        with("nbf", json!(NOW_S + LEEWAY_S))
-            && with("exp", json!(NOW_S - LEEWAY_S + 1))
+        with("nbf", json!(NOW_S + LEEWAY.as_secs()))
+            && with("exp", json!(NOW_S - LEEWAY.as_secs() + 1))
             && with("aud", json!(["graph"]))
     );
     for (claim, value) in [
-        ("exp", json!(NOW_S - LEEWAY_S)),
+        ("exp", json!(NOW_S - LEEWAY.as_secs())),
         ("exp", json!("soon")),
         ("exp", json!(-1)),
         ("exp", Json::Null),
-        ("nbf", json!(NOW_S + LEEWAY_S + 1)),
+        ("nbf", json!(NOW_S + LEEWAY.as_secs() + 1)),
         ("nbf", json!("now")),
         ("iss", json!("https://evil.example")),
         ("iss", Json::Null),
