@@ -264,7 +264,8 @@ fn milliseconds(count: u64) -> Value {
     Duration { months: 0, days: 0, seconds, nanos: (count % 1_000) as u32 * 1_000_000 }.into()
 }
 
-/// The sizes of answers tell of what they are made of, and so do reasons of failures: they are for those who see all of it.
+/// Texts name what they ask about, and the sizes of answers, the time spent on them and the reasons of failures tell of what they are made of: these
+/// are for those who see all of it.
 fn standing(database: &Database, sees_all: bool) -> Vec<Vec<Value>> {
     database.await_standing_at_gate();
     let told = |value: Value| if sees_all { value } else { Value::Null };
@@ -274,12 +275,12 @@ fn standing(database: &Database, sees_all: bool) -> Vec<Vec<Value>> {
         let retain = crate::standing::retained(snapshot.catalog().entries(), &query.name);
         vec![
             query.name.into(),
-            query.text.into(),
+            told(query.text.into()),
             query.state.name().into(),
             told(whole(query.rows as u64)),
             whole(query.subscribers as u64),
-            database.accounts().names(query.payer, 0).0.into(),
-            milliseconds(query.used_ns / 1_000_000),
+            told(database.accounts().names(query.payer, 0).0.into()),
+            told(milliseconds(query.used_ns / 1_000_000)),
             told(whole(query.bytes as u64)),
             whole(query.place),
             retain.map_or(Value::Null, |retain| retain.to_string().into()),

@@ -176,13 +176,24 @@ fn of_expression(expr: &Expr, found: &mut BTreeSet<Suspicion>) {
 }
 
 fn is_founded(suspicion: &Suspicion, snapshot: &Snapshot) -> bool {
-    let catalog = snapshot.catalog();
     match suspicion {
-        Suspicion::Label(name) => catalog.label(name).is_none(),
-        Suspicion::EdgeType(name) => catalog.edge_type(name).is_none(),
-        Suspicion::Key(name) => catalog.key(name).is_none() && !is_component(name),
+        Suspicion::Key(name) if is_component(name) => false,
+        Suspicion::Label(name) | Suspicion::EdgeType(name) | Suspicion::Key(name) => {
+            !knows(suspicion, name, snapshot)
+        }
         Suspicion::Product | Suspicion::Hint(_) => true,
     }
+}
+
+/// Does whoever reads this snapshot know a name of the kind of this suspicion? What cannot be read now is no reason for one.
+fn knows(suspicion: &Suspicion, name: &str, snapshot: &Snapshot) -> bool {
+    let known = match suspicion {
+        Suspicion::Label(_) => snapshot.knows_label(name),
+        Suspicion::EdgeType(_) => snapshot.knows_edge_type(name),
+        Suspicion::Key(_) => snapshot.knows_key(name),
+        Suspicion::Product | Suspicion::Hint(_) => Ok(true),
+    };
+    known.unwrap_or(true)
 }
 
 /// Known names that the unknown name of a suspicion may mean, the nearest first.
@@ -196,13 +207,16 @@ fn meant_by(suspicion: &Suspicion, snapshot: &Snapshot) -> Vec<Arc<str>> {
     };
     // Names that a reader does not see are empty.
     let is_shown = |name: &&Arc<str>| !name.is_empty() && !crate::is_hidden_key(name);
-    let mut left: Vec<&Arc<str>> = known.iter().take(NAMES_COMPARED_MAX).filter(is_shown).collect();
+    let mut left: Vec<&Arc<str>> = known.iter().filter(is_shown).take(NAMES_COMPARED_MAX).collect();
     let mut meant = Vec::new();
     while meant.len() < MEANT_MAX
         && let Some(near) = text::nearest(name, left.iter().map(|name| &***name))
         && let Some(at) = left.iter().position(|name| ***name == *near)
     {
-        meant.push(left.remove(at).clone());
+        let near = left.remove(at);
+        if knows(suspicion, near, snapshot) {
+            meant.push(near.clone());
+        }
     }
     meant
 }
@@ -282,13 +296,8 @@ fn place_of(suspicion: &Suspicion, text: &str) -> Option<Place> {
 fn told(suspect: &Suspect, snapshot: &Snapshot) -> Notification {
     let Suspect { suspicion, place: position, meant } = suspect;
     let position = *position;
-    let catalog = snapshot.catalog();
     // Plans are shared: what this reader does not see is not suggested, either.
-    let is_seen = |name: &&Arc<str>| match suspicion {
-        Suspicion::Label(_) => catalog.label(name).is_some(),
-        Suspicion::EdgeType(_) => catalog.edge_type(name).is_some(),
-        _ => catalog.key(name).is_some(),
-    };
+    let is_seen = |name: &&Arc<str>| knows(suspicion, name, snapshot);
     let question = match meant.iter().find(is_seen) {
         Some(name) => format!("did you mean `{name}`?"),
         None => "is it spelt right?".into(),

@@ -29,12 +29,14 @@ use crate::accounts::Speaker;
 use crate::cache::Planned;
 use crate::clients::{Client, METADATA_BYTES_MAX};
 use crate::database::Database;
+use crate::impersonator::Impersonator;
 use crate::query_log::{OpenQuery, QueryLanguage, QueryRecord, QuerySubject, TraceParts};
 use crate::query_trace::parent_of;
 use crate::roles::{Allowed, Lens};
 use crate::running::shortened;
 use crate::{Credential, Error, Interrupter, Params, QueryResult, Value};
 use execute::QueryId;
+use plan::roles::Action;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Snapshot;
@@ -68,7 +70,7 @@ pub struct Session {
     /// Who logged on, where a door asked.
     credential: Option<Credential>,
     /// Who logged on, where it acts as another.
-    impersonator: Option<Credential>,
+    impersonator: Option<Impersonator>,
     /// What it may do.
     allowed: Allowed,
     interrupter: Interrupter,
@@ -82,6 +84,15 @@ pub struct Session {
     is_traced: bool,
     /// Its statements are parts of this query, which stands for them.
     part_of: Option<QueryId>,
+}
+
+/// Figures of the server that are told by name; of others the sums are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NamedFigures {
+    /// Of tenants, which are named like their users where nobody said otherwise.
+    pub tenants: bool,
+    /// Of standing queries.
+    pub standing: bool,
 }
 
 fn no_metadata() -> Value {
@@ -158,7 +169,7 @@ impl Session {
     /// Whoever logged on may not, or there is no such user; nothing changes then.
     pub fn act_as(&mut self, user: Option<&str>) -> Result<(), Error> {
         if let Some(own) = self.impersonator.take() {
-            self.log_on(own);
+            self.log_on(own.into_credential());
         }
         let Some(user) = user else { return Ok(()) };
         self.check_credential()?;
@@ -175,12 +186,26 @@ impl Session {
         let other = self.database.users().vouched(user).ok_or_else(refused)?;
         tracing::info!(target: "tanglewood::audit", user = own.name(), as_user = user, "acts as another user");
         self.log_on(other);
-        self.impersonator = Some(own);
+        self.impersonator = Some(Impersonator::new(own));
         Ok(())
     }
     /// What whoever asks is shown, where that is not everything.
     pub(crate) fn lens(&self) -> Option<&Lens> {
         self.allowed.lens().map(|lens| &**lens)
+    }
+    /// Which figures of the server whoever asks may be told by name: as SHOW TENANTS and SHOW STANDING QUERIES would list them.
+    ///
+    /// # Errors
+    /// Its log-on does not hold any more.
+    pub fn named_figures(&mut self) -> Result<NamedFigures, Error> {
+        self.check_credential()?;
+        self.settle_rights()?;
+        let may = |action| self.lens().is_none_or(|lens| lens.rights.allows_whole(action));
+        let sees_all = self.lens().is_none_or(|lens| !lens.hides());
+        Ok(NamedFigures {
+            tenants: may(Action::TenantManagement),
+            standing: sees_all && may(Action::Subscribe),
+        })
     }
     /// Looks up what whoever logged on may do now. An open transaction that began with other rights can only be rolled back.
     pub(crate) fn settle_rights(&mut self) -> Result<(), Error> {
@@ -196,21 +221,12 @@ impl Session {
         Ok(())
     }
     /// Is whoever logged on still welcome? Asked before each statement and each commit.
-    pub(crate) fn check_credential(&self) -> Result<(), Error> {
-        let mut both = self.credential.iter().chain(&self.impersonator);
-        both.try_for_each(Credential::check)?;
-        match (&self.impersonator, &self.credential) {
-            (Some(own), Some(other)) => self.check_acting(own.name(), other.name()),
-            _ => Ok(()),
-        }
-    }
-    /// May a user still act as another?
-    fn check_acting(&self, own: &str, other: &str) -> Result<(), Error> {
-        let (snapshot, mut allowed) = (self.database.snapshot(), Allowed::default());
-        allowed.settle(own, snapshot.catalog().entries(), self.database.lenses());
-        match allowed.lens().is_some_and(|lens| !lens.rights.may_act_as(other)) {
-            true => Err(crate::roles::forbidden("act as this user")),
-            false => Ok(()),
+    pub(crate) fn check_credential(&mut self) -> Result<(), Error> {
+        let Some(credential) = &self.credential else { return Ok(()) };
+        credential.check()?;
+        match &mut self.impersonator {
+            Some(own) => own.check(credential.name(), &self.database),
+            None => Ok(()),
         }
     }
     /// May a statement run: is whoever asks still welcome, and the transaction whole, if there is one? Who asks from now on is charged.

@@ -5,6 +5,8 @@
 mod matrix;
 #[path = "roles/random.rs"]
 mod random;
+#[path = "roles/twins.rs"]
+mod twins;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -135,6 +137,43 @@ fn who_may_no_longer_act_as_another_ends_there() {
     }
 }
 
+/// Whatever right a subscription was begun with, it ends when that is taken.
+#[test]
+fn a_subscription_of_who_acts_as_another_ends_with_any_right_that_it_needs() {
+    let database = database();
+    let other = format!("CREATE USER other SET PASSWORD '{PASSWORD}'");
+    run(
+        &database,
+        &[&other, "CREATE (:A {id: 1})", "CREATE STANDING QUERY s AS MATCH (n:A) RETURN n.id AS id"],
+    );
+    run(&database, &["CREATE ROLE reads", "GRANT ROLE reads TO other"]);
+    let grants = ["GRANT MATCH {*} ON GRAPH * TO reads", "GRANT SUBSCRIBE ON DATABASE * TO reads"];
+    for (taken, code) in [
+        ("REVOKE IMPERSONATE (other) ON DBMS FROM restricted", FORBIDDEN),
+        ("DENY IMPERSONATE (*) ON DBMS TO restricted", FORBIDDEN),
+        ("REVOKE SUBSCRIBE ON DATABASE * FROM reads", FORBIDDEN),
+        ("DENY READ {id} ON GRAPH * NODES A TO reads", "Neo.ClientError.Security.AuthorizationExpired"),
+        ("ALTER USER guest SET STATUS SUSPENDED", "Neo.ClientError.Security.AuthorizationExpired"),
+    ] {
+        run(&database, &grants);
+        let mut session = restricted(&database, &["GRANT IMPERSONATE (other) ON DBMS TO restricted"]);
+        session.act_as(Some("other")).unwrap();
+        let mut told = session.query("SUBSCRIBE TO s SNAPSHOT", Params::new()).unwrap();
+        assert!(told.next_batch().unwrap().is_some(), "{taken}");
+        run(&database, &[taken]);
+        let ended = (0..200).find_map(|_| told.next_batch().err());
+        assert_eq!(ended.unwrap().code, code, "{taken}");
+        // As before, for the next.
+        run(
+            &database,
+            &[
+                "REVOKE IMPERSONATE (*) ON DBMS FROM restricted",
+                "REVOKE DENY READ {id} ON GRAPH * NODES A FROM reads",
+            ],
+        );
+    }
+}
+
 #[test]
 fn roles_are_made_renamed_copied_dropped_and_listed() {
     let database = database();
@@ -210,7 +249,9 @@ fn a_transaction_ends_when_rights_change_and_the_past_is_hidden_too() {
 fn rights_are_asked_for_again_before_each_schema_command_of_a_commit() {
     let database = database();
     run(&database, &["UNWIND range(1, 20000) AS n CREATE (:A {id: n, k: n})"]);
-    let mut guest = restricted(&database, &["GRANT INDEX MANAGEMENT ON DATABASE * TO restricted"]);
+    let grants =
+        ["GRANT MATCH {*} ON GRAPH * TO restricted", "GRANT INDEX MANAGEMENT ON DATABASE * TO restricted"];
+    let mut guest = restricted(&database, &grants);
     guest.begin(tanglewood_database::Mode::Write).unwrap();
     for key in ["id", "k"] {
         let command = format!("CREATE INDEX of_{key} FOR (n:A) ON (n.{key})");

@@ -8,24 +8,27 @@ use std::sync::Arc;
 use store::Snapshot;
 
 mod degrees;
+mod values;
 
 pub use degrees::Degrees;
+use values::SampledValues;
 
 /// Statistics and indexes as of one snapshot.
 #[derive(Clone, Debug)]
 pub struct SnapshotPlanning {
     snapshot: Snapshot,
     degrees: Option<Arc<Degrees>>,
+    values: SampledValues,
 }
 
 impl SnapshotPlanning {
     /// What this snapshot knows.
     pub fn new(snapshot: Snapshot) -> SnapshotPlanning {
-        SnapshotPlanning { snapshot, degrees: None }
+        SnapshotPlanning { snapshot, degrees: None, values: SampledValues::default() }
     }
     /// Likewise, and how degrees are distributed: sampled when it is first asked for, and kept there.
     pub fn with_degrees(snapshot: Snapshot, degrees: Arc<Degrees>) -> SnapshotPlanning {
-        SnapshotPlanning { snapshot, degrees: Some(degrees) }
+        SnapshotPlanning { degrees: Some(degrees), ..SnapshotPlanning::new(snapshot) }
     }
     fn label(&self, name: &str) -> Option<LabelId> {
         self.snapshot.catalog().label(name)
@@ -86,8 +89,11 @@ impl Planning for SnapshotPlanning {
     }
     fn labels(&self) -> Vec<String> {
         let all = self.snapshot.catalog().names().labels().iter();
-        // A hidden label has no name.
-        all.filter(|name| self.label(name).is_some()).map(|name| name.to_string()).collect()
+        // A hidden label has no name; one that only hidden nodes carry would tell of them.
+        let is_met = |label: LabelId| {
+            !self.snapshot.is_restricted() || self.snapshot.statistics().vertices_with_label(label) > 0
+        };
+        all.filter(|name| self.label(name).is_some_and(is_met)).map(|name| name.to_string()).collect()
     }
     fn labels_with_index(&self, key: &str) -> Vec<String> {
         let catalog = self.snapshot.catalog();
@@ -122,10 +128,16 @@ impl Planning for SnapshotPlanning {
     }
     fn distinct(&self, label: &str, keys: &[&str]) -> Option<f64> {
         let index = self.find(label, keys)?;
-        Some(self.snapshot.statistics().index(index.id)?.distinct as f64)
+        match self.snapshot.statistics().index(index.id) {
+            Some(size) => Some(size.distinct as f64),
+            None if index.unique => Some(self.vertices(Some(label))),
+            None => self.values.distinct(&self.snapshot, self.label(label)?, &index.keys),
+        }
     }
     fn between(&self, label: &str, key: &str, lower: Bound<&Value>, upper: Bound<&Value>) -> Option<f64> {
         let index = self.find(label, &[key])?;
-        self.snapshot.estimate_range(index.id, lower, upper)
+        let estimate = self.snapshot.estimate_range(index.id, lower, upper);
+        let sampled = || self.values.between(&self.snapshot, self.label(label)?, index.keys[0], lower, upper);
+        estimate.or_else(sampled)
     }
 }

@@ -42,7 +42,11 @@ fn occasion(node: &ExpandPath, sources: usize, snapshot: &Snapshot, workers: usi
     Occasion {
         sources,
         workers,
-        vertices: u64::from(snapshot.vertex_bound()),
+        // Where it ends tells of what is hidden.
+        vertices: match snapshot.is_restricted() {
+            true => statistics.vertices(),
+            false => u64::from(snapshot.vertex_bound()),
+        },
         edges: statistics.edges(),
         bytes_per_end: u64::from(node.edges.is_some()),
         hops_max: node.max.unwrap_or(u32::MAX),

@@ -132,14 +132,13 @@ pub(crate) fn edge_types(snapshot: &Snapshot) -> Result<Vec<model::EdgeTypeId>, 
 }
 
 fn property_keys(snapshot: &Snapshot, _: &[Value]) -> Rows {
-    names(
-        snapshot
-            .catalog()
-            .names()
-            .keys()
-            .iter()
-            .filter(|key| !is_hidden(key) && snapshot.catalog().key(key).is_some()),
-    )
+    let mut known = Vec::new();
+    for key in snapshot.catalog().names().keys().iter().filter(|key| !is_hidden(key)) {
+        if snapshot.knows_key(key)? {
+            known.push(key);
+        }
+    }
+    names(known.into_iter())
 }
 
 fn statistics(snapshot: &Snapshot, _: &[Value]) -> Rows {

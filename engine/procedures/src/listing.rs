@@ -143,8 +143,10 @@ pub(super) fn indexes(snapshot: &Snapshot, arguments: &[Value]) -> Rows {
         return Ok(Vec::new());
     }
     let constraints = snapshot.catalog().constraints();
-    let row = |index: &IndexDefinition| {
+    let row = |(at, index): (usize, &IndexDefinition)| {
         let (entity, names) = target(snapshot, index.target);
+        // Numbers that are left out would tell of indexes that are.
+        let number = if snapshot.is_restricted() { at as i64 } else { index.id.0 as i64 };
         let owner = constraints.iter().find(|constraint| owned(constraint) == Some(index.id));
         let (subject, keys_read) = pattern(snapshot, index.target, &index.keys);
         let create = match owner {
@@ -154,7 +156,7 @@ pub(super) fn indexes(snapshot: &Snapshot, arguments: &[Value]) -> Rows {
         let size = snapshot.statistics().index(index.id);
         let count = |count: u64| Value::Int(i64::try_from(count).unwrap_or(i64::MAX));
         vec![
-            Value::Int(index.id.0 as i64),
+            Value::Int(number),
             index.name.as_str().into(),
             "ONLINE".into(),
             Value::Float(100.0),
@@ -176,7 +178,7 @@ pub(super) fn indexes(snapshot: &Snapshot, arguments: &[Value]) -> Rows {
             size.map_or(Value::Null, |size| count(size.distinct)),
         ]
     };
-    Ok(shown_indexes(snapshot).map(row).collect())
+    Ok(shown_indexes(snapshot).enumerate().map(row).collect())
 }
 
 pub(super) fn constraints(snapshot: &Snapshot, arguments: &[Value]) -> Rows {

@@ -418,16 +418,15 @@ pub(super) fn relationship_types(snapshot: &Snapshot, arguments: &[Value]) -> Ro
     Ok(rows.collect())
 }
 
-/// Indexes over nodes, with their size and the share of their entries that are different.
+/// Indexes over nodes, with their size and the share of their entries that are different; null where entries of what is hidden would be counted.
 pub(super) fn node_indexes(snapshot: &Snapshot, _: &[Value]) -> Rows {
     let mut rows = Vec::new();
     for index in crate::listing::shown_indexes(snapshot) {
         let SchemaTarget::Vertices(label) = index.target else { continue };
         let size = snapshot.statistics().index(index.id);
-        let entries = size.map_or(0, |size| size.entries);
-        let selectivity = size
-            .filter(|size| size.entries > 0)
-            .map_or(0.0, |size| size.distinct as f64 / size.entries as f64);
+        let selectivity = size.map_or(Value::Null, |size| {
+            Value::Float(if size.entries == 0 { 0.0 } else { size.distinct as f64 / size.entries as f64 })
+        });
         rows.push(vec![
             index.name.as_str().into(),
             snapshot.catalog().label_name(label).cloned().map_or(Value::Null, Value::from),
@@ -436,8 +435,8 @@ pub(super) fn node_indexes(snapshot: &Snapshot, _: &[Value]) -> Rows {
             "RANGE".into(),
             "NO FAILURE".into(),
             Value::Float(100.0),
-            int(entries),
-            Value::Float(selectivity),
+            size.map_or(Value::Null, |size| int(size.entries)),
+            selectivity,
         ]);
     }
     Ok(rows)

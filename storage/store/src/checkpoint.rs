@@ -19,6 +19,7 @@ use crate::schema::entries::Entries;
 use crate::schema::names::NameCounts;
 use crate::schema::statistics::{Counter, IndexStatistics, Statistics};
 use crate::snapshots::root::{LayerCache, Root};
+use crate::snapshots::sight::Sights;
 use crate::versions::cell::Cell;
 use crate::versions::directory::Directory;
 use crate::{BlobKey, ChunkSource, Names, Snapshot, StoreError, StoreOptions};
@@ -204,6 +205,7 @@ impl Snapshot {
             statistics,
             options,
             layers,
+            sights: Sights::default(),
             lease: None,
             pager,
             prepared: Arc::default(),

@@ -5,5 +5,6 @@ pub(crate) mod definitions;
 pub(crate) mod entries;
 pub(crate) mod filter;
 pub(crate) mod mask;
+pub(crate) mod met;
 pub(crate) mod names;
 pub(crate) mod statistics;

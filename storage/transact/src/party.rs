@@ -82,6 +82,10 @@ impl Party {
             None => snapshot,
         }
     }
+    /// Is this label shown on what is?
+    pub(crate) fn shows_label(&self, name: &str) -> bool {
+        self.restriction.as_ref().is_none_or(|restriction| restriction.shows_label(name))
+    }
     /// Fails where the act is not allowed.
     ///
     /// # Errors

@@ -170,12 +170,12 @@ impl Transaction {
     }
     /// Number of a label, made where it is new.
     pub fn label(&self, name: &str) -> Result<LabelId, TransactError> {
-        self.demand_name(|names| names.label(name).is_some(), Act::NewLabel(name))?;
+        self.demand_name(Act::NewLabel(name))?;
         Ok(self.base.names().intern_label(name)?)
     }
     /// Number of an edge type, made where it is new.
     pub fn edge_type(&self, name: &str) -> Result<EdgeTypeId, TransactError> {
-        self.demand_name(|names| names.edge_type(name).is_some(), Act::NewEdgeType(name))?;
+        self.demand_name(Act::NewEdgeType(name))?;
         Ok(self.base.names().intern_edge_type(name)?)
     }
     /// Number of a label, if it has one by now.
@@ -192,7 +192,7 @@ impl Transaction {
     }
     /// Number of a property key, made where it is new.
     pub fn key(&self, name: &str) -> Result<KeyId, TransactError> {
-        self.demand_name(|names| names.key(name).is_some(), Act::NewKey(name))?;
+        self.demand_name(Act::NewKey(name))?;
         Ok(self.base.names().intern_key(name)?)
     }
 
@@ -293,16 +293,14 @@ impl Transaction {
         let mut new: Vec<LabelId> = kept.copied().collect();
         new.sort_unstable();
         new.dedup();
-        let added = new.iter().filter(|label| !old.contains(label)).count();
-        let removed = old.iter().filter(|label| !new.contains(label)).count();
-        self.demand_labels(&old, &new)?;
-        if added + removed > 0 {
+        let told = self.demand_labels(&old, (add, remove), &new)?;
+        if new != old {
             let labels = self.base.names().intern_label_set(&new)?;
             let mut writes = self.writes.lock();
             writes.touched.insert(vertex);
             writes.push(Change::SetLabels { id: vertex, labels })?;
         }
-        Ok((added, removed))
+        Ok(told)
     }
 
     /// Deletes an edge; false where it is deleted already by this transaction.
@@ -382,8 +380,9 @@ impl Transaction {
         }
         let mut view = self.view.write();
         let fresh = &writes.changes[writes.shown..];
-        let shown = view.apply(view.place(), &[fresh]).map_err(|error| explain(error, &view))?;
-        constraints::check(fresh, &shown)?;
+        let applied = view.apply(view.place(), &[fresh]);
+        let shown = applied.map_err(|error| self.told(explain(error, &view)))?;
+        constraints::check(fresh, &shown).map_err(|error| self.told(error))?;
         *view = shown;
         writes.shown = writes.changes.len();
         writes.born.clear();
@@ -425,7 +424,7 @@ impl Transaction {
             }
         };
         self.end(outcome.is_ok());
-        outcome
+        outcome.map_err(|error| self.told(error))
     }
 
     /// How often it was refused, this time included, and what it read if it was refused this time.
@@ -492,15 +491,28 @@ impl Transaction {
         }
         Ok(labels(&self.view.read(), vertex)?)
     }
-    fn demand_name(
-        &self,
-        is_known: impl FnOnce(&NameTable) -> bool,
-        act: Act<'_>,
-    ) -> Result<(), TransactError> {
-        match &self.party {
-            Some(party) if !is_known(&self.base.names().table()) => Ok(party.demand(&act)?),
-            _ => Ok(()),
-        }
+    /// Asks for the use of a name that the graph does not know, or that only what is hidden carries.
+    fn demand_name(&self, act: Act<'_>) -> Result<(), TransactError> {
+        let Some(party) = &self.party else { return Ok(()) };
+        let Err(refused) = party.demand(&act) else { return Ok(()) };
+        let is_known = if party.restriction.is_none() {
+            let names = self.base.names().table();
+            match act {
+                Act::NewLabel(name) => names.label(name).is_some(),
+                Act::NewEdgeType(name) => names.edge_type(name).is_some(),
+                Act::NewKey(name) => names.key(name).is_some(),
+                _ => false,
+            }
+        } else {
+            let shown = self.snapshot();
+            match act {
+                Act::NewLabel(name) => shown.knows_label(name)?,
+                Act::NewEdgeType(name) => shown.knows_edge_type(name)?,
+                Act::NewKey(name) => shown.knows_key(name)?,
+                _ => false,
+            }
+        };
+        if is_known { Ok(()) } else { Err(refused.into()) }
     }
     /// Asks for what is done to a vertex with these labels.
     fn demand_of_vertex(
@@ -525,14 +537,44 @@ impl Transaction {
         let acts = acts(named(names.edge_type_name(edge_type)), &names);
         Ok(acts.iter().try_for_each(|act| party.demand(act))?)
     }
-    fn demand_labels(&self, old: &[LabelId], new: &[LabelId]) -> Result<(), TransactError> {
-        let Some(party) = &self.party else { return Ok(()) };
+    /// Asks for a change of labels; how many are added and removed. A label that is hidden is told to be added, and not to be removed, whether
+    /// the vertex has it or not, and both are asked for.
+    fn demand_labels(
+        &self,
+        old: &[LabelId],
+        (add, remove): (&[LabelId], &[LabelId]),
+        new: &[LabelId],
+    ) -> Result<(usize, usize), TransactError> {
+        let mut added: Vec<LabelId> = new.iter().copied().filter(|label| !old.contains(label)).collect();
+        let mut removed: Vec<LabelId> = old.iter().copied().filter(|label| !new.contains(label)).collect();
+        let Some(party) = &self.party else { return Ok((added.len(), removed.len())) };
         let names = self.base.names().table();
-        let added = new.iter().filter(|label| !old.contains(label));
-        let removed = old.iter().filter(|label| !new.contains(label));
-        let added = added.map(|label| Act::AddLabel(named(names.label_name(*label))));
-        let removed = removed.map(|label| Act::RemoveLabel(named(names.label_name(*label))));
-        Ok(added.chain(removed).try_for_each(|act| party.demand(&act))?)
+        let is_hidden = |label: &LabelId| !party.shows_label(named(names.label_name(*label)));
+        added.extend(add.iter().copied().filter(|label| is_hidden(label) && !remove.contains(label)));
+        removed.extend(remove.iter().copied().filter(is_hidden));
+        for labels in [&mut added, &mut removed] {
+            labels.sort_unstable();
+            labels.dedup();
+        }
+        let adds = added.iter().map(|label| Act::AddLabel(named(names.label_name(*label))));
+        let removes = removed.iter().map(|label| Act::RemoveLabel(named(names.label_name(*label))));
+        adds.chain(removes).try_for_each(|act| party.demand(&act))?;
+        Ok((added.len(), removed.iter().filter(|label| !is_hidden(label)).count()))
+    }
+    /// An error as it is told to whom something is hidden from: not by what it may not see.
+    fn told(&self, error: TransactError) -> TransactError {
+        let restricted = self.party.as_ref().filter(|party| party.restriction.is_some());
+        let (Some(party), TransactError::Constraint { name, .. }) = (restricted, &error) else {
+            return error;
+        };
+        let shown = party.shown(self.base.clone());
+        let is_shown =
+            shown.catalog().constraint(name).is_some() || shown.catalog().index_named(name).is_some();
+        let name = if is_shown { name.clone() } else { String::new() };
+        TransactError::Constraint {
+            name,
+            what: "the change gives a value that is taken, or takes one that must be there".into(),
+        }
     }
     /// Asks for the deletion of a vertex and of its edges; none of them may be hidden.
     fn demand_deletion(&self, vertex: VertexId, edges: &[EdgeRef]) -> Result<(), TransactError> {

@@ -13,25 +13,28 @@ use plan::standing::StandingCommand;
 use plan::statement::{SchemaCommand, Target};
 use plan::users::UserCommand;
 use plan::{Plan, Statement, StatementKind};
-use store::NameTable;
+use store::Snapshot;
 
 /// A standing query is kept for all who follow it, over the whole graph too, and a reason why it cannot be kept may tell of any part.
 const WHOLE_GRAPH: &str =
     "change standing queries: they are kept over the whole graph, and a part of it is hidden from this user";
 
+/// An index and a constraint know of everything with their label or type.
+const PARTLY_HIDDEN: &str = "make an index or a constraint over what may be hidden from this user: all labels and properties that it is about must be shown, and none denied";
+
 impl Lens {
-    /// Fails where the statement is of a kind, or calls a procedure, that is not allowed. `names` are all that the graph knows.
-    pub(crate) fn authorize(&self, statement: &Statement, names: &NameTable) -> Result<(), Error> {
+    /// Fails where the statement is of a kind, or calls a procedure, that is not allowed. `known` is the graph now, as it is shown.
+    pub(crate) fn authorize(&self, statement: &Statement, known: &Snapshot) -> Result<(), Error> {
         for parameter in statement.parameters.iter().filter(|name| name.starts_with(' ')) {
             self.demand_listing(parameter)?;
         }
         if let Some(batches) = &statement.in_transactions {
-            self.authorize(&batches.input, names)?;
-            self.authorize(&batches.batch, names)?;
+            self.authorize(&batches.input, known)?;
+            self.authorize(&batches.batch, known)?;
         }
         match &statement.kind {
             StatementKind::Query { plan, .. } => self.demand_calls(plan),
-            StatementKind::Schema(command) => self.demand_schema(command, names),
+            StatementKind::Schema(command) => self.demand_schema(command, known),
             StatementKind::Kill(_) => self.demand((Action::TransactionManagement, "end what others run")),
             StatementKind::Standing(StandingCommand::Subscribe { .. }) => self.demand_subscription(),
             StatementKind::Standing(_) if self.hides() => Err(forbidden(WHOLE_GRAPH)),
@@ -45,7 +48,7 @@ impl Lens {
             StatementKind::Account(_) => self.demand((Action::TenantManagement, "change tenants")),
         }
     }
-    fn demand_schema(&self, command: &SchemaCommand, names: &NameTable) -> Result<(), Error> {
+    fn demand_schema(&self, command: &SchemaCommand, known: &Snapshot) -> Result<(), Error> {
         let (indexes, constraints) = (
             (Action::IndexManagement, "change indexes"),
             (Action::ConstraintManagement, "change constraints"),
@@ -62,14 +65,24 @@ impl Lens {
                 (target, keys)
             }
         };
-        let is_known = match target {
-            Target::Vertices(label) => names.label(label).is_some(),
-            Target::Edges(edge_type) => names.edge_type(edge_type).is_some(),
-        };
-        if is_known && keys.iter().all(|key| names.key(key).is_some()) {
+        // What they would tell, of values that are twice there or missing, must be shown to whoever makes them.
+        if self.hides() && !self.rights.shows_all(target, keys) {
+            return Err(forbidden(PARTLY_HIDDEN));
+        }
+        if self.rights.allows_whole(Action::NameManagement) {
             return Ok(());
         }
-        self.demand((Action::NameManagement, "use names that the graph does not know"))
+        let mut is_known = match target {
+            Target::Vertices(label) => known.knows_label(label)?,
+            Target::Edges(edge_type) => known.knows_edge_type(edge_type)?,
+        };
+        for key in keys {
+            is_known = is_known && known.knows_key(key)?;
+        }
+        match is_known {
+            true => Ok(()),
+            false => Err(forbidden("use names that the graph does not know")),
+        }
     }
     fn demand(&self, (action, what): (Action, &str)) -> Result<(), Error> {
         if self.rights.allows_whole(action) { Ok(()) } else { Err(forbidden(what)) }

@@ -4,7 +4,9 @@
 //! is denied; a vertex without labels needs a privilege on all. A property is shown, set or read likewise, by any label of its vertex. To
 //! create a vertex, all its labels must be allowed.
 
+use plan::expr::Name;
 use plan::roles::{Action, Effect, Privilege, Scope, WHOLE_ACTIONS};
+use plan::statement::Target;
 use std::collections::BTreeSet;
 use store::Visibility;
 use transact::{Act, Permission};
@@ -68,6 +70,33 @@ impl Rights {
         };
         has(Effect::Grant) && !has(Effect::Deny)
     }
+    /// Is something denied of nodes, by whatever label; of this property, if it is about one?
+    fn denies_on_nodes(&self, action: Action, property: Option<&str>) -> bool {
+        let is_about = |own: &Option<Name>| match (property, own) {
+            (Some(wanted), Some(own)) => wanted == &**own,
+            _ => true,
+        };
+        self.denies_any(|privilege| {
+            privilege.action == action && privilege.scope == Scope::Nodes && is_about(&privilege.property)
+        })
+    }
+    /// Is all that an index or a constraint over these keys would know shown, whatever the graph comes to hold?
+    pub fn shows_all(&self, target: &Target, keys: &[Name]) -> bool {
+        match target {
+            Target::Vertices(label) => {
+                let reads = |key: &Name| {
+                    self.has(Effect::Grant, Action::Read, Scope::Nodes, label, key)
+                        && !self.denies_on_nodes(Action::Read, Some(key))
+                };
+                self.shows_all_vertices(Some(label)) && keys.iter().all(reads)
+            }
+            Target::Edges(edge_type) => {
+                self.shows_all_vertices(None)
+                    && self.shows_edge_type(edge_type)
+                    && keys.iter().all(|key| self.shows_edge_property(edge_type, key))
+            }
+        }
+    }
     /// Is this action allowed on the database or the server as a whole?
     pub fn allows_whole(&self, action: Action) -> bool {
         let scope = WHOLE_ACTIONS.iter().find(|(_, known, _)| *known == action).map(|(.., scope)| *scope);
@@ -124,6 +153,11 @@ impl Visibility for Rights {
     }
     fn shows_edge_property(&self, edge_type: &str, key: &str) -> bool {
         self.allows(Action::Read, Scope::Relationships, edge_type, key)
+    }
+    fn shows_all_vertices(&self, label: Option<&str>) -> bool {
+        let is_granted =
+            self.has(Effect::Grant, Action::Traverse, Scope::Nodes, label.unwrap_or_default(), "");
+        is_granted && !self.denies_on_nodes(Action::Traverse, None)
     }
 }
 

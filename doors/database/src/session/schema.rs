@@ -17,6 +17,7 @@ use model::schema::SchemaTarget;
 use plan::statement::{Rule as PlanRule, SchemaCommand, Target};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use store::Catalog;
 use transact::{ConstraintRequest, Engine, IndexRequest, Mode, Rule, TransactError};
 
 /// The code of what a transaction of this kind may not do.
@@ -142,14 +143,30 @@ impl Session {
                 (self.watched(deadline_ns, create)?, &mut counters.constraints_added)
             }
             SchemaCommand::DropIndex { name, if_exists } => {
-                (engine.drop_index(name, *if_exists)?, &mut counters.indexes_removed)
+                let is_hidden = self.hides_rule(engine, |catalog| catalog.index_named(name).is_some());
+                let dropped = match is_hidden {
+                    true => absent(*if_exists, "index", name)?,
+                    false => engine.drop_index(name, *if_exists)?,
+                };
+                (dropped, &mut counters.indexes_removed)
             }
             SchemaCommand::DropConstraint { name, if_exists } => {
-                (engine.drop_constraint(name, *if_exists)?, &mut counters.constraints_removed)
+                let is_hidden = self.hides_rule(engine, |catalog| catalog.constraint(name).is_some());
+                let dropped = match is_hidden {
+                    true => absent(*if_exists, "constraint", name)?,
+                    false => engine.drop_constraint(name, *if_exists)?,
+                };
+                (dropped, &mut counters.constraints_removed)
             }
         };
         *counter += u64::from(changed);
         Ok(counters)
+    }
+
+    /// Is an index or a constraint hidden from whoever asks, or not there?
+    fn hides_rule(&self, engine: &Engine, has: impl FnOnce(&Catalog) -> bool) -> bool {
+        let lens = self.lens().filter(|lens| lens.hides());
+        lens.is_some_and(|lens| !has(lens.shown(engine.snapshot()).catalog()))
     }
 
     /// Does the long part of a command on the executors.
@@ -162,6 +179,14 @@ impl Session {
         let options = self.database.execute_options(running);
         let ended = job::run(runtime, snapshot, options, work, |stream| self.wait(stream))?;
         Ok(ended.outcome()??)
+    }
+}
+
+/// What is not seen is not dropped, in the words for what is not there.
+fn absent(allowed: bool, kind: &str, name: &str) -> Result<bool, TransactError> {
+    match allowed {
+        true => Ok(false),
+        false => Err(TransactError::Schema { what: format!("there is no {kind} `{name}`") }),
     }
 }
 

@@ -73,8 +73,7 @@ impl Session {
             });
         }
         if let Some(lens) = self.lens() {
-            let known = self.database.snapshot();
-            lens.authorize(&planned.plan.statement, known.catalog().names())?;
+            lens.authorize(&planned.plan.statement, &lens.shown(self.database.snapshot()))?;
         }
         let transaction =
             || self.transaction.as_ref().map_or_else(|| self.listed(), |open| open.listed.clone());
@@ -209,7 +208,7 @@ impl Session {
         let summary = Summary { said, ..planned.summary(&snapshot) };
         Ok(match told {
             Some(told) => QueryResult::of_subscription(
-                told.until(self.interrupter.clone(), self.credential.clone()),
+                told.until(self.interrupter.clone(), self.credential.clone(), self.impersonator.clone()),
                 summary,
             ),
             None => QueryResult::of_batches(Vec::new(), Vec::new(), snapshot, summary),

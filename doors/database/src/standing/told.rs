@@ -1,5 +1,6 @@
 //! A subscription as the rows of a statement.
 
+use crate::impersonator::Impersonator;
 use crate::roles::{Allowed, Lens};
 use crate::{Batch, Credential, Database, Error, Interrupter, Value};
 use ::standing::{Event, Row, Subscription, SubscriptionEnd, Upsert, Upserts};
@@ -27,6 +28,8 @@ pub(crate) struct Told {
     cancelled: Mutex<Option<String>>,
     interrupter: Option<Interrupter>,
     credential: Option<Credential>,
+    /// Who reads as that user, where it is another.
+    impersonator: Option<Impersonator>,
     allowed: Allowed,
     /// The rights that the subscription began with, where they are not everything.
     lens: Option<Arc<Lens>>,
@@ -64,6 +67,7 @@ impl Told {
             cancelled: Mutex::new(None),
             interrupter: None,
             credential: None,
+            impersonator: None,
             allowed: Allowed::default(),
             lens: None,
         })
@@ -78,8 +82,13 @@ impl Told {
         self.lens.as_ref().map_or_else(|| snapshot.clone(), |lens| lens.shown(snapshot.clone()))
     }
     /// Ends when this says so, or when whoever logged on is not welcome any more.
-    pub fn until(self, interrupter: Interrupter, credential: Option<Credential>) -> Told {
-        Told { interrupter: Some(interrupter), credential, ..self }
+    pub fn until(
+        self,
+        interrupter: Interrupter,
+        credential: Option<Credential>,
+        impersonator: Option<Impersonator>,
+    ) -> Told {
+        Told { interrupter: Some(interrupter), credential, impersonator, ..self }
     }
     pub fn columns(&self) -> Arc<[Arc<str>]> {
         let third = if self.upserts.is_some() { "state" } else { "difference" };
@@ -128,6 +137,9 @@ impl Told {
     fn check_reader(&mut self) -> Result<(), Error> {
         let Some(credential) = &self.credential else { return Ok(()) };
         credential.check()?;
+        if let Some(own) = &mut self.impersonator {
+            own.check(credential.name(), &self.database)?;
+        }
         let now = self.database.snapshot();
         self.allowed.settle(credential.name(), now.catalog().entries(), self.database.lenses());
         let now = self.allowed.lens();

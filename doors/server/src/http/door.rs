@@ -16,7 +16,7 @@ use crate::listener::doorway::{listen, permitted, prepare};
 use crate::listener::{ServeError, Server, Tls};
 use crate::trace_counts::TraceCounts;
 use crate::users::Gate;
-use database::Database;
+use database::{Database, NamedFigures};
 use hyper::StatusCode;
 use hyper::header::{HOST, HeaderMap};
 use hyper::server::conn::http1;
@@ -328,7 +328,7 @@ impl Door {
                 true => whole(StatusCode::SERVICE_UNAVAILABLE, json, r#"{"status":"stopping"}"#),
             },
             Route::Description => whole(StatusCode::OK, json, DESCRIPTION),
-            Route::Metrics => self.metrics(false),
+            Route::Metrics => self.metrics(NamedFigures::default()),
             Route::Page(file) => file.answer(headers),
             _ if page::is_wanted(headers) => page::index(headers),
             _ => whole(StatusCode::OK, json, self.discovery(headers).to_string()),
@@ -340,9 +340,9 @@ impl Door {
         let body = serde_json::json!({ "status": "up", "checkpoint": checkpoint });
         whole(StatusCode::OK, "application/json", body.to_string())
     }
-    /// The metrics; names of tenants and standing queries only for whom they are meant.
-    pub fn metrics(&self, has_names: bool) -> Answer {
-        whole(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", metrics::text(self, has_names))
+    /// The metrics, with the names that may be told.
+    pub fn metrics(&self, named: NamedFigures) -> Answer {
+        whole(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", metrics::text(self, named))
     }
     /// What drivers and tools look for at the root.
     fn discovery(&self, headers: &HeaderMap) -> serde_json::Value {

@@ -1,9 +1,9 @@
 //! What the server did and holds, in the text format of Prometheus.
 //!
-//! Names of tenants and of standing queries are told only to whom they are meant; others are told sums and the worst of all.
+//! Names of tenants and of standing queries are told only to whom SHOW would list them whole; others are told sums and the worst of all.
 
 use super::door::Door;
-use database::{LATENCY_BOUNDS_US, Standing};
+use database::{LATENCY_BOUNDS_US, NamedFigures, Standing};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 use std::path::Path;
@@ -34,15 +34,15 @@ impl Page {
     }
 }
 
-/// The page; with the names of tenants and standing queries, or without.
-pub(super) fn text(door: &Door, has_names: bool) -> String {
+/// The page, with these names.
+pub(super) fn text(door: &Door, named: NamedFigures) -> String {
     let mut page = Page::default();
     of_server(&mut page, door);
     of_finished_queries(&mut page, door);
     of_commits(&mut page, door);
     of_memory(&mut page, door);
-    of_queries(&mut page, door, has_names);
-    of_standing(&mut page, door, has_names);
+    of_queries(&mut page, door, named.tenants);
+    of_standing(&mut page, door, named.standing);
     of_traces(&mut page, door);
     page.0
 }

@@ -15,7 +15,7 @@ use crate::bolt::bookmark;
 use crate::gremlin::message;
 use crate::listener::crowd::{Crowd, Origin, Share, ValueAccount};
 use crate::site;
-use database::{Credential, Interrupter, Mode, Session};
+use database::{Credential, Interrupter, Mode, NamedFigures, Session};
 use hyper::body::Incoming;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, TRANSFER_ENCODING, WWW_AUTHENTICATE};
 use hyper::{Method, Request, StatusCode, Version, header};
@@ -107,7 +107,7 @@ impl Visitor {
         let site = origin::check(&head.headers, &self.door.cors)?;
         let is_stranger = self.door.gate.asks() && !head.headers.contains_key(AUTHORIZATION);
         if route == Route::Metrics && is_stranger && self.door.metrics_for_everyone {
-            return Ok(self.door.metrics(false));
+            return Ok(self.door.metrics(NamedFigures::default()));
         }
         let mut answer = self.serve(route, &head, body).await.unwrap_or_else(|refusal| denied(&refusal));
         if let Some(site) = site {
@@ -161,7 +161,10 @@ impl Visitor {
             }
             Route::GiveToken => self.give_token(user),
             Route::TakeToken => self.take_token(&head.headers),
-            Route::Metrics => Ok(self.door.metrics(true)),
+            Route::Metrics => {
+                let named = self.session(user).named_figures()?;
+                Ok(self.door.metrics(named))
+            }
             _ => Ok(self.door.public(&route, &head.headers)),
         }
     }

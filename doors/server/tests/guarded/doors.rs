@@ -329,3 +329,41 @@ fn sessions_end_with_the_tokens_that_they_came_by() {
     assert_eq!(ask_as(&mut session, "", one).map(|rows| rows.len()), expired);
     assert_eq!([short, longer].map(|token| with(&web, &token).query(one).status), [401, 401]);
 }
+
+/// Names of standing queries and tenants are told to whom SHOW would list them with all that is told of them; others are told sums.
+#[test]
+fn figures_are_told_by_name_to_whom_lists_show_them() {
+    let mut house = house();
+    let all = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
+    run_all(
+        &house.database,
+        &all(&[
+            "CREATE (:A {p: 1})",
+            "CREATE STANDING QUERY figures AS MATCH (n:A) RETURN n.p AS p",
+            "CREATE ROLE restricted",
+            "GRANT ROLE restricted TO guest",
+        ]),
+    );
+    let sees_all = "GRANT MATCH {*} ON GRAPH * TO restricted";
+    let steps: [(&str, bool, bool); 5] = [
+        ("GRANT EXECUTE PROCEDURE * ON DBMS TO restricted", false, false),
+        ("GRANT SUBSCRIBE ON DATABASE * TO restricted", false, false),
+        (sees_all, true, false),
+        ("GRANT TENANT MANAGEMENT ON DBMS TO restricted", true, true),
+        ("DENY TRAVERSE ON GRAPH * NODES B TO restricted", false, true),
+    ];
+    for (change, standing, tenants) in steps {
+        run_all(&house.database, &all(&[change]));
+        let found = house.doors.iter_mut().find(|(name, _)| *name == "HTTP");
+        let Some((_, Door::Http(client, _))) = found else { panic!("there is a door of HTTP") };
+        client.post(http::QUERY, &json!({ "statement": "RETURN 1" }));
+        let page = client.ask("GET", "/metrics", &[], None).text().to_string();
+        assert_eq!(
+            page.contains("tanglewood_standing_rows{name=\"figures\"} 1"),
+            standing,
+            "{change}: {page}"
+        );
+        assert_eq!(page.contains("tanglewood_standing_rows 1"), !standing, "{change}: {page}");
+        assert_eq!(page.contains("tanglewood_executor_seconds_total{tenant="), tenants, "{change}: {page}");
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! A vertex's degree is known where its list is, so no counter is kept for it at each commit. Instead a sample of the vertices of a label is
 //! looked at when the planner first asks, and again once there are much more or fewer such edges. Cost: at most [`SAMPLE_VERTICES`] lists a
-//! question, from at most [`SAMPLE_CHUNKS`] chunks spread over the graph; then one look-up.
+//! question, from a few chunks spread over the graph; then one look-up.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -12,8 +12,6 @@ use store::{LabelFilter, Snapshot};
 
 /// Vertices of a sample.
 const SAMPLE_VERTICES: usize = 1_024;
-/// Chunks that they come from.
-const SAMPLE_CHUNKS: usize = 16;
 /// Answers that are kept; beyond, all are forgotten.
 const ANSWERS_MAX: usize = 1_024;
 /// How many times more or fewer edges there must be for a sample to be taken anew.
@@ -37,8 +35,16 @@ impl Degrees {
         types: &[EdgeTypeId],
         direction: Direction,
     ) -> Option<f64> {
-        let count = |edge_type: &EdgeTypeId| snapshot.statistics().edges_near(*edge_type, direction, label);
-        let edges = types.iter().map(count).sum::<u64>() as f64;
+        let statistics = snapshot.statistics();
+        let filter = label.map_or(LabelFilter::Any, LabelFilter::Has);
+        let edges = match statistics.counts_edges() {
+            true => {
+                let count = |edge_type: &EdgeTypeId| statistics.edges_near(*edge_type, direction, label);
+                types.iter().map(count).sum::<u64>()
+            }
+            // How many there are is an estimate itself: the nodes say as well when a sample is old.
+            false => statistics.vertices_matching(&filter),
+        } as f64;
         let asked = (label, types.to_vec(), direction);
         let known = self.answers.lock().get(&asked).copied();
         if let Some((then, answer)) = known
@@ -64,21 +70,12 @@ fn sample(
     direction: Direction,
 ) -> Option<f64> {
     let filter = label.map_or(LabelFilter::Any, LabelFilter::Has);
-    let chunks = snapshot.scan_chunks(&filter);
     let view = snapshot.adjacency(types, direction);
-    let step = chunks.len().div_ceil(SAMPLE_CHUNKS).max(1);
     let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
-    let each = SAMPLE_VERTICES / chunks.len().clamp(1, SAMPLE_CHUNKS);
-    let mut found = Vec::new();
-    for chunk in chunks.into_iter().step_by(step) {
-        found.clear();
-        // What cannot be read now is not sampled: a plan must not fail for it.
-        snapshot.scan_chunk(chunk, &filter, &mut found).ok()?;
-        let step = found.len().div_ceil(each).max(1);
-        for vertex in found.iter().step_by(step) {
-            let degree = f64::from(view.degree(vertex.dense()).ok()?);
-            (count, sum, squares) = (count + 1.0, sum + degree, squares + degree * degree);
-        }
+    // What cannot be read now is not sampled: a plan must not fail for it.
+    for vertex in snapshot.sample(&filter, SAMPLE_VERTICES).ok()? {
+        let degree = f64::from(view.degree(vertex.dense()).ok()?);
+        (count, sum, squares) = (count + 1.0, sum + degree, squares + degree * degree);
     }
     (sum > 0.0).then(|| squares * count / (sum * sum))
 }

@@ -12,6 +12,7 @@ use crate::paging::pager::Pager;
 use crate::schema::catalog::Catalog;
 use crate::schema::statistics::{Counter, IndexStatistics};
 use crate::snapshots::root::{LayerCache, Root, Snapshot};
+use crate::snapshots::sight::Sights;
 use crate::versions::cell::Cell;
 use crate::versions::directory::Directory;
 use foldhash::fast::FixedState;
@@ -112,6 +113,7 @@ impl<'a> Draft<'a> {
             statistics,
             options: self.from.options,
             layers: LayerCache::default(),
+            sights: Sights::default(),
             lease: self.from.lease.clone(),
             pager: self.from.pager.clone(),
             prepared: self.from.prepared.clone(),

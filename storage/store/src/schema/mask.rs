@@ -7,8 +7,9 @@
 
 use crate::schema::catalog::Catalog;
 use crate::schema::names::NameTable;
+use crate::schema::statistics::Statistics;
 use model::schema::{ConstraintDefinition, ConstraintRule, IndexDefinition, IndexId, SchemaTarget};
-use model::{EdgeTypeId, KeyId, LabelSetId};
+use model::{Direction, EdgeTypeId, KeyId, LabelSetId};
 use std::sync::{Arc, OnceLock};
 
 /// Who decides what a restricted reader sees, by names. The answers never change.
@@ -23,6 +24,8 @@ pub trait Visibility: Send + Sync {
     fn shows_property(&self, labels: &[&str], key: &str) -> bool;
     /// Is this property shown of edges of this type?
     fn shows_edge_property(&self, edge_type: &str, key: &str) -> bool;
+    /// Is every vertex with this label shown, or every vertex, whatever other labels it may come to have?
+    fn shows_all_vertices(&self, label: Option<&str>) -> bool;
 }
 
 /// Which keys are hidden, by number.
@@ -58,6 +61,8 @@ pub(crate) struct Mask {
     constraints: Arc<Vec<ConstraintDefinition>>,
     /// Is there a label set whose vertices are hidden?
     pub(crate) hides_vertices: bool,
+    /// May vertices be hidden, whether some are or not? What a reader is told is worked out by this, so that it does not tell which is so.
+    pub(crate) may_hide_vertices: bool,
 }
 
 fn labels_of(names: &NameTable, set: LabelSetId) -> Vec<&str> {
@@ -82,7 +87,9 @@ impl Mask {
             indexes: Arc::default(),
             constraints: Arc::default(),
             hides_vertices,
+            may_hide_vertices: !visibility.shows_all_vertices(None),
         };
+        debug_assert!(mask.may_hide_vertices || !hides_vertices, "what is hidden may be");
         mask.indexes = Arc::new(source.indexes.iter().filter(|index| mask.tells(index)).cloned().collect());
         mask.constraints = Arc::new(
             source.constraints.iter().filter(|constraint| mask.demands(constraint)).cloned().collect(),
@@ -102,14 +109,20 @@ impl Mask {
             && Arc::ptr_eq(&self.source.indexes, &catalog.indexes)
             && Arc::ptr_eq(&self.source.constraints, &catalog.constraints)
     }
-    /// The catalogue as it is shown, with the entries of this one.
-    pub(crate) fn catalog(&self, of: &Catalog) -> Catalog {
-        Catalog {
-            names: self.names.clone(),
-            indexes: self.indexes.clone(),
-            constraints: self.constraints.clone(),
-            entries: of.entries.clone(),
+    /// The catalogue as it is shown, with the entries of this one. Rules about edges are left out of types of which no edge may be shown.
+    pub(crate) fn catalog(&self, of: &Catalog, has_shown_edges: impl Fn(EdgeTypeId) -> bool) -> Catalog {
+        let is_told = |target: SchemaTarget| match target {
+            SchemaTarget::Edges(edge_type) => !self.may_hide_vertices || has_shown_edges(edge_type),
+            SchemaTarget::Vertices(_) => true,
+        };
+        let (mut indexes, mut constraints) = (self.indexes.clone(), self.constraints.clone());
+        if !indexes.iter().all(|index| is_told(index.target)) {
+            Arc::make_mut(&mut indexes).retain(|index| is_told(index.target));
         }
+        if !constraints.iter().all(|constraint| is_told(constraint.target)) {
+            Arc::make_mut(&mut constraints).retain(|constraint| is_told(constraint.target));
+        }
+        Catalog { names: self.names.clone(), indexes, constraints, entries: of.entries.clone() }
     }
     pub(crate) fn shows_set(&self, set: LabelSetId) -> bool {
         self.sets.get(set.0 as usize).is_some_and(|set| set.shown)
@@ -139,6 +152,23 @@ impl Mask {
     pub(crate) fn shows_index(&self, index: IndexId) -> bool {
         self.indexes.iter().any(|shown| shown.id == index)
     }
+    /// May the size of an index be told, and what is in it be estimated? Not where it may have entries of what is hidden.
+    pub(crate) fn sizes_index(&self, index: IndexId) -> bool {
+        let Some(index) = self.indexes.iter().find(|shown| shown.id == index) else { return false };
+        match index.target {
+            SchemaTarget::Edges(_) => !self.may_hide_vertices,
+            SchemaTarget::Vertices(label) => {
+                let name = self.source.names.label_name(label);
+                name.is_some_and(|name| self.visibility.shows_all_vertices(Some(name)))
+            }
+        }
+    }
+    /// Does any edge of this type leave a vertex that is shown, and any enter one?
+    pub(crate) fn may_show_edges(&self, edge_type: EdgeTypeId, counts: &Statistics) -> bool {
+        [Direction::Out, Direction::In]
+            .into_iter()
+            .all(|direction| counts.has_edges_at(edge_type, direction, |set| self.shows_set(set)))
+    }
     fn hidden(&self, shows: impl Fn(&str) -> bool) -> Hidden {
         Hidden(self.source.names.keys().iter().map(|key| !shows(key)).collect())
     }
@@ -159,9 +189,18 @@ impl Mask {
                 let carries = |set: &LabelSetId| {
                     self.source.names.labels_of(*set).is_some_and(|labels| labels.contains(&label))
                 };
-                let name = self.source.names.label_name(label);
-                name.is_some_and(|name| self.visibility.shows_label(name))
-                    && sets.filter(carries).all(|set| keys.iter().all(|key| self.shows_property(set, *key)))
+                let Some(name) = self.source.names.label_name(label) else { return false };
+                let mut carrying = sets.filter(carries).peekable();
+                if carrying.peek().is_none() {
+                    // Only hidden vertices may carry it, unless none can be hidden.
+                    let reads = |key: &KeyId| {
+                        let key = self.source.names.key_name(*key);
+                        key.is_some_and(|key| self.visibility.shows_property(&[name], key))
+                    };
+                    return self.visibility.shows_all_vertices(Some(name)) && keys.iter().all(reads);
+                }
+                self.visibility.shows_label(name)
+                    && carrying.all(|set| keys.iter().all(|key| self.shows_property(set, *key)))
             }
         }
     }

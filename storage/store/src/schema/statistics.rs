@@ -32,23 +32,49 @@ pub struct IndexStatistics {
     pub distinct: u64,
 }
 
+/// Estimates edges for a reader from whom vertices may be hidden.
+pub(crate) trait ShownEdges: Send + Sync {
+    /// Edges of this type met when those of so many shown vertices whose labels pass the filter are expanded one way, as far as both ends are shown.
+    fn estimate(&self, edge_type: EdgeTypeId, direction: Direction, near: &LabelFilter, vertices: u64)
+    -> u64;
+}
+
 /// Counts at one snapshot. Cheap to clone.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Statistics {
     pub(crate) counts: OrdMap<Counter, u64>,
     pub(crate) indexes: Vec<IndexStatistics>,
     pub(crate) names: Arc<NameTable>,
-    /// Edges are counted by one end, so edges to hidden vertices are counted too.
-    pub(crate) counts_hidden_edges: bool,
+    /// Edges are counted by one end, so edges to hidden vertices are counted too: where vertices may be hidden, they are estimated.
+    pub(crate) shown_edges: Option<Arc<dyn ShownEdges>>,
+}
+
+impl std::fmt::Debug for Statistics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let counts = f.debug_struct("Statistics").field("counts", &self.counts).finish();
+        counts.and_then(|()| self.indexes.fmt(f))
+    }
 }
 
 impl Statistics {
-    /// Are the counts of edges exact? To a reader from whom vertices are hidden, edges between a shown and a hidden vertex are counted too.
+    /// Are the counts of edges exact? To a reader from whom vertices may be hidden they are estimates, from what it sees alone.
     pub fn counts_edges(&self) -> bool {
-        !self.counts_hidden_edges
+        self.shown_edges.is_none()
+    }
+    /// Do all edges of these types that are met this way from anywhere start at vertices with this label? Exact for every reader.
+    pub fn all_edges_near(&self, types: &[EdgeTypeId], direction: Direction, label: LabelId) -> bool {
+        let count = |near: &LabelFilter| {
+            types.iter().map(|edge_type| self.counted(*edge_type, direction, near)).sum::<u64>()
+        };
+        count(&LabelFilter::Has(label)) == count(&LabelFilter::Any)
     }
     /// As a restricted reader sees them.
-    pub(crate) fn masked(&self, mask: &Mask, names: &Arc<NameTable>) -> Statistics {
+    pub(crate) fn masked(
+        &self,
+        mask: &Mask,
+        names: &Arc<NameTable>,
+        shown_edges: Option<Arc<dyn ShownEdges>>,
+    ) -> Statistics {
         let shows = |counter: &Counter| match counter {
             Counter::Vertices(set) => mask.shows_set(*set),
             Counter::Out(edge_type, set) | Counter::In(edge_type, set) => {
@@ -58,9 +84,9 @@ impl Statistics {
         let counts = self.counts.iter().filter(|(counter, _)| shows(counter));
         Statistics {
             counts: counts.map(|(counter, count)| (*counter, *count)).collect(),
-            indexes: self.indexes.iter().filter(|one| mask.shows_index(one.index)).copied().collect(),
+            indexes: self.indexes.iter().filter(|one| mask.sizes_index(one.index)).copied().collect(),
             names: names.clone(),
-            counts_hidden_edges: mask.hides_vertices,
+            shown_edges,
         }
     }
     /// All vertices.
@@ -116,14 +142,26 @@ impl Statistics {
             Direction::Both => out().any(is_met) || into().any(is_met),
         }
     }
-    /// Edges of this type met when all vertices whose labels pass the filter are expanded this way; exact. Both counts each way.
+    /// Edges of this type met when all vertices whose labels pass the filter are expanded this way; exact, if [`Statistics::counts_edges`]. Both
+    /// counts each way.
     pub fn edges_matching(&self, edge_type: EdgeTypeId, direction: Direction, near: &LabelFilter) -> u64 {
+        match (&self.shown_edges, direction) {
+            (None, _) => self.counted(edge_type, direction, near),
+            (Some(_), Direction::Both) => {
+                let one_way = |direction| self.edges_matching(edge_type, direction, near);
+                one_way(Direction::Out) + one_way(Direction::In)
+            }
+            (Some(shown), _) => shown.estimate(edge_type, direction, near, self.vertices_matching(near)),
+        }
+    }
+    /// As they are counted by one end.
+    fn counted(&self, edge_type: EdgeTypeId, direction: Direction, near: &LabelFilter) -> u64 {
         let (first, last) = (LabelSetId(0), LabelSetId(u32::MAX));
         let range = match direction {
             Direction::Out => Counter::Out(edge_type, first)..=Counter::Out(edge_type, last),
             Direction::In => Counter::In(edge_type, first)..=Counter::In(edge_type, last),
             Direction::Both => {
-                let one_way = |direction| self.edges_matching(edge_type, direction, near);
+                let one_way = |direction| self.counted(edge_type, direction, near);
                 return one_way(Direction::Out) + one_way(Direction::In);
             }
         };

@@ -13,7 +13,7 @@ use crate::schema::names::Names;
 use crate::schema::statistics::Statistics;
 use crate::snapshots::joined::Joined;
 use crate::snapshots::layer::Layer;
-use crate::snapshots::sight::Sight;
+use crate::snapshots::sight::{Sight, Sights};
 use crate::versions::cell::ChunkRef;
 use crate::versions::directory::{Chunks, Directory};
 use model::schema::IndexId;
@@ -58,6 +58,7 @@ pub(crate) struct Root {
     pub(crate) statistics: Statistics,
     pub(crate) options: StoreOptions,
     pub(crate) layers: LayerCache,
+    pub(crate) sights: Sights,
     pub(crate) lease: Option<Lease>,
     pub(crate) pager: Arc<Pager>,
     /// Indexes being built beside commits; shared by all snapshots of a store.
@@ -76,6 +77,7 @@ impl Root {
             statistics: self.statistics.clone(),
             options: self.options,
             layers: LayerCache::default(),
+            sights: Sights::default(),
             lease: self.lease.clone(),
             pager: self.pager.clone(),
             prepared: self.prepared.clone(),
@@ -111,6 +113,7 @@ impl Snapshot {
             statistics,
             options,
             layers: LayerCache::default(),
+            sights: Sights::default(),
             lease: None,
             pager: Pager::new(options.memory_bytes),
             prepared: Arc::default(),
@@ -144,7 +147,7 @@ impl Snapshot {
     }
     /// Counts for the planner.
     pub fn statistics(&self) -> &Statistics {
-        self.sight.as_ref().map_or(&self.root.statistics, |sight| sight.statistics(&self.root))
+        self.sight.as_ref().map_or(&self.root.statistics, |sight| Sight::statistics(sight, &self.root))
     }
     /// Do both name the same root? Then everything read from them is the same.
     pub fn is_same(&self, other: &Snapshot) -> bool {

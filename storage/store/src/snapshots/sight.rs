@@ -13,9 +13,11 @@ use crate::chunks::chunk::ChunkRead;
 use crate::schema::catalog::Catalog;
 use crate::schema::filter::LabelFilter;
 use crate::schema::mask::{Mask, Visibility};
+use crate::schema::met::MetNames;
 use crate::schema::statistics::Statistics;
 use crate::snapshots::collected::{Collected, questions_for_array, split};
 use crate::snapshots::root::{Root, Snapshot};
+use crate::snapshots::sampled::SampledEdges;
 use crate::versions::cell::ChunkRef;
 use crate::versions::shown::{ReaderId, ShownBits};
 use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, VertexId};
@@ -24,12 +26,50 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-/// What is hidden from a reader, in any snapshot of one store. Its latest mask and sight are cached.
+/// Readers whose sights one root keeps; of more, those made first go.
+const SIGHTS_MAX: usize = 64;
+
+/// What is hidden from a reader, in any snapshot of one store. Its latest mask is cached; its sights are kept by the roots that they are of, so
+/// that none outlives its root.
 pub struct Restriction {
     visibility: Arc<dyn Visibility>,
     reader: ReaderId,
     mask: Mutex<Option<Arc<Mask>>>,
-    sight: Mutex<Option<(Weak<Root>, Arc<Sight>)>>,
+    met: Arc<MetNames>,
+    /// The root that keeps the last sight.
+    latest: Mutex<Weak<Root>>,
+}
+
+/// The sights of one root.
+#[derive(Default)]
+pub(crate) struct Sights(Mutex<Vec<Arc<Sight>>>);
+
+impl Sights {
+    /// The sight of a reader, made where it is missing.
+    fn of(&self, reader: &ReaderId, make: impl FnOnce() -> Sight) -> Arc<Sight> {
+        let mut kept = self.0.lock();
+        if let Some(sight) = kept.iter().find(|sight| Arc::ptr_eq(&sight.reader, reader)) {
+            return sight.clone();
+        }
+        if kept.len() >= SIGHTS_MAX {
+            kept.remove(0);
+        }
+        let sight = Arc::new(make());
+        kept.push(sight.clone());
+        sight
+    }
+    fn forget(&self, reader: &ReaderId) {
+        self.0.lock().retain(|sight| !Arc::ptr_eq(&sight.reader, reader));
+    }
+}
+
+/// A root that is still read does not keep what it worked out for a reader that is gone.
+impl Drop for Restriction {
+    fn drop(&mut self) {
+        if let Some(root) = self.latest.lock().upgrade() {
+            root.sights.forget(&self.reader);
+        }
+    }
 }
 
 impl std::fmt::Debug for Restriction {
@@ -45,8 +85,13 @@ impl Restriction {
             visibility,
             reader: ReaderId::default(),
             mask: Mutex::default(),
-            sight: Mutex::default(),
+            met: Arc::default(),
+            latest: Mutex::default(),
         })
+    }
+    /// Is this label shown on vertices that are?
+    pub fn shows_label(&self, label: &str) -> bool {
+        self.visibility.shows_label(label)
     }
     fn mask(&self, catalog: &Catalog) -> Arc<Mask> {
         let mut latest = self.mask.lock();
@@ -58,25 +103,23 @@ impl Restriction {
         mask
     }
     fn sight(&self, root: &Arc<Root>) -> Arc<Sight> {
-        let mut latest = self.sight.lock();
-        if let Some((of, sight)) = &*latest
-            && std::ptr::eq(of.as_ptr(), Arc::as_ptr(root))
-        {
-            return sight.clone();
-        }
-        let mask = self.mask(&root.catalog);
-        let chunks = if mask.hides_vertices { root.directory.bound() } else { 0 };
-        let sight = Arc::new(Sight {
-            catalog: mask.catalog(&root.catalog),
-            statistics: OnceLock::new(),
-            verdicts: (0..chunks).map(|_| AtomicU8::new(UNKNOWN)).collect(),
-            reader: self.reader.clone(),
-            bits: OnceLock::new(),
-            questions: AtomicU32::new(0),
-            mask,
-        });
-        *latest = Some((Arc::downgrade(root), sight.clone()));
-        sight
+        *self.latest.lock() = Arc::downgrade(root);
+        root.sights.of(&self.reader, || {
+            let mask = self.mask(&root.catalog);
+            let chunks = if mask.hides_vertices { root.directory.bound() } else { 0 };
+            Sight {
+                catalog: mask
+                    .catalog(&root.catalog, |edge_type| mask.may_show_edges(edge_type, &root.statistics)),
+                statistics: OnceLock::new(),
+                verdicts: (0..chunks).map(|_| AtomicU8::new(UNKNOWN)).collect(),
+                reader: self.reader.clone(),
+                bits: OnceLock::new(),
+                questions: AtomicU32::new(0),
+                met: self.met.clone(),
+                unmet: MetNames::default(),
+                mask,
+            }
+        })
     }
 }
 
@@ -97,6 +140,10 @@ pub(crate) struct Sight {
     bits: OnceLock<Collected<ShownBits>>,
     /// Questions that had to look up a label set.
     questions: AtomicU32,
+    /// Names that this reader has met, in any snapshot.
+    pub(crate) met: Arc<MetNames>,
+    /// Names that nothing it sees in this one carries.
+    pub(crate) unmet: MetNames,
 }
 
 /// Which vertices of one chunk are shown.
@@ -120,8 +167,11 @@ pub(crate) struct HiddenEnds {
 }
 
 impl Sight {
-    pub(crate) fn statistics(&self, root: &Root) -> &Statistics {
-        self.statistics.get_or_init(|| root.statistics.masked(&self.mask, &self.catalog.names))
+    pub(crate) fn statistics<'a>(sight: &'a Arc<Sight>, root: &Arc<Root>) -> &'a Statistics {
+        sight.statistics.get_or_init(|| {
+            let shown_edges = sight.mask.may_hide_vertices.then(|| SampledEdges::of(root, sight));
+            root.statistics.masked(&sight.mask, &sight.catalog.names, shown_edges)
+        })
     }
     /// Where vertices are hidden at edges of these types.
     pub(crate) fn hidden_ends(&self, root: &Root, types: &[EdgeTypeId], direction: Direction) -> HiddenEnds {

@@ -274,8 +274,11 @@ impl Snapshot {
         let snapshot = self.hides_vertices().then(|| self.clone())?;
         Some(Box::new(move |vertex| snapshot.shows(vertex)))
     }
-    /// About how many vertices that would find; reads nothing that is not in memory.
+    /// About how many vertices that would find; reads nothing that is not in memory. None where entries of what is hidden would be counted.
     pub fn estimate_range(&self, index: IndexId, lower: Bound<&Value>, upper: Bound<&Value>) -> Option<f64> {
+        if self.sight.as_ref().is_some_and(|sight| !sight.mask.sizes_index(index)) {
+            return None;
+        }
         Some(self.index(index).ok()?.estimate(lower, upper))
     }
 }

@@ -119,6 +119,9 @@ impl Visibility for Hides {
         let hidden = self.edge_property.filter(|(hidden, _)| key == format!("k{}", hidden.0));
         !hidden.is_some_and(|(_, of)| is_typed(Some(of), edge_type))
     }
+    fn shows_all_vertices(&self, label: Option<&str>) -> bool {
+        self.vertices.is_none() && label.is_none_or(|label| self.shows_label(label))
+    }
 }
 
 /// A store with names handed out, and the twin of its current snapshot.
@@ -279,6 +282,38 @@ impl Twin {
         self.indexes.iter().for_each(|index| self.compare_index(snapshot, index));
     }
     /// Without what is hidden.
+    /// A reader who has met nothing yet knows a name where something that is shown carries it, or a rule is about it.
+    fn compare_names(&self, seen: &Snapshot) {
+        let indexes = seen.catalog().indexes();
+        let ruled = |target| indexes.iter().any(|index| index.target == target);
+        for n in 0..KEYS {
+            let key = KeyId(n);
+            let is_carried = self.vertices.values().any(|(_, properties)| properties.contains_key(&key))
+                || self.edges.values().any(|(_, properties)| properties.contains_key(&key))
+                || indexes.iter().any(|index| index.keys.contains(&key));
+            assert_eq!(seen.knows_key(&format!("k{n}")).unwrap(), is_carried, "k{n}");
+        }
+        for n in 0..LABELS {
+            let is_carried = self.vertices.values().any(|(labels, _)| labels.contains(&LabelId(n)))
+                || ruled(SchemaTarget::Vertices(LabelId(n)));
+            assert_eq!(seen.knows_label(&format!("L{n}")).unwrap(), is_carried, "L{n}");
+        }
+        for n in 0..TYPES {
+            let is_carried = self.edges.keys().any(|id| id.edge_type() == EdgeTypeId(n))
+                || ruled(SchemaTarget::Edges(EdgeTypeId(n)));
+            assert_eq!(seen.knows_edge_type(&format!("T{n}")).unwrap(), is_carried, "T{n}");
+        }
+    }
+    /// What is told of the number of edges is told by what is shown alone, and exact for a graph as small as this.
+    fn compare_counts(&self, seen: &Snapshot) {
+        if self.vertices.len() > 512 || seen.statistics().counts_edges() {
+            return;
+        }
+        for n in 0..TYPES {
+            let count = self.edges.keys().filter(|id| id.edge_type() == EdgeTypeId(n)).count() as u64;
+            assert_eq!(seen.statistics().edges_of_type(EdgeTypeId(n)), count, "T{n}");
+        }
+    }
     fn without(&self, hides: &Hides) -> Twin {
         let mut shown = self.clone();
         shown.vertices.retain(|_, (labels, _)| !hides.vertices.is_some_and(|label| labels.contains(&label)));
@@ -307,6 +342,8 @@ impl Twin {
         shown.compare_vertices(&seen);
         shown.compare_edges(&seen);
         shown.compare_views(&seen);
+        shown.compare_names(&snapshot.restricted(&Restriction::new(std::sync::Arc::new(*hides))));
+        shown.compare_counts(&seen);
         for vertex in self.vertices.keys().filter(|vertex| !shown.vertices.contains_key(vertex)) {
             assert!(!seen.exists(*vertex).unwrap() && seen.labels(*vertex).is_err(), "{vertex:?} is hidden");
             assert!(seen.properties(*vertex).unwrap().is_empty(), "{vertex:?} is hidden");

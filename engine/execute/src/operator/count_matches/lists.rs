@@ -62,10 +62,8 @@ impl Lists {
     }
     /// Do all edges met this way lead to vertices with this label?
     pub fn all_lead_to(&self, label: model::LabelId, snapshot: &Snapshot) -> bool {
-        let statistics = snapshot.statistics();
-        let back = self.direction.reversed();
-        let count = |label| self.types.iter().map(|of| statistics.edges_near(*of, back, label)).sum::<u64>();
-        !self.types.is_empty() && count(Some(label)) == count(None)
+        let (statistics, back) = (snapshot.statistics(), self.direction.reversed());
+        !self.types.is_empty() && statistics.all_edges_near(&self.types, back, label)
     }
 }
 

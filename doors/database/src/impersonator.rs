@@ -1,0 +1,31 @@
+//! A user who acts as another: asked before each statement, and as long as a subscription is read.
+
+use crate::roles::{Allowed, forbidden};
+use crate::{Credential, Database, Error};
+
+/// Who logged on and acts as another.
+#[derive(Clone)]
+pub(crate) struct Impersonator {
+    credential: Credential,
+    /// What it may do itself; looked up anew when rights change.
+    allowed: Allowed,
+}
+
+impl Impersonator {
+    pub fn new(credential: Credential) -> Impersonator {
+        Impersonator { credential, allowed: Allowed::default() }
+    }
+    pub fn into_credential(self) -> Credential {
+        self.credential
+    }
+    /// Is it still welcome, and may it still act as this user?
+    pub fn check(&mut self, other: &str, database: &Database) -> Result<(), Error> {
+        self.credential.check()?;
+        let snapshot = database.snapshot();
+        self.allowed.settle(self.credential.name(), snapshot.catalog().entries(), database.lenses());
+        match self.allowed.lens().is_some_and(|lens| !lens.rights.may_act_as(other)) {
+            true => Err(forbidden("act as this user")),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What a reader from whom vertices may be hidden is told of how many edges there are: an estimate from a sample of what it sees.
+//!
+//! Edges are counted by one end, so the counts tell of edges whose other end is hidden. A plan that was made by them would tell, too. So the
+//! degrees of some vertices are looked at, as the reader sees them; of a few vertices all, so that the estimate is exact. Invariant: an estimate
+//! depends on what is shown alone, and on the places where it lies. Cost: at most [`SAMPLE_VERTICES`] lists for each type, direction and filter that
+//! is asked about, once for each root.
+
+use crate::StoreError;
+use crate::schema::filter::LabelFilter;
+use crate::schema::statistics::ShownEdges;
+use crate::snapshots::root::{Root, Snapshot};
+use crate::snapshots::sight::Sight;
+use model::{Direction, EdgeTypeId, VertexId};
+use parking_lot::Mutex;
+use std::sync::{Arc, Weak};
+
+/// Vertices of a sample.
+const SAMPLE_VERTICES: usize = 512;
+/// Chunks that a sample of many vertices comes from.
+const SAMPLE_CHUNKS: usize = 16;
+/// Estimates that are kept for one root; beyond, all are forgotten.
+const ESTIMATES_MAX: usize = 1_024;
+
+type EdgeQuestion = (EdgeTypeId, Direction, LabelFilter);
+
+/// Estimates for one reader of one root. Neither is kept alive by it.
+pub(crate) struct SampledEdges {
+    root: Weak<Root>,
+    sight: Weak<Sight>,
+    known: Mutex<Vec<(EdgeQuestion, u64)>>,
+}
+
+impl SampledEdges {
+    pub(crate) fn of(root: &Arc<Root>, sight: &Arc<Sight>) -> Arc<dyn ShownEdges> {
+        Arc::new(SampledEdges {
+            root: Arc::downgrade(root),
+            sight: Arc::downgrade(sight),
+            known: Mutex::default(),
+        })
+    }
+}
+
+impl ShownEdges for SampledEdges {
+    fn estimate(
+        &self,
+        edge_type: EdgeTypeId,
+        direction: Direction,
+        near: &LabelFilter,
+        vertices: u64,
+    ) -> u64 {
+        let asked = (edge_type, direction, near.clone());
+        if let Some((_, known)) = self.known.lock().iter().find(|(known, _)| *known == asked) {
+            return *known;
+        }
+        let (Some(root), Some(sight)) = (self.root.upgrade(), self.sight.upgrade()) else { return 0 };
+        let snapshot = Snapshot { root, sight: Some(sight) };
+        // What cannot be read now is not sampled: a plan must not fail for it.
+        let estimate = snapshot.edges_of_sample(edge_type, direction, near, vertices).unwrap_or(0);
+        let mut known = self.known.lock();
+        if known.len() >= ESTIMATES_MAX {
+            known.clear();
+        }
+        known.push((asked, estimate));
+        estimate
+    }
+}
+
+impl Snapshot {
+    fn edges_of_sample(
+        &self,
+        edge_type: EdgeTypeId,
+        direction: Direction,
+        near: &LabelFilter,
+        vertices: u64,
+    ) -> Result<u64, StoreError> {
+        let sample = self.sample(near, SAMPLE_VERTICES)?;
+        if sample.is_empty() {
+            return Ok(0);
+        }
+        let (view, mut edges) = (self.adjacency(&[edge_type], direction), 0);
+        for vertex in &sample {
+            edges += u64::from(view.degree(vertex.dense())?);
+        }
+        let share = vertices as f64 / sample.len() as f64;
+        Ok(if share <= 1.0 { edges } else { (edges as f64 * share) as u64 })
+    }
+    /// Vertices that pass the filter, spread over the graph: all, where there are no more than `wanted`, else about so many.
+    ///
+    /// # Errors
+    /// A chunk cannot be read.
+    pub fn sample(&self, filter: &LabelFilter, wanted: usize) -> Result<Vec<VertexId>, StoreError> {
+        let (chunks, mut sample) = (self.scan_chunks(filter), Vec::new());
+        if self.statistics().vertices_matching(filter) <= wanted as u64 {
+            for chunk in chunks {
+                self.scan_chunk(chunk, filter, &mut sample)?;
+            }
+            return Ok(sample);
+        }
+        let (step, mut found) = (chunks.len().div_ceil(SAMPLE_CHUNKS).max(1), Vec::new());
+        let each = wanted.div_ceil(chunks.len().clamp(1, SAMPLE_CHUNKS));
+        for chunk in chunks.into_iter().step_by(step) {
+            found.clear();
+            self.scan_chunk(chunk, filter, &mut found)?;
+            sample.extend(found.iter().step_by(found.len().div_ceil(each).max(1)));
+        }
+        Ok(sample)
+    }
+}
