@@ -2,7 +2,7 @@
 
 use crate::{ProcedureError, Question};
 use model::{Direction, EdgeTypeId, KeyId, Map, Value, VertexId};
-use store::{Catalog, LabelFilter, Snapshot};
+use store::{LabelFilter, Snapshot, StoreError};
 
 /// Rounds at most: each reads the whole graph.
 const ROUNDS_MAX: i64 = 10_000;
@@ -44,6 +44,11 @@ fn known(question: Question) -> &'static [&'static str] {
     }
 }
 
+/// Does whoever asks know a name? Of one that only what is hidden carries it is told that there is none. What cannot be read now is found later.
+fn is_known(known: Result<bool, StoreError>) -> bool {
+    known.unwrap_or(true)
+}
+
 /// The map, with what is null left out.
 struct Given<'a>(&'a Map);
 
@@ -64,17 +69,20 @@ impl<'a> Given<'a> {
         let number = |name: &Value| {
             let name =
                 name.as_str().ok_or_else(|| wrong("`types` is a relationship type or a list of them"))?;
-            let unknown = || wrong(format!("there is no relationship type `{name}`"));
-            snapshot.catalog().edge_type(name).ok_or_else(unknown)
+            let known =
+                snapshot.catalog().edge_type(name).filter(|_| is_known(snapshot.knows_edge_type(name)));
+            known.ok_or_else(|| wrong(format!("there is no relationship type `{name}`")))
         };
         names.iter().map(number).collect()
     }
-    fn key(&self, name: &str, catalog: &Catalog) -> Result<Option<KeyId>, ProcedureError> {
-        let key =
-            |key: &str| catalog.key(key).ok_or_else(|| wrong(format!("nothing has a property `{key}`")));
+    fn key(&self, name: &str, snapshot: &Snapshot) -> Result<Option<KeyId>, ProcedureError> {
+        let key = |key: &str| {
+            let known = snapshot.catalog().key(key).filter(|_| is_known(snapshot.knows_key(key)));
+            known.ok_or_else(|| wrong(format!("nothing has a property `{key}`")))
+        };
         self.text(name)?.map(key).transpose()
     }
-    fn filter(&self, catalog: &Catalog) -> Result<LabelFilter, ProcedureError> {
+    fn filter(&self, snapshot: &Snapshot) -> Result<LabelFilter, ProcedureError> {
         let names = match self.get("label") {
             None => return Ok(LabelFilter::Any),
             Some(Value::List(list)) => list.as_slice(),
@@ -82,7 +90,8 @@ impl<'a> Given<'a> {
         };
         let has = |name: &Value| {
             let name = name.as_str().ok_or_else(|| wrong("`label` is a label or a list of them"))?;
-            let label = catalog.label(name).ok_or_else(|| wrong(format!("there is no label `{name}`")))?;
+            let known = snapshot.catalog().label(name).filter(|_| is_known(snapshot.knows_label(name)));
+            let label = known.ok_or_else(|| wrong(format!("there is no label `{name}`")))?;
             Ok(LabelFilter::Has(label))
         };
         let mut filters = names.iter().map(has).collect::<Result<Vec<_>, ProcedureError>>()?;
@@ -153,15 +162,14 @@ impl Settings {
             _ => return Err(wrong("`target` is the node that paths end at")),
         };
         let rounds = given.rounds(rounds)?;
-        let catalog = snapshot.catalog();
         Ok(Settings {
             types: given.types(snapshot)?,
             direction,
-            filter: given.filter(catalog)?,
+            filter: given.filter(snapshot)?,
             source,
             target,
-            weight: given.key("weight", catalog)?,
-            seed: given.key("seed", catalog)?,
+            weight: given.key("weight", snapshot)?,
+            seed: given.key("seed", snapshot)?,
             rounds,
             damping: given.damping()?,
         })

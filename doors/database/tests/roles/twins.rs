@@ -241,7 +241,25 @@ fn listings() -> Vec<String> {
 }
 
 /// Statements that an attacker would try, in their order.
-const ATTACKS: [(By, &str); 62] = [
+const ATTACKS: [(By, &str); 74] = [
+    (By::Cypher, "CALL graph.lcc({label: 'SecretLabel'}) YIELD coefficient RETURN coefficient"),
+    (By::Cypher, "CALL graph.lcc({types: 'SECRET_TYPE'}) YIELD coefficient RETURN count(*)"),
+    (
+        By::Cypher,
+        "MATCH (n {id: 1}) CALL graph.sssp({source: n, weight: 'secret_edge_key'}) YIELD distance RETURN count(*)",
+    ),
+    (By::Gremlin, "g.V().has('secret_key', 'hush').count()"),
+    (By::Gremlin, "g.V().out('SECRET_TYPE').count()"),
+    (By::Gremlin, "g.V().hasLabel('A').property('secret_key', 1)"),
+    (By::Gremlin, "g.addV('SecretLabel')"),
+    (By::Datalog, "f(i) :- SecretLabel(x), _.id(x, i). ?- f(i)."),
+    (By::Datalog, "f(v) :- SecretLabel.secret_key(x, v). ?- f(v)."),
+    (By::Datalog, "f(v) :- SECRET_TYPE.secret_edge_key(x, y, v). ?- f(v)."),
+    (
+        By::Cypher,
+        "MATCH (n:A) WHERE n.p IN [1, 941] RETURN n.id AS id UNION MATCH (n:Denied) RETURN n.id AS id",
+    ),
+    (By::Cypher, "MATCH (n:A) USING INDEX n:A(denied_key) WHERE n.denied_key = 'hush1' RETURN n.id"),
     (By::Cypher, "CALL apoc.schema.properties.distinct('A', 'denied_key') YIELD value RETURN value"),
     (By::Cypher, "CALL apoc.schema.properties.distinct('Denied', 'secret_key') YIELD value RETURN value"),
     (By::Cypher, "CALL db.awaitIndex('secret_index')"),
