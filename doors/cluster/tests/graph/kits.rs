@@ -14,6 +14,19 @@ const CYPHER_SHARE: usize = 100;
 const PATHS_SHARE: usize = 25;
 const GREMLIN_SHARE: usize = 12;
 
+/// What an answer shows of the order in which vertices lie: on shards it is not the order in which they were made, and elements without an order
+/// of their own are ordered by the numbers that the database gave them.
+const OTHER_ORDER: [&str; 8] = [
+    "integrated/ProductiveByStrategy.feature::g_withStrategiesXProductiveByStrategyX_V_group_byXageX_byXnameX",
+    "semantics/Orderability.feature::g_V_out_out_order_byXascX",
+    "semantics/Orderability.feature::g_V_out_out_order_byXdescX",
+    "semantics/Orderability.feature::g_V_out_out_asXheadX_path_order_byXascX_selectXheadX",
+    "semantics/Orderability.feature::g_V_out_out_asXheadX_path_order_byXdescX_selectXheadX",
+    "semantics/Orderability.feature::g_V_out_out_values_asXheadX_path_order_byXascX_selectXheadX",
+    "semantics/Orderability.feature::g_V_out_out_values_asXheadX_path_order_byXdescX_selectXheadX",
+    "sideEffect/Tree.feature::g_V_out_order_byXnameX_localXtreeXaX_selectXaX_countXlocalXX",
+];
+
 impl Borrow<Database> for Cluster {
     fn borrow(&self) -> &Database {
         &self.gates[0]
@@ -29,7 +42,8 @@ fn compare(name: &str, scenarios: &[Scenario], one: &[Outcome], cluster: &[Outco
         Outcome::Failed(_) => "failed",
         Outcome::Skipped(_) => "skipped",
     };
-    let differ = pairs.filter(|(_, (one, cluster))| kind(one) != kind(cluster));
+    let is_known = |scenario: &Scenario| OTHER_ORDER.contains(&scenario.id.as_str());
+    let differ = pairs.filter(|(scenario, (one, cluster))| kind(one) != kind(cluster) && !is_known(scenario));
     let told: Vec<String> = differ
         .map(|(scenario, (one, cluster))| {
             format!("{}: {one:?} on one machine, {cluster:?} on three shards", scenario.id)
@@ -77,9 +91,9 @@ fn a_part_of_the_kits() {
 }
 
 #[test]
-#[ignore = "ten minutes"]
+#[ignore = "half an hour on a busy machine"]
 fn all_of_the_kits() {
-    gremlin(1);
     cypher("paths/features", 1);
     cypher("opencypher/tck/features", 1);
+    gremlin(1);
 }
