@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use gremlin::{Decimal, Instant, Object};
+use model::Value;
 use plan::hidden::{TAGGED, WIDE};
 use std::sync::Arc;
 use tanglewood_traverse::Kept;
@@ -135,4 +136,48 @@ fn what_cannot_be_kept_is_refused() {
     let most = model::nested::VALUE_DEPTH_MAX / 2;
     assert!(to_value(&nested(most)).is_some());
     assert!(to_value(&nested(most + 1)).is_none());
+}
+
+/// Tags of earlier versions are read still; what no version wrote is nothing, whatever stands behind the tag.
+#[test]
+fn tags_of_earlier_versions_are_read_and_others_are_nothing() {
+    let tagged = |kind: &str, value: Value| Value::map([(" kind", Value::string(kind)), (" value", value)]);
+    let pair = |seconds: Value, nanos: Value| Value::list(vec![seconds, nanos]);
+    let kept = tagged("duration", pair(Value::Int(7), Value::Int(5)));
+    assert_eq!(told(&to_object(&kept)), told(&Object::Duration(7, 5)));
+    let wrong = [
+        ("duration", pair(Value::Int(7), Value::Int(-1))),
+        ("duration", Value::list(vec![Value::Int(7)])),
+        ("duration", Value::Int(7)),
+        ("byte", Value::Int(128)),
+        ("byte", Value::string("1")),
+        ("short", Value::Int(-32_769)),
+        ("long", Value::Float(1.0)),
+        ("float", Value::Int(1)),
+        ("bigint", Value::string("1.5")),
+        ("bigint", Value::Int(1)),
+        ("decimal", Value::string("15")),
+        ("decimal", Value::string("15/x")),
+        ("uuid", Value::string("no uuid")),
+        ("char", Value::string("")),
+        ("set", Value::Int(1)),
+        ("map", Value::string("a")),
+        ("unheard", Value::Int(1)),
+    ];
+    for (kind, value) in wrong {
+        assert_eq!(told(&to_object(&tagged(kind, value.clone()))), "Null", "{kind} of {value:?}");
+    }
+    let right = [
+        ("byte", Value::Int(-128), Object::Byte(-128)),
+        ("short", Value::Int(32_767), Object::Short(32_767)),
+        ("char", Value::string("ab"), Object::Char('a')),
+        (
+            "decimal",
+            Value::string("-15/1"),
+            Object::BigDecimal(Arc::new(Decimal { unscaled: -15, scale: 1 })),
+        ),
+    ];
+    for (kind, value, object) in right {
+        assert_eq!(told(&to_object(&tagged(kind, value))), told(&object), "{kind}");
+    }
 }

@@ -82,3 +82,37 @@ fn it_can_be_ended() {
     assert_eq!(engine.snapshot().statistics().vertices(), 0);
     load(&engine, &path).unwrap();
 }
+
+/// What is there already is counted, vertices and edges alike, and left or set as was asked.
+#[test]
+fn what_is_there_is_counted_and_left_or_set() {
+    let folder = TemporaryFolder::new("load-again").unwrap();
+    let path = folder.path().join("graph.json");
+    let write = |vertices: u64, age: u64| {
+        let line = |id: u64| {
+            let next = (id + 1) % vertices;
+            format!(
+                r#"{{"id":{id},"label":"A","properties":{{"age":[{{"id":{},"value":{age}}}]}},"outE":{{"next":[{{"id":{},"inV":{next}}}]}}}}"#,
+                200 + id,
+                100 + id * vertices + next
+            ) + "\n"
+        };
+        std::fs::write(&path, (0..vertices).map(line).collect::<String>()).unwrap();
+    };
+    let told = |loaded: Loaded| (loaded.vertices, loaded.edges, loaded.existing);
+    let engine = engine();
+    write(5, 1);
+    assert_eq!(told(load(&engine, &path).unwrap()), (5, 5, 0));
+    assert!(load(&engine, &path).is_err(), "the graph is not empty");
+    for policy in [LoadPolicy::Skip, LoadPolicy::Merge] {
+        write(5, 2);
+        let again = tanglewood_traverse::load(&engine, &path, policy).unwrap();
+        assert_eq!(told(again), (0, 0, 10));
+        assert_eq!(again.bytes, std::fs::metadata(&path).unwrap().len());
+    }
+    // Of seven vertices five are there, and of their edges those between two neighbours.
+    write(7, 3);
+    let more = tanglewood_traverse::load(&engine, &path, LoadPolicy::Skip).unwrap();
+    assert_eq!((more.vertices, more.vertices + more.edges + more.existing), (2, 14));
+    assert_eq!(engine.snapshot().statistics().vertices(), 7);
+}

@@ -41,3 +41,64 @@ fn every_traversal_of_the_page_gives_what_the_page_says() {
     }
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
+
+/// Labels that are given, or not, or to some; and what reads them.
+const STEPS: [&str; 34] = [
+    "as('a')",
+    "as('b')",
+    "as('name')",
+    "out()",
+    "in()",
+    "both()",
+    "outE()",
+    "inV()",
+    "has('age')",
+    "values('name')",
+    "values('a')",
+    "select('a')",
+    "select('b')",
+    "select('name')",
+    "select('a', 'b')",
+    "select(first, 'a')",
+    "select(last, 'a')",
+    "select(mixed, 'a')",
+    "select(all, 'a')",
+    "path()",
+    "order()",
+    "constant('a')",
+    "identity()",
+    "optional(out().as('a'))",
+    "coalesce(has('age').as('b'), identity())",
+    "union(identity(), out().as('a'))",
+    "where(out())",
+    "dedup()",
+    "repeat(both()).times(2)",
+    "repeat(out().as('a')).emit().times(2)",
+    "local(out().as('a'))",
+    "filter(select('a'))",
+    "limit(5)",
+    "not(select('b'))",
+];
+
+/// The twin of a count is to count what comes without it: of steps that a count leaves out nobody must notice that they were.
+#[test]
+fn a_count_is_the_number_of_what_is_counted() {
+    let (seed, mut none, mut some) = (world::chance::Chance::system_seed(), 0, 0);
+    let mut chance = world::chance::Chance::seeded(seed);
+    for _ in 0..600 {
+        let steps =
+            (0..1 + chance.below(6)).map(|_| STEPS[chance.index(STEPS.len())]).collect::<Vec<_>>().join(".");
+        let (whole, counted) = (format!("g.V().{steps}"), format!("g.V().{steps}.count()"));
+        let Ok(objects) = run(&Walked::of(modern()), &whole) else { continue };
+        let count = run(&Walked::of(modern()), &counted)
+            .unwrap_or_else(|error| panic!("seed {seed}: {counted}: {error}"));
+        assert_eq!(
+            count.iter().map(shown).collect::<Vec<_>>(),
+            [objects.len().to_string()],
+            "seed {seed}: {counted}"
+        );
+        none += u32::from(objects.is_empty());
+        some += u32::from(!objects.is_empty());
+    }
+    assert!(none > 40 && some > 40, "seed {seed}: {none} gave nothing, {some} something");
+}

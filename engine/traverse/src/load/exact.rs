@@ -100,3 +100,63 @@ fn point(text: &str) -> Option<Value> {
     };
     Some(Value::Point(Arc::new(Point { srid, x, y, z })))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What has a form of its own, and what has not, alone and in lists of lists.
+    #[test]
+    fn what_is_written_is_read_as_the_same_value() {
+        let instants = [
+            (Kind::Date, "2024-02-29"),
+            (Kind::LocalTime, "12:31:14.645876123"),
+            (Kind::Time, "23:59:59.999999999-12:00"),
+            (Kind::LocalDateTime, "-0044-03-15T00:00:00"),
+            (Kind::DateTime, "1984-10-11T12:31:14.645876123+01:00[Europe/Stockholm]"),
+            (Kind::DateTime, "2024-01-01T00:00:00Z"),
+        ];
+        let mut values: Vec<Value> =
+            instants.iter().map(|(kind, text)| from_text(*kind, text).unwrap()).collect();
+        for text in ["P1Y2M3DT4H5M6.789S", "PT5S", "P-3M"] {
+            values.push(duration_from_text(text).map(Value::from).unwrap());
+        }
+        for (srid, z) in [(7203, None), (4326, None), (9157, Some(-0.5)), (4979, Some(1e300))] {
+            values.push(Value::Point(Arc::new(Point { srid, x: 0.1, y: -1e-9, z })));
+        }
+        values.extend([Value::Int(1 << 40), Value::string("tanglewood:date"), Value::Bool(true)]);
+        let lists: Vec<Value> = (0..values.len())
+            .map(|at| {
+                Value::list(vec![
+                    values[at].clone(),
+                    Value::Int(1 << 40),
+                    Value::list(vec![values[at].clone()]),
+                ])
+            })
+            .collect();
+        for value in values.iter().chain(&lists) {
+            let object = to_object(value, true).unwrap_or_else(|| panic!("{value:?} has a form"));
+            let read = to_value(&object).or_else(|| kept::to_value(&object)).unwrap();
+            assert!(same(&read, value), "{value:?} is read as {read:?}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_one_is_none() {
+        let map = |key: &str, text: &str| Object::map(vec![(Object::string(key), Object::string(text))]);
+        for (key, text) in [
+            ("tanglewood:date", "no date"),
+            ("tanglewood:point", "7203 1"),
+            ("tanglewood:point", "9157 1 2"),
+            ("tanglewood:point", "4326 1 2 3"),
+            ("tanglewood:point", "1 1 2"),
+            ("tanglewood:duration", "1"),
+            ("tanglewood:unheard", "1"),
+            ("date", "2024-02-29"),
+        ] {
+            assert!(to_value(&map(key, text)).is_none(), "{key} of {text}");
+        }
+        assert!(to_value(&Object::list(vec![Object::Int(1), Object::string("a")])).is_none());
+        assert!(to_value(&Object::Null).is_none());
+    }
+}

@@ -139,7 +139,7 @@ fn a_report_counts_what_was_written() {
             (commits, blobs, commits),
             "seed {seed}"
         );
-        assert_eq!(report.torn_tail_bytes >= torn, true, "seed {seed}: {report:?}");
+        assert!(report.torn_tail_bytes >= torn, "seed {seed}: {report:?}");
         assert_eq!(verify(&shared(&disk), &root).unwrap().files, report.files + 1, "and IDENTITY");
     }
 }
