@@ -534,3 +534,26 @@ fn routing_names_this_server_and_logging_off_starts_anew() {
     assert!(client.ask(&request(GOODBYE, &[])).is_empty());
     assert_eq!(client.next, Next::Close);
 }
+
+/// A server that ends: an open transaction in which nothing runs may commit, and is told why when it asks for more.
+#[test]
+fn an_open_transaction_is_told_that_the_server_ends_when_it_asks_again() {
+    let unavailable = "Neo.TransientError.General.DatabaseUnavailable";
+    for (asks_again, commits) in [(true, false), (false, true)] {
+        let mut client = Client::ready(V54);
+        let begun = client.ask_all(&[request(BEGIN, &[none()]), run("CREATE (:T)"), pull(-1)]);
+        assert!(begun.iter().all(Answer::is_success));
+        client.database.drain();
+        assert!(client.ask_all(&[run("CREATE (:T)"), pull(-1)]).iter().all(Answer::is_success));
+        client.database.end_running();
+        if asks_again {
+            assert_eq!(client.ask(&run("RETURN 1"))[0].code(), unavailable);
+            assert!(client.ask(&request(RESET, &[]))[0].is_success());
+            assert_eq!(client.ask(&request(BEGIN, &[none()]))[0].code(), unavailable);
+        }
+        if commits {
+            assert!(client.ask(&request(COMMIT, &[]))[0].is_success());
+        }
+        assert_eq!(client.database.open_transactions(), 0);
+    }
+}

@@ -1,13 +1,14 @@
 /** What of the page needs no browser: texts taken apart, values, files, events, sums. Random cases come from a seed that a failure names. */
 import { describe, expect, test } from 'vitest'
 import { parseError } from '../src/api/client'
-import { read, readPlain, show, toJson, type Value } from '../src/api/values'
+import { Node, read, readPlain, Relationship, show, toJson, type Value } from '../src/api/values'
 import { EventParser } from '../src/live/events'
 import { Tally } from '../src/live/tally'
 import { parametersOf } from '../src/live/watch'
 import { jsonOf, readTable, recordsOf } from '../src/load/table-file'
 import { hasSecret, languageOf, offsetOf, statementAt, statementsOf } from '../src/query/statements'
 import { field } from '../src/results/csv'
+import { GraphModel } from '../src/results/graph-model'
 import { measure } from '../src/results/plan'
 import { canTravel } from '../src/results/time-travel'
 
@@ -176,4 +177,29 @@ test('the operator that took most is found', () => {
   const measured = measure(root)
   expect(measured.operators.map(({ node, depth }) => [node.operatorType, depth])).toEqual([['Limit', 0], ['Sort', 1], ['Scan', 2]])
   expect(measured.hottest?.operatorType).toBe('Sort')
+})
+
+describe('graph', () => {
+  test('rows make the same graph in one piece and in slices, in whatever order they come', () => {
+    for (const seed of SEEDS.slice(0, 20)) {
+      const next = random(seed)
+      const nodes = Array.from({ length: 30 }, (_, at) => new Node(`n${at}`, ['N'], {}))
+      const edges = Array.from({ length: 60 }, (_, at) => new Relationship(`r${at}`, 'T', `n${next(33)}`, `n${next(30)}`, {}))
+      const rows: Value[][] = [...nodes, ...edges].map((one) => [one])
+      for (let at = rows.length - 1; at > 0; at--) {
+        const other = next(at + 1)
+        ;[rows[at], rows[other]] = [rows[other] ?? [], rows[at] ?? []]
+      }
+      const [whole, sliced] = [new GraphModel(), new GraphModel()]
+      whole.addRows(rows, 0, rows.length)
+      for (let from = 0; from < rows.length; ) {
+        const to = Math.min(rows.length, from + 1 + next(9))
+        sliced.addRows(rows, from, to)
+        from = to
+      }
+      const of = (model: GraphModel) => [[...model.nodes.keys()].sort(), [...model.relationships.keys()].sort(), model.graph.edges().sort()]
+      expect(of(sliced), `seed ${seed}`).toEqual(of(whole))
+      expect(whole.relationships.size, `seed ${seed}`).toBe(edges.filter((one) => Number(one.source.slice(1)) < 30).length)
+    }
+  })
 })

@@ -18,10 +18,12 @@ export class GraphModel {
   readonly paths: Path[] = []
   /** Was something left out because there is too much? */
   isCut = false
+  /** Relationships whose ends were not there when they came; later rows may have them. */
+  private waiting: Relationship[] = []
 
-  /** Adds all that is in rows, and the relationships whose ends are there by then. */
+  /** Adds all that is in rows, and the relationships whose ends are there by then; the others wait for more rows. */
   addRows(rows: Value[][], from: number, to: number): void {
-    const relationships: Relationship[] = []
+    const relationships = this.waiting
     for (let at = from; at < to; at++) {
       for (const value of rows[at] ?? []) {
         visitEntities(value, (entity) => {
@@ -31,7 +33,11 @@ export class GraphModel {
         })
       }
     }
-    relationships.forEach((one) => this.addRelationship(one))
+    this.waiting = []
+    for (const one of relationships) {
+      const isPlaced = this.addRelationship(one)
+      if (!isPlaced && this.waiting.length < EDGES_MAX) this.waiting.push(one)
+    }
   }
 
   /** Adds a node, near another one if that is said. */
@@ -53,19 +59,23 @@ export class GraphModel {
     this.graph.addNode(node.id, { x: centre.x + radius * Math.cos(angle), y: centre.y + radius * Math.sin(angle) })
   }
 
-  addRelationship(relationship: Relationship): void {
+  /** Adds a relationship, once; false where an end of it is missing. */
+  addRelationship(relationship: Relationship): boolean {
     const { id, source, target } = relationship
-    if (this.relationships.has(id) || !this.nodes.has(source) || !this.nodes.has(target)) return
+    if (this.relationships.has(id)) return true
+    if (!this.nodes.has(source) || !this.nodes.has(target)) return false
     if (this.relationships.size >= EDGES_MAX) {
       this.isCut = true
-      return
+      return true
     }
     this.relationships.set(id, relationship)
     this.graph.addDirectedEdgeWithKey(id, source, target)
+    return true
   }
 
   /** Takes a node and its relationships away. */
   remove(id: string): void {
+    this.waiting = []
     this.graph.forEachEdge(id, (edge) => this.relationships.delete(edge))
     this.graph.dropNode(id)
     this.nodes.delete(id)

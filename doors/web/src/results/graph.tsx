@@ -1,5 +1,6 @@
 /** An answer as a drawing of nodes and relationships: WebGL by sigma, the layout in a worker. */
 import { useCallback, useEffect, useReducer, useRef, useState } from 'react'
+import type { MultiDirectedGraph } from 'graphology'
 import type Sigma from 'sigma'
 import { Node, type Relationship } from '../api/values'
 import type { Answer } from '../query/answer'
@@ -8,7 +9,7 @@ import { EDGES_MAX, GraphModel, labelOf, NODES_MAX } from './graph-model'
 import { Layout } from './layout'
 import { Legend } from './legend'
 import { bring, type Count, Panel } from './neighbours'
-import { change, draw, follow, type Highlight } from './sigma'
+import { change, draw, follow, type Highlight, leave, present } from './sigma'
 import { rowsOf } from '../api/client'
 
 /** Time within which two clicks are one. */
@@ -17,6 +18,9 @@ const DOUBLE_CLICK_MS = 600
 const CONNECTED_MAX = 2_000
 /** Time between two additions to the drawing while rows come. */
 const GROW_EVERY_MS = 250
+/** Rows that are taken at once, and the time after which the page draws a frame before it takes more. */
+const SLICE_ROWS = 200
+const SLICE_MS = 8
 
 interface Properties {
   answer: Answer
@@ -30,9 +34,10 @@ export function Graph({ answer, isDark, isSchema = false }: Properties) {
   const model = useRef(new GraphModel())
   const sigma = useRef<Sigma>(undefined)
   const layout = useRef<Layout>(undefined)
-  const taken = useRef({ rows: 0, untilMs: 0 })
+  const taken = useRef({ rows: 0, untilMs: 0, isTaking: false })
+  const newest = useRef(answer)
   const highlight = useRef<Highlight>({})
-  const [, redraw] = useReducer((count: number) => count + 1, 0)
+  const [version, redraw] = useReducer((count: number) => count + 1, 0)
   const [chosen, setChosen] = useState<string>()
   /** The node that was double-clicked; a new object each time. */
   const [expanded, setExpanded] = useState<{ id: string }>()
@@ -42,7 +47,7 @@ export function Graph({ answer, isDark, isSchema = false }: Properties) {
 
   /** Changes what is drawn, and gives everything its looks. */
   const update = useCallback((work: () => void) => {
-    change(sigma.current, model.current.graph, () => {
+    change(sigma.current, model.current.graph, highlight.current, () => {
       work()
       style()
     })
@@ -63,9 +68,12 @@ export function Graph({ answer, isDark, isSchema = false }: Properties) {
   useEffect(() => {
     if (!box.current) return
     const drawing = draw(box.current, model.current.graph, highlight)
-    const moves = new Layout((isOver) => {
-      if (isOver) setIsMoving(false)
-    })
+    const moves = new Layout(
+      () => sigma.current?.getGraph() as MultiDirectedGraph | undefined,
+      (isOver) => {
+        if (isOver) setIsMoving(false)
+      },
+    )
     sigma.current = drawing
     layout.current = moves
     // The panel that the first click opens moves the picture, so the second one may miss the node.
@@ -97,31 +105,69 @@ export function Graph({ answer, isDark, isSchema = false }: Properties) {
   useEffect(() => {
     layout.current?.stop()
     model.current = new GraphModel()
-    taken.current = { rows: 0, untilMs: 0 }
+    taken.current = { rows: 0, untilMs: 0, isTaking: false }
     setChosen(undefined)
     setPath(-1)
     setMessage('')
   }, [answer.startedMs])
 
-  useEffect(() => {
+  /** Takes the rows that have come, a slice a frame, and shows what they make: each step in a frame of its own. */
+  const take = async () => {
+    const [now, own] = [taken.current, model.current]
+    // Another answer came, or the drawing went.
+    const isOver = () => taken.current !== now || !sigma.current
+    if (now.isTaking) return
+    now.isTaking = true
     const began = performance.now()
-    if (answer.count <= taken.current.rows || (answer.state === 'running' && began < taken.current.untilMs)) return
-    update(() => model.current.addRows(answer.rows, taken.current.rows, answer.count))
+    layout.current?.stop()
+    leave(sigma.current, own.graph)
+    for (;;) {
+      const until = performance.now() + SLICE_MS
+      while (now.rows < newest.current.count && performance.now() < until) {
+        const to = Math.min(now.rows + SLICE_ROWS, newest.current.count)
+        own.addRows(newest.current.rows, now.rows, to)
+        now.rows = to
+      }
+      if (now.rows >= newest.current.count) break
+      await frame()
+      if (isOver()) return
+    }
+    const steps = [
+      style,
+      () => {
+        highlight.current.isMoving = true
+        present(sigma.current, own.graph, true)
+        setIsMoving(true)
+        redraw()
+      },
+      () => layout.current?.start(own.graph),
+    ]
+    for (const step of steps) {
+      if (own.graph.order > CONNECTED_MAX) await frame()
+      if (isOver()) return
+      step()
+    }
     // While rows come, drawing takes a fifth of the time at most.
-    const now = performance.now()
-    taken.current = { rows: answer.count, untilMs: now + Math.max(GROW_EVERY_MS, 4 * (now - began)) }
-    setIsMoving(true)
-    layout.current?.start(model.current.graph)
-  }, [answer.startedMs, answer.count, answer.state, update])
+    const end = performance.now()
+    now.isTaking = false
+    now.untilMs = end + Math.max(GROW_EVERY_MS, 4 * (end - began))
+    if (now.rows < newest.current.count && newest.current.state !== 'running') void take()
+  }
+  useEffect(() => {
+    newest.current = answer
+    if (answer.count <= taken.current.rows || (answer.state === 'running' && performance.now() < taken.current.untilMs)) return
+    void take()
+  }, [answer.startedMs, answer.count, answer.state])
 
   useEffect(() => {
-    highlight.current.isDark = isDark
-    highlight.current.chosen = chosen
-    highlight.current.elements = path === -2 ? undefined : elementsOf(model.current, path)
-    sigma.current?.refresh()
-  }, [chosen, path, isDark, answer.count])
+    const before = { ...highlight.current }
+    const elements = path === -2 ? undefined : elementsOf(model.current, path)
+    Object.assign(highlight.current, { isDark, chosen, elements })
+    // What is drawn anew looks so anyway.
+    if (elements || before.elements || before.isDark !== isDark || before.chosen !== chosen) sigma.current?.refresh()
+  }, [chosen, path, isDark, version])
 
-  useEffect(() => follow(sigma.current, highlight.current, isMoving), [isMoving, answer.startedMs])
+  useEffect(() => follow(sigma.current, model.current.graph, highlight.current, isMoving), [isMoving, answer.startedMs])
 
   const grow = async (find: () => Promise<() => void>) => {
     try {
@@ -251,6 +297,17 @@ export function Graph({ answer, isDark, isSchema = false }: Properties) {
       )}
     </div>
   )
+}
+
+/** The next frame. A page that is not seen draws none, and goes on without. */
+function frame(): Promise<void> {
+  return new Promise((resolve) => {
+    const late = setTimeout(resolve, GROW_EVERY_MS)
+    requestAnimationFrame(() => {
+      clearTimeout(late)
+      setTimeout(resolve, 0)
+    })
+  })
 }
 
 /** Nodes and relationships of one path, or of all; none where there is no path. */

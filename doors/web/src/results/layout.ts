@@ -9,8 +9,11 @@ export class Layout {
   private latest: LayoutReport | undefined
   private isShowing = false
   private readonly onMove: (isOver: boolean) => void
+  private readonly shown: () => MultiDirectedGraph | undefined
 
-  constructor(onMove: (isOver: boolean) => void) {
+  /** Told of each movement; nodes move in the graph that is laid out, and in its copy that is shown, where that is another. */
+  constructor(shown: () => MultiDirectedGraph | undefined, onMove: (isOver: boolean) => void) {
+    this.shown = shown
     this.worker.onmessage = (event: MessageEvent<LayoutReport>) => {
       this.latest = event.data
       this.show()
@@ -71,15 +74,22 @@ export class Layout {
   }
 
   private take(places: Float32Array): void {
-    let at = 0
-    this.graph?.updateEachNodeAttributes(
-      (_id, attributes) => {
-        attributes.x = places[at * 2]
-        attributes.y = places[at * 2 + 1]
-        at++
-        return attributes
-      },
-      { attributes: ['x', 'y'] },
-    )
+    for (const graph of new Set([this.graph, this.shown()])) {
+      // A copy has its nodes in the same order, or is none.
+      if (graph && graph.order * 2 === places.length) move(graph, places)
+    }
   }
+}
+
+function move(graph: MultiDirectedGraph, places: Float32Array): void {
+  let at = 0
+  graph.updateEachNodeAttributes(
+    (_id, attributes) => {
+      attributes.x = places[at * 2]
+      attributes.y = places[at * 2 + 1]
+      at++
+      return attributes
+    },
+    { attributes: ['x', 'y'] },
+  )
 }

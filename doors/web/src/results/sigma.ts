@@ -14,7 +14,7 @@ export interface Highlight {
 
 /** Relationships up to which their types are written. */
 const EDGE_LABELS_MAX = 400
-/** Relationships up to which they have heads, and can be clicked; beyond that they are plain lines, hidden while anything moves. */
+/** Relationships up to which they have heads, and can be clicked; beyond that they are plain lines, and left out while anything moves. */
 const EDGES_FINE_MAX = 4_000
 /** Nodes up to which captions are written while anything moves. */
 const NODES_FINE_MAX = 2_000
@@ -36,34 +36,57 @@ const DARK: Ink = { text: '#e6ece9', edge: '#55645d', pale: '#2b342f', mark: '#f
 
 const NOTHING = new MultiDirectedGraph()
 
+/** Is it so large that its nodes alone are drawn while the layout moves them? */
+export function isLarge(graph: MultiDirectedGraph): boolean {
+  return graph.size > EDGES_FINE_MAX
+}
+
 /** Changes a graph while sigma looks elsewhere: it would follow each new element, and stumble over those it has not indexed. */
-export function change(sigma: Sigma | undefined, graph: MultiDirectedGraph, work: () => void): void {
+export function change(sigma: Sigma | undefined, graph: MultiDirectedGraph, highlight: Highlight, work: () => void): void {
   sigma?.setGraph(NOTHING)
   try {
     work()
   } finally {
-    const isLarge = graph.size > EDGES_FINE_MAX
-    sigma?.setSettings({
-      defaultEdgeType: isLarge ? 'line' : 'arrow',
-      // A point is one vertex; a disc is drawn as an instance of a shape, which takes software some microseconds each.
-      defaultNodeType: graph.order > NODES_FINE_MAX ? 'point' : 'circle',
-      enableEdgeEvents: !isLarge,
-      hideEdgesOnMove: isLarge,
-      // Where a frame takes longer than this, relationships would be drawn in the middle of a movement.
-      dragTimeout: isLarge ? LARGE_REST_MS : 100,
-      hideLabelsOnMove: graph.order > NODES_FINE_MAX,
-    })
-    sigma?.setGraph(graph)
+    present(sigma, graph, highlight.isMoving ?? false)
   }
 }
 
-/** The layout begins or ends to move nodes: of a large graph nodes alone are drawn meanwhile. */
-export function follow(sigma: Sigma | undefined, highlight: Highlight, isMoving: boolean): void {
+/** Sigma looks elsewhere from now on, at the same nodes where there are any, so that the graph may grow a slice at a time. */
+export function leave(sigma: Sigma | undefined, graph: MultiDirectedGraph): void {
+  if (sigma?.getGraph() === graph) sigma.setGraph(graph.order === 0 ? NOTHING : nodesOf(graph))
+}
+
+/** Shows a graph; of a large one that is moved, its nodes alone: sigma looks at every relationship for each movement, drawn or not. */
+export function present(sigma: Sigma | undefined, graph: MultiDirectedGraph, isMoving: boolean): void {
+  if (!sigma) return
+  const isPlain = isLarge(graph)
+  sigma.setSettings({
+    defaultEdgeType: isPlain ? 'line' : 'arrow',
+    // A point is one vertex; a disc is drawn as an instance of a shape, which takes software some microseconds each.
+    defaultNodeType: graph.order > NODES_FINE_MAX ? 'point' : 'circle',
+    enableEdgeEvents: !isPlain,
+    hideEdgesOnMove: isPlain,
+    // Where a frame takes longer than this, relationships would be drawn in the middle of a movement.
+    dragTimeout: isPlain ? LARGE_REST_MS : 100,
+    hideLabelsOnMove: graph.order > NODES_FINE_MAX,
+    renderLabels: !isMoving || graph.order <= NODES_FINE_MAX,
+  })
+  sigma.setGraph(isPlain && isMoving ? nodesOf(graph) : graph)
+}
+
+/** The nodes of a graph, in their order, as a graph of its own. */
+function nodesOf(graph: MultiDirectedGraph): MultiDirectedGraph {
+  const nodes = new MultiDirectedGraph()
+  graph.forEachNode((id, attributes) => nodes.addNode(id, attributes))
+  return nodes
+}
+
+/** The layout begins or ends to move nodes. */
+export function follow(sigma: Sigma | undefined, graph: MultiDirectedGraph, highlight: Highlight, isMoving: boolean): void {
   if (!sigma || highlight.isMoving === isMoving) return
   highlight.isMoving = isMoving
-  const { order, size } = sigma.getGraph()
-  sigma.setSetting('renderLabels', !isMoving || order <= NODES_FINE_MAX)
-  if (size > EDGES_FINE_MAX) sigma.refresh()
+  if (isLarge(graph)) present(sigma, graph, isMoving)
+  else sigma.setSetting('renderLabels', !isMoving || graph.order <= NODES_FINE_MAX)
 }
 
 /**
@@ -146,7 +169,6 @@ export function draw(box: HTMLElement, graph: MultiDirectedGraph, highlight: { c
       return { ...out, zIndex: 1 }
     },
     edgeReducer: (id, data) => {
-      if (highlight.current.isMoving && shown().size > EDGES_FINE_MAX) return { ...data, hidden: true }
       const out = { ...data, ink: ink().text, label: shown().size <= EDGE_LABELS_MAX ? data.label : '' }
       const { chosen, elements } = highlight.current
       if (id === chosen || elements?.has(id)) return { ...out, color: ink().mark, size: (data.size ?? 1) * 2, zIndex: 2 }
