@@ -208,3 +208,22 @@ fn values_of_a_message_have_a_limit() {
         assert!(answer.starts_with(code), "{answer}");
     }
 }
+
+/// What a client of HTTP sent behind its request does not hide that it is gone; one that sends more than has room is let go.
+#[test]
+fn a_client_that_goes_ends_its_traversal_whatever_it_sent_behind_it() {
+    let (database, server) = serve(Limits::default());
+    let body = format!("{{\"gremlin\":\"{ENDLESS}\"}}");
+    let head = "POST /gremlin HTTP/1.1\r\nHost: localhost\r\n";
+    let request = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+    for behind in [0, 1, 30_000, 1_000_000] {
+        let mut client = socket(server.address());
+        client.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
+        client.write_all(request.as_bytes()).unwrap();
+        within(10_000, "the traversal", || !database.running().is_empty());
+        // What has no room is not taken.
+        let _ = client.write_all(&vec![b'x'; behind]);
+        drop(client);
+        within(1_000, &format!("its end, {behind} bytes behind it"), || database.running().is_empty());
+    }
+}

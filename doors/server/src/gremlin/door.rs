@@ -33,6 +33,8 @@ pub const PATH: &str = "/gremlin";
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Bytes of the reason in a frame that closes (RFC 6455, 5.5).
 const REASON_BYTES_MAX: usize = 123;
+/// Bytes that a client of HTTP may have sent behind a request that is answered; fewer than the system holds for it.
+const AHEAD_BYTES_MAX: u64 = 32 << 10;
 /// Bytes taken from a socket at once.
 const READ_BYTES: usize = 16 << 10;
 
@@ -55,6 +57,8 @@ pub struct GremlinServeOptions {
 struct Running {
     socket: Arc<TcpStream>,
     interrupter: Interrupter,
+    /// Is it a request of HTTP? Over WebSocket a client may send many at once.
+    is_http: bool,
 }
 
 struct Shared {
@@ -140,16 +144,19 @@ fn converse(shared: &Arc<Shared>, mut guest: Guest) -> io::Result<()> {
     let paced = Paced::new(guest.socket.clone(), pace.clone(), limits)?;
     let peer = guest.socket.peer_addr()?.ip();
     let (watched, socket, number) = (shared.clone(), guest.socket.clone(), guest.number);
+    let is_http = Arc::new(AtomicBool::new(true));
+    let still_http = is_http.clone();
     let watch = move |interrupter: Option<Interrupter>| {
         let mut running = watched.running.lock();
         match interrupter {
             Some(interrupter) => {
-                drop(running.insert(number, Running { socket: socket.clone(), interrupter }));
+                let (socket, is_http) = (socket.clone(), still_http.load(Ordering::Relaxed));
+                drop(running.insert(number, Running { socket, interrupter, is_http }));
             }
             None => drop(running.remove(&number)),
         }
     };
-    let visit = Visit { shared, pace: pace.clone(), peer, watch: Box::new(watch) };
+    let visit = Visit { shared, pace: pace.clone(), peer, watch: Box::new(watch), is_http };
     let end = match &shared.options.tls {
         None => visit.talk(paced, &mut guest),
         Some(tls) => visit.talk(tls.stream(paced)?, &mut guest),
@@ -176,6 +183,8 @@ struct Visit<'v> {
     pace: Arc<Pace>,
     peer: std::net::IpAddr,
     watch: Box<Watch>,
+    /// False once the client speaks WebSocket.
+    is_http: Arc<AtomicBool>,
 }
 
 fn later(wait: Duration) -> Option<u64> {
@@ -233,7 +242,8 @@ impl Visit<'_> {
         mut visitor: Visitor,
     ) -> io::Result<End> {
         let limits = &self.shared.options.limits;
-        let Visit { shared, pace, peer, watch } = self;
+        let Visit { shared, pace, peer, watch, is_http } = self;
+        is_http.store(false, Ordering::Relaxed);
         let greeted_by_ns = later(limits.greeting_timeout);
         let config = Some(web_socket(limits.stranger_message_bytes_max));
         let mut client = WebSocket::from_partially_read(stream, ahead, Role::Server, config);
@@ -438,7 +448,7 @@ fn farewell<S: Read + Write>(client: &mut WebSocket<S>, why: Option<CloseFrame>)
 fn watch(shared: &Shared) {
     while !shared.stopping.load(Ordering::Acquire) {
         shared.running.lock().retain(|_, running| {
-            let is_gone = is_gone(&running.socket);
+            let is_gone = is_gone(&running.socket) || running.is_http && sends_ahead(&running.socket);
             if is_gone {
                 running.interrupter.close();
             }
@@ -446,6 +456,11 @@ fn watch(shared: &Shared) {
         });
         world::threads::sleep(LOOK_EVERY);
     }
+}
+
+/// Has the client sent so much behind its request that its end would wait behind bytes that have no place here?
+fn sends_ahead(socket: &TcpStream) -> bool {
+    rustix::io::ioctl_fionread(socket).is_ok_and(|unread| unread > AHEAD_BYTES_MAX)
 }
 
 /// Has the other end closed, whatever it sent before? Looks without taking anything.
