@@ -3,13 +3,14 @@
 //! Run: `cargo run --release -p tanglewood-store --example measure`. Ratios within one run mean something; absolute figures depend on
 //! the machine. Every timed traversal is verified against the flat twin. With the
 //! argument `traverse` only traversal is measured, with `apply` all but traversal, with `paging` only checkpoints and memory budgets, with
-//! `beside` only readers between commits.
+//! `beside` only readers between commits, with `restricted` only readers from whom something is hidden.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 extern crate tanglewood_store as store;
 
 mod beside;
 mod paging;
+mod restricted;
 mod traverse;
 
 use model::{Column, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
@@ -203,6 +204,9 @@ fn measure_online(
 }
 
 fn main() {
+    if std::env::args().any(|argument| argument == "restricted") {
+        return restricted::run();
+    }
     let store = Store::new(StoreOptions::default());
     store.names().intern_edge_type("T").unwrap();
     let label = store.names().intern_label("L").unwrap();

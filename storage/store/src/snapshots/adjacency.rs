@@ -35,7 +35,7 @@ impl EdgeScratch {
 pub struct AdjacencyView {
     snapshot: Snapshot,
     layers: SmallVec<[Arc<Layer>; 2]>,
-    /// The layer, where there is one.
+    /// The layer, where there is one; its lists are shown as they lie, unless something is hidden.
     only: Option<Arc<Layer>>,
     /// Both ways of one type, where that is what is asked for.
     joined: Option<Arc<Joined>>,
@@ -65,9 +65,8 @@ impl AdjacencyView {
         if direction != Direction::Out {
             layers.extend(types.iter().map(|edge_type| snapshot.layer(Lane::into(*edge_type))));
         }
-        // Lists of hidden vertices, or with hidden neighbours, are not shown as they lie.
         let only = match layers.as_slice() {
-            [layer] if !hides => Some(layer.clone()),
+            [layer] => Some(layer.clone()),
             _ => None,
         };
         let joined = match types.as_slice() {
@@ -143,7 +142,7 @@ impl AdjacencyView {
         if let Some(layer) = &self.only
             && let Some(list) = layer.ready(vertex)
         {
-            return Ok(list);
+            return if self.hides() { self.shown_in(vertex, list, scratch) } else { Ok(list) };
         }
         if let Some(joined) = &self.joined {
             if let Some(list) = joined.ready(vertex) {
@@ -155,6 +154,24 @@ impl AdjacencyView {
             return Ok(list);
         }
         self.gather(vertex, scratch)
+    }
+    /// What is shown of the only list of a vertex: the list itself, where that is all.
+    #[inline(never)]
+    fn shown_in<'a>(
+        &'a self,
+        vertex: u32,
+        list: &'a [u32],
+        scratch: &'a mut Vec<u32>,
+    ) -> Result<&'a [u32], StoreError> {
+        if self.is_hidden(vertex)? {
+            return Ok(&[]);
+        }
+        if !self.hidden.far {
+            return Ok(list);
+        }
+        scratch.clear();
+        let is_whole = ShownTest::new(&self.snapshot).keep(list, scratch)?;
+        Ok(if is_whole { list } else { scratch })
     }
     #[inline(never)]
     fn gather<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> Result<&'a [u32], StoreError> {
@@ -200,13 +217,8 @@ impl AdjacencyView {
         if let [layer] = self.layers.as_slice()
             && let Some(list) = layer.held(vertex, self.snapshot.chunks())?
         {
-            let all = list.neighbours;
-            let mut is_whole = false;
-            ShownTest::new(&self.snapshot).for_ranges(all, |range| match range.len() == all.len() {
-                true => is_whole = true,
-                false => scratch.extend_from_slice(&all[range]),
-            })?;
-            return Ok(if is_whole { all } else { scratch });
+            let is_whole = ShownTest::new(&self.snapshot).keep(list.neighbours, scratch)?;
+            return Ok(if is_whole { list.neighbours } else { scratch });
         }
         self.for_shown_parts(vertex, |_, part| scratch.extend_from_slice(part.neighbours))?;
         Ok(scratch)

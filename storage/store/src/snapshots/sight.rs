@@ -253,6 +253,41 @@ impl<'a> ShownTest<'a> {
     pub(crate) fn new(snapshot: &'a Snapshot) -> ShownTest<'a> {
         ShownTest { snapshot, chunk: usize::MAX, slots: ShownSlots::None }
     }
+    #[inline]
+    fn is_shown(&mut self, vertex: u32) -> Result<bool, StoreError> {
+        let (chunk, slot) = split(vertex);
+        if chunk != self.chunk {
+            self.slots = self.snapshot.shown_slots(chunk as ChunkNo)?;
+            self.chunk = chunk;
+        }
+        match self.slots {
+            ShownSlots::All => Ok(true),
+            ShownSlots::None => Ok(false),
+            ShownSlots::Some(bits) => Ok(bits.has(slot)),
+            ShownSlots::Each => self.snapshot.shows_dense(vertex),
+        }
+    }
+    /// Appends the vertices that are shown, unless all are.
+    pub(crate) fn keep(&mut self, vertices: &[u32], kept: &mut Vec<u32>) -> Result<bool, StoreError> {
+        let mut at = 0;
+        while let Some(vertex) = vertices.get(at) {
+            if !self.is_shown(*vertex)? {
+                break;
+            }
+            at += 1;
+        }
+        let (shown, rest) = vertices.split_at(at);
+        if rest.is_empty() {
+            return Ok(true);
+        }
+        kept.extend_from_slice(shown);
+        for vertex in &rest[1..] {
+            if self.is_shown(*vertex)? {
+                kept.push(*vertex);
+            }
+        }
+        Ok(false)
+    }
     /// Calls `found` with each range of neighbours in the list that are all shown, as long as it can be: one of all, where none is hidden.
     #[inline]
     pub(crate) fn for_ranges(
