@@ -494,23 +494,23 @@ impl Transaction {
     /// Asks for the use of a name that the graph does not know, or that only what is hidden carries.
     fn demand_name(&self, act: Act<'_>) -> Result<(), TransactError> {
         let Some(party) = &self.party else { return Ok(()) };
+        let names = self.base.names().table();
+        let is_made = match act {
+            Act::NewLabel(name) => names.label(name).is_some(),
+            Act::NewEdgeType(name) => names.edge_type(name).is_some(),
+            Act::NewKey(name) => names.key(name).is_some(),
+            _ => false,
+        };
+        if is_made && party.restriction.is_none() {
+            return Ok(());
+        }
         let Err(refused) = party.demand(&act) else { return Ok(()) };
-        let is_known = if party.restriction.is_none() {
-            let names = self.base.names().table();
-            match act {
-                Act::NewLabel(name) => names.label(name).is_some(),
-                Act::NewEdgeType(name) => names.edge_type(name).is_some(),
-                Act::NewKey(name) => names.key(name).is_some(),
-                _ => false,
-            }
-        } else {
-            let shown = self.snapshot();
-            match act {
-                Act::NewLabel(name) => shown.knows_label(name)?,
-                Act::NewEdgeType(name) => shown.knows_edge_type(name)?,
-                Act::NewKey(name) => shown.knows_key(name)?,
-                _ => false,
-            }
+        let shown = self.snapshot();
+        let is_known = match act {
+            Act::NewLabel(name) => shown.knows_label(name)?,
+            Act::NewEdgeType(name) => shown.knows_edge_type(name)?,
+            Act::NewKey(name) => shown.knows_key(name)?,
+            _ => false,
         };
         if is_known { Ok(()) } else { Err(refused.into()) }
     }

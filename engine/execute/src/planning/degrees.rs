@@ -35,16 +35,8 @@ impl Degrees {
         types: &[EdgeTypeId],
         direction: Direction,
     ) -> Option<f64> {
-        let statistics = snapshot.statistics();
-        let filter = label.map_or(LabelFilter::Any, LabelFilter::Has);
-        let edges = match statistics.counts_edges() {
-            true => {
-                let count = |edge_type: &EdgeTypeId| statistics.edges_near(*edge_type, direction, label);
-                types.iter().map(count).sum::<u64>()
-            }
-            // How many there are is an estimate itself: the nodes say as well when a sample is old.
-            false => statistics.vertices_matching(&filter),
-        } as f64;
+        let count = |edge_type: &EdgeTypeId| snapshot.statistics().edges_near(*edge_type, direction, label);
+        let edges = types.iter().map(count).sum::<u64>() as f64;
         let asked = (label, types.to_vec(), direction);
         let known = self.answers.lock().get(&asked).copied();
         if let Some((then, answer)) = known

@@ -295,44 +295,17 @@ impl<'a> ShownTest<'a> {
         vertices: &[u32],
         mut found: impl FnMut(Range<usize>),
     ) -> Result<(), StoreError> {
-        let (mut begin, mut at) = (0, 0);
+        let mut begin = 0;
         let mut close = |begin: usize, end: usize| {
             if begin < end {
                 found(begin..end);
             }
         };
-        while at < vertices.len() {
-            let (chunk, _) = split(vertices[at]);
-            if chunk != self.chunk {
-                self.slots = self.snapshot.shown_slots(chunk as ChunkNo)?;
-                self.chunk = chunk;
+        for (at, vertex) in vertices.iter().enumerate() {
+            if !self.is_shown(*vertex)? {
+                close(begin, at);
+                begin = at + 1;
             }
-            let alike = vertices[at + 1..].iter().take_while(|vertex| split(**vertex).0 == chunk).count();
-            let end = at + 1 + alike;
-            match self.slots {
-                ShownSlots::All => {}
-                ShownSlots::None => {
-                    close(begin, at);
-                    begin = end;
-                }
-                ShownSlots::Some(bits) => {
-                    for (place, vertex) in (at..end).zip(&vertices[at..end]) {
-                        if !bits.has(split(*vertex).1) {
-                            close(begin, place);
-                            begin = place + 1;
-                        }
-                    }
-                }
-                ShownSlots::Each => {
-                    for (place, vertex) in (at..end).zip(&vertices[at..end]) {
-                        if !self.snapshot.shows_dense(*vertex)? {
-                            close(begin, place);
-                            begin = place + 1;
-                        }
-                    }
-                }
-            }
-            at = end;
         }
         close(begin, vertices.len());
         Ok(())
