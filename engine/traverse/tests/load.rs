@@ -116,3 +116,39 @@ fn what_is_there_is_counted_and_left_or_set() {
     assert_eq!((more.vertices, more.vertices + more.edges + more.existing), (2, 14));
     assert_eq!(engine.snapshot().statistics().vertices(), 7);
 }
+
+/// Of edges that are alike as many are there as there are: each of the file takes one of those, and what is left is made.
+#[test]
+fn edges_that_are_alike_are_counted() {
+    let folder = TemporaryFolder::new("load-alike").unwrap();
+    let path = folder.path().join("graph.json");
+    let write = |edges: usize, weight: &str| {
+        let edge = format!(r#"{{"inV":2,"properties":{{"w":{weight}}}}}"#);
+        let alike = vec![edge; edges].join(",");
+        let lines = format!(r#"{{"id":1,"label":"A","outE":{{"next":[{alike}]}}}}"#)
+            + "\n"
+            + r#"{"id":2,"label":"A"}"#
+            + "\n";
+        std::fs::write(&path, lines).unwrap();
+    };
+    for (there, given) in [(0, 0), (1, 1), (2, 1), (1, 2), (3, 3), (2, 5), (5, 2)] {
+        let engine = engine();
+        write(there, "1");
+        load(&engine, &path).unwrap();
+        write(given, "1");
+        let again = tanglewood_traverse::load(&engine, &path, LoadPolicy::Skip).unwrap();
+        let (existing, made) = (there.min(given) as u64, given.saturating_sub(there) as u64);
+        assert_eq!(
+            (again.vertices, again.edges, again.existing),
+            (0, made, 2 + existing),
+            "{given} beside {there}"
+        );
+        write(given, "2");
+        let others = tanglewood_traverse::load(&engine, &path, LoadPolicy::Skip).unwrap();
+        assert_eq!(
+            (others.edges, others.existing),
+            (given as u64, 2),
+            "with another property they are others"
+        );
+    }
+}
