@@ -253,8 +253,7 @@ mod tests {
     fn workers_know_who_they_are_and_stay_on_their_cores() {
         let told = Arc::new(parking_lot::Mutex::new(Vec::new()));
         for pin in [false, true] {
-            let options =
-                WorkerOptions { threads: 3, pin, name: "numbered".into(), ..WorkerOptions::default() };
+            let options = WorkerOptions { threads: 3, pin, name: "numbered".into() };
             let mut made = Vec::new();
             let mut workers = Workers::start(&options, |index| {
                 made.push(index);
