@@ -391,9 +391,6 @@ fn what_is_told_does_not_depend_on_what_is_hidden() {
     for case in &CASES {
         let mut twins = Twins { both: twins(case), seed };
         let mut chance = Chance::seeded(seed);
-        for text in listings() {
-            twins.check(By::Cypher, &text);
-        }
         for (by, text) in ATTACKS {
             twins.check(by, text);
         }
@@ -409,4 +406,4 @@ fn what_is_told_does_not_depend_on_what_is_hidden() {
 }
 
 /// Random statements of one run and case.
-const RANDOM_STATEMENTS: usize = 60;
+const RANDOM_STATEMENTS: usize = 40;
