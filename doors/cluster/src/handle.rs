@@ -16,8 +16,8 @@ use world::clock::{after_ns, monotonic_ns};
 /// Requests that wait at a gate; one more is refused.
 const REQUESTS_MAX: usize = 8_192;
 
-/// Who waits for an answer to a read looks so often whether its statement is over.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Who waits for shards looks so often whether its statement is over.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// Why a request has no answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -82,6 +82,8 @@ pub struct Session {
     planned: Option<Arc<Planned>>,
     /// Is what is being run traced?
     is_traced: bool,
+    /// How long the statement that runs may wait for processes of a cluster, if there is an end to that.
+    waits_until_ns: Option<u64>,
     /// Its statements are parts of this query, which stands for them.
     part_of: Option<QueryId>,
 }
@@ -133,6 +135,7 @@ impl Session {
             metadata: no_metadata(),
             planned: None,
             is_traced: false,
+            waits_until_ns: None,
             part_of: None,
         }
     }
@@ -231,16 +234,12 @@ impl Session {
     }
     /// May a statement run: is whoever asks still welcome, and the transaction whole, if there is one? Who asks from now on is charged.
     pub(crate) fn may_ask(&mut self) -> Result<(), Error> {
-        self.may_ask_within(None, None).map(drop)
+        self.may_ask_within(None).map(drop)
     }
     /// As [`Session::may_ask`], by rights that may be so old; with the graph that told them, if it had to be asked for.
-    fn may_ask_within(
-        &mut self,
-        age: Option<Duration>,
-        deadline_ns: Option<u64>,
-    ) -> Result<Option<Snapshot>, Error> {
+    fn may_ask_within(&mut self, age: Option<Duration>) -> Result<Option<Snapshot>, Error> {
         let heard = match self.credential {
-            Some(_) => self.waited(deadline_ns, || self.database.heard_within(age))?,
+            Some(_) => self.waited(self.waits_until_ns, || self.database.heard_within(age))?,
             None => None,
         };
         self.check_credential()?;
@@ -323,7 +322,8 @@ impl Session {
         self.is_traced = self.database.query_log().traces_next();
         let reading = reading || self.database.options().read_only;
         let age = self.age_of(text);
-        let heard = self.may_ask_within(age, self.deadline(limits, started_ns))?;
+        self.waits_until_ns = self.deadline(limits, started_ns);
+        let heard = self.may_ask_within(age)?;
         self.check_terminated()?;
         let mut language = QueryLanguage::Cypher;
         let outcome =

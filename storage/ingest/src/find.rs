@@ -143,8 +143,7 @@ impl Inputs {
         if !triples.is_empty() {
             // What is said of a resource may stand in any of them.
             let folder = TemporaryFolder::new("import")?;
-            let made = rdf::tables(&triples, folder.path());
-            self.files.extend(made.map_err(|error| error.of_file(&triples[0].shown))?);
+            self.files.extend(rdf::tables(&triples, folder.path())?);
             self.unpacked.push(folder);
         }
         Ok(())

@@ -11,6 +11,7 @@ use super::parts::by_shards;
 use super::rounds::SharedRounds;
 use super::{CHANGED, CHUNK, ENTRIES, FAILED, HERE};
 use crate::{Addresses, Failure, GateHandle};
+use model::pace::Stopped;
 use model::{ChunkNo, walk};
 use parking_lot::Mutex;
 use protocol::limits::READ_KEYS_MAX;
@@ -114,11 +115,16 @@ pub fn gate(
     }
 }
 
-/// Puts a question to shards until it is answered, or the statement of this thread is over; the number of the read, which is open.
-fn ask(handle: &GateHandle, queries: &[(u16, Bytes)]) -> Result<(OpenRead, Vec<(u16, Bytes)>), StoreError> {
-    let until_ns = clock::after_ns(PATIENCE);
+/// Puts a question to shards until it is answered, `until_ns` is past, or the statement of this thread is over; the number of the read, which is
+/// open.
+fn ask(
+    handle: &GateHandle,
+    queries: &[(u16, Bytes)],
+    until_ns: u64,
+) -> Result<(OpenRead, Vec<(u16, Bytes)>), StoreError> {
     loop {
-        let failure = match handle.read(queries.to_vec(), ANSWER) {
+        let left = Duration::from_nanos(until_ns.saturating_sub(clock::monotonic_ns()));
+        let failure = match handle.read(queries.to_vec(), ANSWER.min(left)) {
             Ok((number, answers)) => return Ok((OpenRead { handle: handle.clone(), number }, answers)),
             Err(failure) => failure,
         };
@@ -166,14 +172,19 @@ impl Shards {
 impl Shards {
     /// The graph of all shards as of a read that began after this call, which may be others' too.
     fn begun(&self) -> Result<Begun, RemoteError> {
-        let asked = || match self.ask_shards() {
+        let until_ns = clock::after_ns(PATIENCE);
+        let asked = || match self.ask_shards(until_ns) {
             Err(RemoteError::Store(StoreError::Stopped)) => None,
             given => Some(given),
         };
-        self.begins.join(asked).map_err(StoreError::from)?
+        match self.begins.join(until_ns, asked) {
+            Ok(given) => given,
+            Err(Stopped) if walk::check().is_err() => Err(StoreError::Stopped.into()),
+            Err(Stopped) => Err(RemoteError::Unavailable(Failure::Unknown.to_string())),
+        }
     }
     /// The graph of all shards as of a read that begins now.
-    fn ask_shards(&self) -> Result<Begun, RemoteError> {
+    fn ask_shards(&self, until_ns: u64) -> Result<Begun, RemoteError> {
         // Others wait for it, so it does not pause.
         let _still = Still::begin();
         let unavailable = RemoteError::Unavailable;
@@ -184,7 +195,7 @@ impl Shards {
             (shard as u16, Bytes::from([&[CHANGED], &request.encode()[..]].concat()))
         };
         let queries: Vec<(u16, Bytes)> = known.at.iter().enumerate().map(query).collect();
-        let (read, mut answers) = ask(&self.handle, &queries).map_err(|error| match error {
+        let (read, mut answers) = ask(&self.handle, &queries, until_ns).map_err(|error| match error {
             StoreError::Unavailable(why) => unavailable(why.to_string()),
             error => RemoteError::Store(error),
         })?;
@@ -272,7 +283,8 @@ impl ChunkSource for Pages {
         let failed = |why: String| StoreError::Unavailable(why.into());
         let query = Bytes::from([&[CHUNK], &key.0[..]].concat());
         // A read of its own carries the question; the version is kept for the read of whoever asks.
-        let (_read, answers) = ask(&self.handle, &[(ShareKey::of(key).shard, query)])?;
+        let (_read, answers) =
+            ask(&self.handle, &[(ShareKey::of(key).shard, query)], clock::after_ns(PATIENCE))?;
         let [(_, answer)] = &answers[..] else { return Err(failed("no answer of the shard".into())) };
         content(answer).map(<[u8]>::to_vec).map_err(failed)
     }

@@ -5,13 +5,11 @@
 //! Invariant: rounds run one after another, and a caller gets what a round gave that began after its call. Nothing is kept for nobody. A caller whose
 //! statement is over leaves; where it ran the round, the next caller begins one.
 
+use crate::handle::LOOK_EVERY;
 use model::pace::Stopped;
 use model::walk;
 use parking_lot::{Condvar, Mutex};
-use std::time::Duration;
-
-/// A caller that waits looks so often whether its statement is over.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+use world::clock;
 
 /// Rounds that give a `T` each.
 pub(super) struct SharedRounds<T> {
@@ -37,8 +35,8 @@ impl<T: Clone> SharedRounds<T> {
     /// over.
     ///
     /// # Errors
-    /// The statement is over.
-    pub(super) fn join(&self, run: impl FnOnce() -> Option<T>) -> Result<T, Stopped> {
+    /// The statement is over, or `until_ns` (of [`clock::monotonic_ns`]) is past while others run rounds.
+    pub(super) fn join(&self, until_ns: u64, run: impl FnOnce() -> Option<T>) -> Result<T, Stopped> {
         let mut state = self.state.lock();
         let wanted = state.begun + 1;
         state.waiting += 1;
@@ -49,10 +47,9 @@ impl<T: Clone> SharedRounds<T> {
             if state.ended == state.begun {
                 break Ok(None);
             }
-            if self.ended.wait_for(&mut state, LOOK_EVERY).timed_out()
-                && let Err(stopped) = walk::check()
-            {
-                break Err(stopped);
+            let is_long = self.ended.wait_for(&mut state, LOOK_EVERY).timed_out();
+            if is_long && (walk::check().is_err() || clock::monotonic_ns() > until_ns) {
+                break Err(Stopped);
             }
         };
         state.waiting -= 1;
@@ -99,7 +96,7 @@ mod tests {
         let caller = || {
             for _ in 0..CALLS {
                 let called = clock.fetch_add(1, Ordering::SeqCst);
-                let began = rounds.join(|| {
+                let began = rounds.join(u64::MAX, || {
                     run.fetch_add(1, Ordering::SeqCst);
                     let began = clock.fetch_add(1, Ordering::SeqCst);
                     std::thread::yield_now();
@@ -124,7 +121,7 @@ mod tests {
         let caller = |caller: usize| {
             for call in 0..CALLS {
                 let leaves = (call + caller).is_multiple_of(3);
-                let given = rounds.join(|| (!leaves).then(|| Arc::new(1)));
+                let given = rounds.join(u64::MAX, || (!leaves).then(|| Arc::new(1)));
                 assert!(given.is_ok() || leaves, "it did not leave");
                 ended.fetch_add(u64::from(given.is_err()), Ordering::Relaxed);
             }
@@ -136,16 +133,19 @@ mod tests {
     #[test]
     fn a_round_that_panics_keeps_nobody() {
         let rounds = SharedRounds::<u64>::new();
-        let fails =
-            || std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| rounds.join(|| panic!("a test"))));
+        let fails = || {
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                rounds.join(u64::MAX, || panic!("a test"))
+            }))
+        };
         assert!(fails().is_err());
-        assert_eq!(rounds.join(|| Some(7)), Ok(7));
+        assert_eq!(rounds.join(u64::MAX, || Some(7)), Ok(7));
     }
 
     #[test]
     fn what_a_round_gave_ends_with_who_asked() {
         let rounds = SharedRounds::<Arc<u64>>::new();
-        let seen: Weak<u64> = Arc::downgrade(&rounds.join(|| Some(Arc::new(1))).unwrap());
+        let seen: Weak<u64> = Arc::downgrade(&rounds.join(u64::MAX, || Some(Arc::new(1))).unwrap());
         assert!(seen.upgrade().is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! The outside suites through a gate over three shards: every scenario comes out as on one machine. In the short form a part of them, in the
+//! The outside suites through a gate over three shards: every scenario comes out as on one machine, but for those that show in what order vertices lie. In the short form a part of them, in the
 //! long one all.
 
 use super::{Cluster, cluster};
@@ -33,23 +33,35 @@ impl Borrow<Database> for Cluster {
     }
 }
 
-/// Scenarios that come out otherwise on a cluster.
-fn compare(name: &str, scenarios: &[Scenario], one: &[Outcome], cluster: &[Outcome]) {
-    let pairs = scenarios.iter().zip(one.iter().zip(cluster));
+/// Scenarios that come out otherwise on a cluster, twice: where the machine is so busy that a process loses its part in an epoch, a statement fails
+/// that may be tried again, and the suites do not try again.
+fn compare(
+    name: &str,
+    scenarios: &[Scenario],
+    [one, cluster]: [&[Outcome]; 2],
+    again: impl Fn(&Scenario) -> Outcome,
+) {
     // What fails on both may say why in other words.
     let kind = |outcome: &Outcome| match outcome {
         Outcome::Passed => "passed",
         Outcome::Failed(_) => "failed",
         Outcome::Skipped(_) => "skipped",
     };
-    let is_known = |scenario: &Scenario| OTHER_ORDER.contains(&scenario.id.as_str());
-    let differ = pairs.filter(|(scenario, (one, cluster))| kind(one) != kind(cluster) && !is_known(scenario));
-    let told: Vec<String> = differ
-        .map(|(scenario, (one, cluster))| {
-            format!("{}: {one:?} on one machine, {cluster:?} on three shards", scenario.id)
-        })
-        .collect();
-    let passed = cluster.iter().filter(|outcome| **outcome == Outcome::Passed).count();
+    let (mut told, mut passed) = (Vec::new(), 0);
+    for (scenario, (one, cluster)) in scenarios.iter().zip(one.iter().zip(cluster)) {
+        let is_known = OTHER_ORDER.contains(&scenario.id.as_str());
+        let mut cluster = cluster.clone();
+        if kind(one) != kind(&cluster) && !is_known {
+            cluster = again(scenario);
+        }
+        passed += usize::from(cluster == Outcome::Passed);
+        if (kind(one) != kind(&cluster)) != is_known {
+            told.push(format!(
+                "{}: {one:?} on one machine, {cluster:?} on three shards, known {is_known}",
+                scenario.id
+            ));
+        }
+    }
     println!("{name}: {passed} of {} pass on three shards", scenarios.len());
     assert!(told.is_empty(), "{name}: {}\n{}", told.len(), told.join("\n"));
     assert!(passed * 10 >= scenarios.len() * 9, "{name}: {passed} of {}", scenarios.len());
@@ -59,7 +71,9 @@ fn cypher(name: &str, share: usize) {
     let Some(folder) = suite::folder(name) else { return };
     let scenarios: Vec<Scenario> = suite::scenarios(&folder).into_iter().step_by(share).collect();
     let one = suite::run(&scenarios, &suite::in_memory);
-    compare(name, &scenarios, &one, &suite::run(&scenarios, &cluster));
+    let outcomes = suite::run(&scenarios, &cluster);
+    let again = |scenario: &Scenario| suite::run(std::slice::from_ref(scenario), &cluster).remove(0);
+    compare(name, &scenarios, [&one, &outcomes], again);
 }
 
 fn gremlin(share: usize) {
@@ -71,16 +85,20 @@ fn gremlin(share: usize) {
             |scenario: &Scenario| scenario.steps.iter().any(|step| step.text == "the grateful graph");
         scenarios = scenarios.into_iter().filter(|scenario| !is_large(scenario)).step_by(share).collect();
     }
-    let run = |open: &mut dyn FnMut() -> Database| -> Vec<Outcome> {
+    let run = |scenarios: &[Scenario], open: &mut dyn FnMut() -> Database| -> Vec<Outcome> {
         let mut graphs = Graphs::new(&folder.join("data"), open);
         scenarios.iter().map(|scenario| graphs.run(scenario)).collect()
     };
-    let mut clusters = Vec::new();
-    let mut open = || {
-        clusters.push(cluster());
-        clusters[clusters.len() - 1].gates[0].clone()
+    let on_shards = |scenarios: &[Scenario]| {
+        let mut clusters = Vec::new();
+        run(scenarios, &mut || {
+            clusters.push(cluster());
+            clusters[clusters.len() - 1].gates[0].clone()
+        })
     };
-    compare("tinkerpop", &scenarios, &run(&mut suite::in_memory), &run(&mut open));
+    let (one, outcomes) = (run(&scenarios, &mut suite::in_memory), on_shards(&scenarios));
+    let again = |scenario: &Scenario| on_shards(std::slice::from_ref(scenario)).remove(0);
+    compare("tinkerpop", &scenarios, [&one, &outcomes], again);
 }
 
 #[test]

@@ -84,8 +84,9 @@ impl Session {
     /// # Errors
     /// The text is no program or asks nothing, a parameter is missing, a limit is passed.
     pub fn datalog(&mut self, text: &str, params: Params) -> Result<QueryResult, Error> {
-        self.may_ask()?;
         let (limits, started_ns) = (self.limits.clone(), monotonic_ns());
+        self.waits_until_ns = self.deadline(&limits, started_ns);
+        self.may_ask()?;
         self.planned = None;
         self.is_traced = self.database.query_log().traces_next();
         let outcome = self.within_net(|session| {

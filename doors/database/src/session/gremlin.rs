@@ -43,14 +43,20 @@ impl Session {
         traversal: &Traversal,
         options: &GremlinOptions,
     ) -> Result<GremlinAnswer, Error> {
-        self.may_ask()?;
         let started_ns = monotonic_ns();
+        self.wait_for_traversal(options, started_ns);
+        self.may_ask()?;
         self.is_traced = self.database.query_log().traces_next();
         let outcome = self.within_net(|session| {
             failpoint::visit("traversal");
             session.traverse(traversal, options)
         });
         self.recorded_traversal(outcome, started_ns, || outline(traversal))
+    }
+    /// Shards are waited for as long as a traversal may take that begins now.
+    pub(super) fn wait_for_traversal(&mut self, options: &GremlinOptions, started_ns: u64) {
+        let limits = Limits { timeout: options.timeout.or(self.limits.timeout), ..self.limits.clone() };
+        self.waits_until_ns = self.deadline(&limits, started_ns);
     }
     /// Counts a traversal that answers, or has failed. It is written out only if it takes its time.
     pub(super) fn recorded_traversal(

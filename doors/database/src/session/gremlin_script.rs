@@ -59,6 +59,7 @@ impl Session {
             return Ok(Script::Requests(gremlin::parse(text, bindings)?));
         }
         // Rights are looked up before anything is seen; a text that only ends a transaction is read whatever comes of that.
+        self.wait_for_traversal(options, monotonic_ns());
         let asks = self.may_ask();
         let view = self.view()?;
         match self.traversals().read(text, bindings, &view)? {

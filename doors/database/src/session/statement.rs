@@ -272,10 +272,9 @@ impl Session {
         let is_told = head.windows(5).any(|five| five.eq_ignore_ascii_case(b"OLDER"));
         is_told.then(|| cypher::no_older_than(text)).flatten()
     }
-    /// The graph as of the last commit, as whoever asks sees it. Shards are waited for as long as the session's statements may take.
+    /// The graph as of the last commit, as whoever asks sees it. Shards are waited for as long as the statement may take.
     pub(super) fn committed(&self) -> Result<Snapshot, Error> {
-        let deadline_ns = self.deadline(&self.limits, world::clock::monotonic_ns());
-        Ok(self.shown(self.waited(deadline_ns, || self.database.latest())?))
+        Ok(self.shown(self.waited(self.waits_until_ns, || self.database.latest())?))
     }
     /// A snapshot as whoever asks sees it.
     pub(super) fn shown(&self, snapshot: Snapshot) -> Snapshot {

@@ -59,7 +59,8 @@ pub(crate) fn tables(files: &[InputFile], folder: &Path) -> Result<Vec<InputFile
     }
     let graph = reading::read(files)?;
     let ids = super::Ids { property: Some("uri"), group: "rdf".into() };
-    super::tables(&together, folder, &ids, &|found| graph.each(&together, found))
+    let made = super::tables(&together, folder, &ids, &|found| graph.each(&together, found));
+    made.map_err(|error| error.of_file(&together.shown))
 }
 
 #[cfg(not(feature = "rdf"))]

@@ -1,10 +1,12 @@
 //! When a writing operator refreshes its view: when an expression looks into an entity that was changed since the view was taken.
 //!
-//! Idea: the expression is evaluated over a [`WatchedView`], which hands every read on to the view and notes whether a changed entity was read. If one was,
-//! the value is thrown away, the view is refreshed, and the expression is evaluated once more. So it does not matter how an expression comes to its entities: of
-//! a list of a million nodes that it takes one of, only that one counts. Cost: a hash for each entity read, while anything is changed.
+//! Idea: the expression is evaluated over a [`WatchedView`], which hands every read on to the view, unless a changed entity is read: then the evaluation
+//! fails, the view is refreshed, and the expression is evaluated once more. So it does not matter how an expression comes to its entities: of
+//! a list of a million nodes that it takes one of, only that one counts; and nothing is ever worked out from what was there before a change.
+//! Cost: a hash for each entity read, while anything is changed.
 
 use crate::turn::{Here, Try};
+use dataflow::watch::Stopped;
 use expression::graph::{Graph, Names, Visit, VisitRuns};
 use expression::{EvalError, Scope};
 use foldhash::fast::FixedState;
@@ -79,17 +81,21 @@ struct WatchedView<'a> {
 }
 
 impl<'a> WatchedView<'a> {
-    fn of_vertex(&self, vertex: VertexId) -> &'a dyn Graph {
-        if self.dirty.vertices.contains(&vertex) {
-            self.is_stale.store(true, Ordering::Relaxed);
-        }
-        self.view
+    fn of_vertex(&self, vertex: VertexId) -> Result<&'a dyn Graph, EvalError> {
+        self.of(!self.dirty.vertices.contains(&vertex))
     }
-    fn of_edge(&self, edge: EdgeId) -> &'a dyn Graph {
-        if self.dirty.edges.contains(&edge) {
+    fn of_edge(&self, edge: EdgeId) -> Result<&'a dyn Graph, EvalError> {
+        self.of(!self.dirty.edges.contains(&edge))
+    }
+    /// The view for what is as it was; for all else the evaluation ends, by an error that nobody sees.
+    fn of(&self, is_fresh: bool) -> Result<&'a dyn Graph, EvalError> {
+        if !is_fresh {
             self.is_stale.store(true, Ordering::Relaxed);
         }
-        self.view
+        match self.is_stale.load(Ordering::Relaxed) {
+            true => Err(Stopped::Time.into()),
+            false => Ok(self.view),
+        }
     }
 }
 
@@ -116,28 +122,28 @@ impl Graph for WatchedView<'_> {
         self.view.key_name(key)
     }
     fn labels(&self, vertex: VertexId) -> Result<Vec<LabelId>, EvalError> {
-        self.of_vertex(vertex).labels(vertex)
+        self.of_vertex(vertex)?.labels(vertex)
     }
     fn label_set(&self, vertex: VertexId) -> Result<Option<LabelSetId>, EvalError> {
-        self.of_vertex(vertex).label_set(vertex)
+        self.of_vertex(vertex)?.label_set(vertex)
     }
     fn has_label(&self, vertex: VertexId, label: LabelId) -> Result<bool, EvalError> {
-        self.of_vertex(vertex).has_label(vertex, label)
+        self.of_vertex(vertex)?.has_label(vertex, label)
     }
     fn property(&self, vertex: VertexId, key: KeyId) -> Result<Value, EvalError> {
-        self.of_vertex(vertex).property(vertex, key)
+        self.of_vertex(vertex)?.property(vertex, key)
     }
     fn properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>, EvalError> {
-        self.of_vertex(vertex).properties(vertex)
+        self.of_vertex(vertex)?.properties(vertex)
     }
     fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Value, EvalError> {
-        self.of_edge(edge).edge_property(edge, key)
+        self.of_edge(edge)?.edge_property(edge, key)
     }
     fn edge_exists(&self, edge: EdgeRef) -> Result<bool, EvalError> {
-        self.of_edge(edge.id).edge_exists(edge)
+        self.of_edge(edge.id)?.edge_exists(edge)
     }
     fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>, EvalError> {
-        self.of_edge(edge).edge_properties(edge)
+        self.of_edge(edge)?.edge_properties(edge)
     }
     fn read_property(
         &self,
@@ -145,10 +151,9 @@ impl Graph for WatchedView<'_> {
         key: KeyId,
         visit: &mut Visit<'_>,
     ) -> Result<(), EvalError> {
-        let mut watched = vertices.inspect(|vertex| {
-            self.of_vertex(*vertex);
-        });
-        self.view.read_property(&mut watched, key, visit)
+        let mut fresh = vertices.take_while(|vertex| self.of_vertex(*vertex).is_ok());
+        self.view.read_property(&mut fresh, key, visit)?;
+        self.of(true).map(drop)
     }
     fn read_edge_property(
         &self,
@@ -156,10 +161,9 @@ impl Graph for WatchedView<'_> {
         key: KeyId,
         visit: &mut Visit<'_>,
     ) -> Result<(), EvalError> {
-        let mut watched = edges.inspect(|edge| {
-            edge.map(|edge| self.of_edge(edge));
-        });
-        self.view.read_edge_property(&mut watched, key, visit)
+        let mut fresh = edges.take_while(|edge| edge.is_none_or(|edge| self.of_edge(edge).is_ok()));
+        self.view.read_edge_property(&mut fresh, key, visit)?;
+        self.of(true).map(drop)
     }
     fn read_property_runs(
         &self,
@@ -167,9 +171,7 @@ impl Graph for WatchedView<'_> {
         key: KeyId,
         visit: &mut VisitRuns<'_>,
     ) -> Result<(), EvalError> {
-        vertices.iter().for_each(|vertex| {
-            self.of_vertex(*vertex);
-        });
+        vertices.iter().try_for_each(|vertex| self.of_vertex(*vertex).map(drop))?;
         self.view.read_property_runs(vertices, key, visit)
     }
     fn read_edge_property_runs(
@@ -178,9 +180,7 @@ impl Graph for WatchedView<'_> {
         key: KeyId,
         visit: &mut VisitRuns<'_>,
     ) -> Result<(), EvalError> {
-        edges.iter().for_each(|edge| {
-            self.of_edge(*edge);
-        });
+        edges.iter().try_for_each(|edge| self.of_edge(*edge).map(drop))?;
         self.view.read_edge_property_runs(edges, key, visit)
     }
 }
