@@ -1,7 +1,7 @@
 //! Clauses and statements beyond openCypher, from text to rows.
 
 use tanglewood_database::{
-    Database, ImportOptions, MEMORY, Notification, Options, Params, Session, Value, params,
+    Database, ImportOptions, Limits, MEMORY, Notification, Options, Params, Session, Value, params,
 };
 
 fn session() -> Session {
@@ -527,5 +527,31 @@ fn explain_says_what_was_chosen() {
         while result.next_batch().unwrap().is_some() {}
         let told = result.summary().plan_text.clone().unwrap();
         assert!(told.contains(&format!("\n{chosen}")), "{text}: {told}");
+    }
+}
+
+/// The second part was worked out from what the first had replaced before it was worked out anew, and so took memory that nobody wanted.
+#[test]
+fn a_part_of_a_change_is_not_worked_out_from_what_another_replaced() {
+    let mut session = session();
+    rows(
+        &mut session,
+        "UNWIND range(1, 3) AS x CREATE (:A {x: x, k: 10000000})-[:R {k: 10000000}]->(:B)",
+        params! {},
+    );
+    let limits = Limits { timeout: None, bytes_max: Some(32 << 20) };
+    for (text, sum) in [
+        ("MATCH (n:A) SET n.k = 3, n.l = range(1, n.k) RETURN sum(size(n.l))", 9),
+        (
+            "MATCH (n:A) WITH collect(n) AS ns UNWIND ns AS n SET n.k = 2, n.l = range(1, ns[0].k) RETURN sum(size(n.l))",
+            6,
+        ),
+        ("MATCH ()-[r:R]->() SET r.k = 4, r.l = range(1, properties(r).k) RETURN sum(size(r.l))", 12),
+    ] {
+        let found = session.query_within(text, params! {}, &limits).and_then(|result| result.rows());
+        assert_eq!(
+            format!("{:?}", found.unwrap_or_else(|error| panic!("{text}: {error}"))),
+            format!("[[Int({sum})]]")
+        );
     }
 }
