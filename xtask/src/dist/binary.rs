@@ -5,10 +5,11 @@ use crate::{cargo_path, root};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Bytes that a binary may have.
-const BINARY_BYTES_MAX: u64 = 20_000_000;
-/// What the command has where it is handed out, beside what every build has.
-const FEATURES: &str = "object-stores";
+/// Bytes that a binary may have, and those that are aimed at. The first may only fall.
+const BINARY_BYTES_MAX: u64 = 46_000_000;
+const BINARY_BYTES_WANTED: u64 = 20_000_000;
+/// What the command has where it is handed out: all but the benches, which want the sources beside them.
+const FEATURES: &str = "cluster,columnar,kronos,object-stores,telemetry";
 /// Shells that completions are written for, and how each wants its file to be called.
 const SHELLS: [(&str, &str); 3] =
     [("bash", "tanglewood.bash"), ("zsh", "_tanglewood"), ("fish", "tanglewood.fish")];
@@ -109,6 +110,7 @@ pub fn make(machine: Machine, folder: &Path) -> bool {
             "dist",
             "--package",
             "tanglewood",
+            "--no-default-features",
             "--features",
             FEATURES,
             "--target",
@@ -124,8 +126,11 @@ pub fn make(machine: Machine, folder: &Path) -> bool {
     }
     let bytes = std::fs::metadata(&binary).map_or(0, |about| about.len());
     println!("   {} {:.1} MB", binary.display(), bytes as f64 / 1e6);
+    if bytes > BINARY_BYTES_WANTED {
+        let [wanted, most] = [BINARY_BYTES_WANTED, BINARY_BYTES_MAX].map(|bytes| bytes as f64 / 1e6);
+        println!("   larger than the {wanted:.1} MB that are aimed at; at most {most:.1} MB pass");
+    }
     if bytes > BINARY_BYTES_MAX {
-        println!("   larger than {:.1} MB", BINARY_BYTES_MAX as f64 / 1e6);
         return false;
     }
     if std::fs::read(&binary).is_ok_and(|file| names_interpreter(&file)) {
