@@ -8,7 +8,7 @@ import { parametersOf } from '../src/live/watch'
 import { jsonOf, readTable, recordsOf } from '../src/load/table-file'
 import { hasSecret, languageOf, offsetOf, statementAt, statementsOf } from '../src/query/statements'
 import { field } from '../src/results/csv'
-import { GraphModel } from '../src/results/graph-model'
+import { EDGES_MAX, GraphModel } from '../src/results/graph-model'
 import { measure } from '../src/results/plan'
 import { canTravel } from '../src/results/time-travel'
 
@@ -89,7 +89,8 @@ describe('values', () => {
       const value = readPlain({ a: [1, 'two', { b: null }], c: 'd' })
       expect(show(value, max)).toBe(show(value).slice(0, max))
     }
-  })
+    // Two million values take a busy machine a while to make, before anything is measured.
+  }, 60_000)
   test('plain JSON comes back as it was', () => {
     for (const seed of SEEDS) {
       const next = random(seed)
@@ -201,5 +202,23 @@ describe('graph', () => {
       expect(of(sliced), `seed ${seed}`).toEqual(of(whole))
       expect(whole.relationships.size, `seed ${seed}`).toBe(edges.filter((one) => Number(one.source.slice(1)) < 30).length)
     }
+  })
+  test('a node that is taken away takes only its own relationships along, also those that wait', () => {
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((id) => new Node(id, [], {}))
+    const edge = (source: string, target: string) => new Relationship(source + target, 'T', source, target, {})
+    const model = new GraphModel()
+    model.addRows([[a!, edge('a', 'b'), edge('c', 'b'), edge('c', 'd')]], 0, 1)
+    model.remove('a')
+    model.addRows([[a!, b!, c!, d!]], 0, 1)
+    expect([...model.relationships.keys()]).toEqual(['cb', 'cd'])
+    expect(model.isCut).toBe(false)
+  })
+  test('relationships that find no room while they wait are told as left out', () => {
+    const model = new GraphModel()
+    const rows = Array.from({ length: EDGES_MAX + 1 }, (_, at) => [new Relationship(`${at}`, 'T', 'a', 'b', {})])
+    model.addRows(rows, 0, EDGES_MAX)
+    expect(model.isCut).toBe(false)
+    model.addRows(rows, EDGES_MAX, EDGES_MAX + 1)
+    expect(model.isCut).toBe(true)
   })
 })

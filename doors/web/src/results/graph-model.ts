@@ -36,7 +36,9 @@ export class GraphModel {
     this.waiting = []
     for (const one of relationships) {
       const isPlaced = this.addRelationship(one)
-      if (!isPlaced && this.waiting.length < EDGES_MAX) this.waiting.push(one)
+      if (isPlaced) continue
+      if (this.waiting.length < EDGES_MAX) this.waiting.push(one)
+      else this.isCut = true
     }
   }
 
@@ -75,7 +77,7 @@ export class GraphModel {
 
   /** Takes a node and its relationships away. */
   remove(id: string): void {
-    this.waiting = []
+    this.waiting = this.waiting.filter(({ source, target }) => source !== id && target !== id)
     this.graph.forEachEdge(id, (edge) => this.relationships.delete(edge))
     this.graph.dropNode(id)
     this.nodes.delete(id)

@@ -118,10 +118,19 @@ export function Graph({ answer, isDark, isSchema = false }: Properties) {
     const isOver = () => taken.current !== now || !sigma.current
     if (now.isTaking) return
     now.isTaking = true
+    try {
+      await takeAll(now, own, isOver)
+    } finally {
+      now.isTaking = false
+    }
+    if (!isOver() && now.rows < newest.current.count && newest.current.state !== 'running') void take()
+  }
+  const takeAll = async (now: typeof taken.current, own: GraphModel, isOver: () => boolean) => {
     const began = performance.now()
     layout.current?.stop()
-    leave(sigma.current, own.graph)
     for (;;) {
+      // What a click changed since the last slice is shown by now, so sigma looks at the graph again.
+      leave(sigma.current, own.graph)
       const until = performance.now() + SLICE_MS
       while (now.rows < newest.current.count && performance.now() < until) {
         const to = Math.min(now.rows + SLICE_ROWS, newest.current.count)
@@ -149,9 +158,7 @@ export function Graph({ answer, isDark, isSchema = false }: Properties) {
     }
     // While rows come, drawing takes a fifth of the time at most.
     const end = performance.now()
-    now.isTaking = false
     now.untilMs = end + Math.max(GROW_EVERY_MS, 4 * (end - began))
-    if (now.rows < newest.current.count && newest.current.state !== 'running') void take()
   }
   useEffect(() => {
     newest.current = answer
