@@ -97,7 +97,9 @@ pub(crate) fn check_page<'f>(
 ) -> Result<Option<&'f str>, Fault> {
     let (origin, host) = (fields.values("origin").next(), fields.values("host").next().unwrap_or_default());
     let is_own = origin.is_none_or(|origin| is_same(origin, host));
-    if is_own && fields.values("sec-fetch-site").next() != Some("cross-site") {
+    // Another port is `same-site`, and a page there that shows an image sends no `Origin`. `none` is an address that a person typed.
+    let is_ours = |site: &str| ["same-origin", "none"].contains(&site);
+    if is_own && fields.values("sec-fetch-site").all(is_ours) {
         return Ok(None);
     }
     let other = origin.filter(|origin| named.iter().any(|one| one == "*" || one == origin));
@@ -168,8 +170,19 @@ mod tests {
         ]);
         assert_eq!(check_page(&asked, &named), Ok(Some("https://app.example")));
         assert_eq!(check_page(&asked, &[]), Err(Fault::Page));
-        let silent = headers(&[("host", "localhost"), ("sec-fetch-site", "cross-site")]);
-        assert_eq!(check_page(&silent, &[]), Err(Fault::Page));
+        for (site, outcome) in [
+            ("same-origin", Ok(None)),
+            ("none", Ok(None)),
+            ("same-site", Err(Fault::Page)),
+            ("cross-site", Err(Fault::Page)),
+            ("", Err(Fault::Page)),
+        ] {
+            let silent = headers(&[("host", "localhost"), ("sec-fetch-site", site)]);
+            assert_eq!(check_page(&silent, &[]), outcome, "{site}");
+        }
+        let twice =
+            headers(&[("host", "localhost"), ("sec-fetch-site", "none"), ("sec-fetch-site", "same-site")]);
+        assert_eq!(check_page(&twice, &[]), Err(Fault::Page));
     }
 
     #[test]

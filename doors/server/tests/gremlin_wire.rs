@@ -286,8 +286,15 @@ fn over_http() {
     assert_eq!(code(&http(at, "GET /other HTTP/1.1\r\n\r\n")), "404");
     assert_eq!(code(&http(at, "nonsense\r\n\r\n")), "400");
     // A page of another site, in the browser of somebody who has a server on this machine.
-    for header in ["Origin: https://example.org\r\n", "Sec-Fetch-Site: cross-site\r\n"] {
-        assert_eq!(code(&get(at, "?gremlin=g.V().drop()", header)), "403");
+    for (header, status) in [
+        ("Origin: https://example.org\r\n", "403"),
+        ("Sec-Fetch-Site: cross-site\r\n", "403"),
+        // An image on the page of another port says no Origin.
+        ("Sec-Fetch-Site: same-site\r\n", "403"),
+        ("Sec-Fetch-Site: same-origin\r\n", "200"),
+        ("Sec-Fetch-Site: none\r\n", "200"),
+    ] {
+        assert_eq!(code(&get(at, "?gremlin=g.V().drop()", header)), status, "{header}");
     }
     // Another port is another site: a page that somebody else's program serves here.
     for (origin, status) in [("http://127.0.0.1:3000", "403"), ("http://localhost", "200"), ("null", "403")] {
