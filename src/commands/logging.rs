@@ -7,7 +7,8 @@
 use server::configuration::forms::{LOG_PARTS, levels};
 use server::configuration::{Configuration, ConfigurationFaults};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -17,7 +18,11 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::{Registry, fmt, reload};
+use world::chance::Chance;
+use world::disk::{Disk, DiskError, OpenHow, RealDisk};
 
+/// Links that a path may lead through, as the kernel has it.
+const LINKS_MAX: usize = 40;
 /// What all parts of the log begin with.
 const ROOT: &str = "tanglewood";
 /// The part that the audit file takes.
@@ -36,18 +41,13 @@ pub struct Logging {
 }
 
 impl Logging {
-    /// Looks whether it could begin as the settings say: whether its files can be appended to. A file that is not there yet is not left behind.
+    /// Looks whether it could begin as the settings say: whether its files can be appended to. None of them is made or changed.
     ///
     /// # Errors
     /// A file cannot be opened.
     pub fn check(configuration: &Configuration) -> io::Result<()> {
         for path in ["log.file", "log.audit_file"].into_iter().filter_map(|key| configuration.path(key)) {
-            let is_new = !world::files::exists(&path);
-            opened(Some(&path)).map_err(|error| io::Error::other(error.to_string()))?;
-            if is_new {
-                world::disk::Disk::remove(&world::disk::RealDisk, &path)
-                    .map_err(|error| io::Error::other(error.to_string()))?;
-            }
+            check_appending(&path).map_err(|error| io::Error::other(error.to_string()))?;
         }
         Ok(())
     }
@@ -145,7 +145,41 @@ impl LineQueue {
     }
 }
 
-fn opened(path: Option<&PathBuf>) -> Result<Box<dyn Write + Send>, world::disk::DiskError> {
+/// Could a file be appended to, or made? One that is there is opened and not changed. Where there is none, its folder is tried with a file of another
+/// name that is gone on return, so that nobody else's file is made or removed. Links are followed, also to a file that is not there yet.
+fn check_appending(path: &Path) -> Result<(), DiskError> {
+    if path.exists() {
+        return match RealDisk.open(path, OpenHow::Write) {
+            // It may be there to be written alone, or have been moved away meanwhile.
+            Err(_) if path.exists() => world::files::open_appending(path).map(drop),
+            Err(DiskError::NotFound { .. }) => check_making(path),
+            outcome => outcome.map(drop),
+        };
+    }
+    let mut at = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        let Ok(target) = at.read_link() else { return check_making(&at) };
+        at = at.parent().unwrap_or(Path::new("")).join(target);
+    }
+    // The links lead in a circle, so this fails and makes nothing.
+    RealDisk.open(path, OpenHow::Write).map(drop)
+}
+
+/// Could a file be made that is not there?
+fn check_making(path: &Path) -> Result<(), DiskError> {
+    // A name that is too long, or one that ends as a folder's does, is told by looking for it.
+    let name = path.file_name().filter(|name| path.as_os_str().as_bytes().ends_with(name.as_bytes()));
+    match RealDisk.open(path, OpenHow::Write) {
+        Err(DiskError::NotFound { .. }) if name.is_some() => {}
+        outcome => return outcome.map(drop),
+    }
+    let number = Chance::from_system().next_u64();
+    let probe = path.with_file_name(format!(".tanglewood-check-{number:016x}"));
+    drop(RealDisk.open(&probe, OpenHow::CreateNew)?);
+    RealDisk.remove(&probe)
+}
+
+fn opened(path: Option<&PathBuf>) -> Result<Box<dyn Write + Send>, DiskError> {
     path.map_or_else(|| Ok(world::files::stderr()), |path| world::files::open_appending(path))
 }
 
@@ -217,7 +251,7 @@ mod tests {
         let mut queue = LineQueue::start("log", Some(path.clone()), 64).unwrap();
         queue.write_all(b"one\n").unwrap();
         queue.settle();
-        world::disk::Disk::rename(&world::disk::RealDisk, &path, &moved).unwrap();
+        RealDisk.rename(&path, &moved).unwrap();
         queue.reopen();
         queue.dropped.store(3, Ordering::Relaxed);
         queue.write_all(&[vec![b'x'; LINE_BYTES_MAX], b"y\n".to_vec()].concat()).unwrap();
@@ -226,6 +260,47 @@ mod tests {
         let text = world::files::read_text(&path).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!((lines[0], lines[1].len(), lines.len()), ("{\"dropped_lines\":3}", LINE_BYTES_MAX, 2));
+    }
+
+    /// Looking made the file, and removed it again: a link's target was left behind, and a file that came meanwhile was removed.
+    #[test]
+    fn looking_whether_a_file_can_be_appended_to_leaves_everything_as_it_is() {
+        let folder = TemporaryFolder::new("log").unwrap();
+        let at = |name: &str| folder.path().join(name);
+        world::files::write_bytes(&at("there"), b"text").unwrap();
+        world::files::create_folder(&at("inner")).unwrap();
+        let links =
+            [("linked", "there"), ("dangling", "inner/later"), ("lost", "none/later"), ("round", "round")];
+        for (link, target) in links {
+            std::os::unix::fs::symlink(target, at(link)).unwrap();
+        }
+        let before = world::files::list_folder(folder.path()).unwrap();
+        for (name, is_good) in [
+            ("there", true),
+            ("new", true),
+            ("linked", true),
+            ("dangling", true),
+            ("inner/new", true),
+            ("lost", false),
+            ("round", false),
+            ("none/new", false),
+            ("inner", false),
+            ("new/", false),
+            ("new/.", false),
+            ("there/new", false),
+            (&"x".repeat(300), false),
+        ] {
+            let checked = check_appending(&at(name));
+            assert_eq!(checked.is_ok(), is_good, "{name}: {checked:?}");
+            assert_eq!(world::files::list_folder(folder.path()).unwrap(), before, "{name}");
+            assert!(world::files::list_folder(&at("inner")).unwrap().is_empty(), "{name}");
+            // What is looked for here is what opening does, which leaves a file behind.
+            assert_eq!(opened(Some(&at(name))).is_ok(), is_good, "{name}");
+            for made in ["new", "inner/new", "inner/later"] {
+                let _ = RealDisk.remove(&at(made));
+            }
+        }
+        assert_eq!(world::files::read_text(&at("there")).unwrap(), "text");
     }
 
     #[test]
