@@ -64,7 +64,7 @@ pub use execute::{Counters, TabletInfo, TabletMove, TabletNo};
 pub use export::ExportFormat;
 pub use files::{CHECK_INSTALL_TIME_MAX, Checked, backup, check, check_within, open_backup};
 pub use graphson::GraphsonImport;
-pub use guesses::{ATTEMPTS_MAX, LOCK_TIME, PasswordGuesses};
+pub use guesses::{ATTEMPTS_MAX, LOCK_TIME, PasswordAttempt, PasswordGuesses};
 pub use ingest::{
     ExistingPolicy, ExportReport, ImportOptions, ImportReport, Layout as ImportLayout, MappedColumn,
     MappedEdges, MappedEnd, MappedFile, MappedNodes, Mapping, Progress as ImportProgress, ProgressListener,

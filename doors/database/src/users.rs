@@ -85,6 +85,23 @@ impl Credential {
         let entry = snapshot.catalog().entries().get(EntryKind::USER, &self.name);
         entry.is_some_and(|entry| Arc::ptr_eq(entry, &self.entry) || *entry == self.entry)
     }
+    /// Is it good, or will be once the user may log on again: not expired, and the user is there with the same password?
+    pub fn may_return(&self) -> bool {
+        if self.has_expired() {
+            return false;
+        }
+        let snapshot = self.users.database.snapshot();
+        let now = snapshot.catalog().entries().get(EntryKind::USER, &self.name).map(|now| User::decode(now));
+        match (now, User::decode(&self.entry)) {
+            (Some(Ok(now)), Ok(then)) => now.hash == then.hash,
+            _ => false,
+        }
+    }
+    /// The time until it expires, where it does.
+    pub fn time_left(&self) -> Option<std::time::Duration> {
+        let left_ns = |until_ns: u64| until_ns.saturating_sub(world::clock::monotonic_ns());
+        self.until_ns.map(|until_ns| std::time::Duration::from_nanos(left_ns(until_ns)))
+    }
     /// As [`Credential::is_current`], as an error that drivers know.
     ///
     /// # Errors

@@ -64,14 +64,12 @@ fn change_own(credential: Option<&Credential>, from: &str, to: &str) -> Result<C
     }
     let users = &credential.users;
     // A session that was left open is no place to guess at.
-    let (guesses, name) = (users.database.password_guesses(), credential.name().to_string());
-    guesses.check(&name)?;
-    let knows = users.log_on(&name, from)?;
-    if knows.is_none() {
-        guesses.fail(name);
+    let attempt = users.database.password_guesses().attempt(credential.name().to_string())?;
+    if users.log_on(credential.name(), from)?.is_none() {
+        attempt.fail();
         return Err(Error::new(code, "the old password is wrong"));
     }
-    guesses.succeed(&name);
+    attempt.succeed();
     users.set_password(credential.name(), to)?;
     let renewed = users.log_on(credential.name(), to)?;
     renewed.ok_or_else(|| {

@@ -2,6 +2,7 @@
 
 use super::units;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// Which texts a setting takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub enum SettingForm {
     Size,
     /// A time with a unit.
     Time,
+    /// A time with a unit, at most this; nothing is what it says.
+    TimeTo(Duration),
     /// A whole number, at least 1.
     Count,
     /// A whole number, at least 1 and at most this.
@@ -48,6 +51,9 @@ impl SettingForm {
             SettingForm::Text => "A text.".into(),
             SettingForm::Size => "A number of bytes with a unit, such as 512MiB.".into(),
             SettingForm::Time => "A time with a unit, such as 30s; 0s for no limit.".into(),
+            SettingForm::TimeTo(max) => {
+                format!("A time with a unit, such as 500ms; {} at most.", database::time_text(max))
+            }
             SettingForm::Count => "A whole number.".into(),
             SettingForm::CountTo(max) => format!("A whole number, {max} at most."),
             SettingForm::Word(words) => format!("One of: {}.", words.join(", ")),
@@ -69,7 +75,7 @@ impl SettingForm {
             SettingForm::Path => "PATH",
             SettingForm::Text => "TEXT",
             SettingForm::Size => "SIZE",
-            SettingForm::Time => "TIME",
+            SettingForm::Time | SettingForm::TimeTo(_) => "TIME",
             SettingForm::Count | SettingForm::CountTo(_) => "N",
             SettingForm::Word(_) => "WORD",
             SettingForm::History => "HOW",
@@ -96,6 +102,10 @@ impl SettingForm {
             SettingForm::Text => Ok(()),
             SettingForm::Size => units::bytes(text).map(drop),
             SettingForm::Time => units::duration(text).map(drop),
+            SettingForm::TimeTo(max) => match units::duration(text)? {
+                time if time > max => Err(format!("{} at most", database::time_text(max))),
+                _ => Ok(()),
+            },
             SettingForm::Count => match units::count(text)? {
                 0 => Err("at least 1 is needed".into()),
                 _ => Ok(()),
@@ -190,6 +200,7 @@ mod tests {
             ),
             (SettingForm::Size, &["1", "2GiB", "512MB"], &["0", "-1", "x", ""]),
             (SettingForm::Time, &["0s", "500ms", "2h"], &["-1s", "1d", ""]),
+            (SettingForm::TimeTo(Duration::from_secs(300)), &["0s", "500ms", "5m"], &["301s", "-1s", ""]),
             (SettingForm::Count, &["1", "3_000"], &["0", "-1", "1.5", ""]),
             (SettingForm::CountTo(7), &["1", "6", "7"], &["0", "8", "18446744073709551616", ""]),
             (words, &["none", "password"], &["", "None"]),

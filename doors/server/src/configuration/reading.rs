@@ -188,9 +188,6 @@ impl Configuration {
                 "`http.cors` has no effect without `http.address` (--http) or `gremlin.address` (--gremlin)";
             faults.push(why.to_string());
         }
-        if self.time("jwt.leeway").is_some_and(|leeway| leeway > table::LEEWAY_MAX) {
-            faults.push(format!("`jwt.leeway` is longer than {}", database::time_text(table::LEEWAY_MAX)));
-        }
         if let (Some(usual), Some(max)) = (self.time("query.timeout"), self.time("query.timeout_max"))
             && usual > max
         {
@@ -316,7 +313,7 @@ impl Configuration {
                 names.map(|(name, _)| name).collect::<Vec<_>>().join(",")
             }
             SettingForm::Size => self.size(row.key).map_or(String::new(), database::bytes_text),
-            SettingForm::Time if self.text(row.key).is_some() => {
+            SettingForm::Time | SettingForm::TimeTo(_) if self.text(row.key).is_some() => {
                 database::time_text(self.time(row.key).unwrap_or_default())
             }
             _ => self.joined(row.key),

@@ -68,7 +68,7 @@ const CONNECTIONS_MAX: u64 = 1_000_000;
 /// Lines, or queries, that wait to be written at most: room for all of them is taken at once.
 const QUEUE_MAX: u64 = 1_000_000;
 /// The most that clocks may differ.
-pub(super) const LEEWAY_MAX: Duration = Duration::from_secs(300);
+const LEEWAY_MAX: Duration = Duration::from_secs(300);
 
 /// All settings, in the order of the help. [`super::DATABASE_KEY`] stands beside them.
 pub static SETTINGS: [SettingRow; 52] = [
@@ -166,7 +166,7 @@ pub static SETTINGS: [SettingRow; 52] = [
     row(
         0,
         ("jwt.leeway", "jwt-leeway", "tanglewood.jwt.leeway"),
-        Time,
+        TimeTo(LEEWAY_MAX),
         "5s",
         "Time by which the provider's clock and this one may differ: a token is good so long after its end; 5m at most",
     ),

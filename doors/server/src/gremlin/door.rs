@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -59,6 +59,8 @@ struct Running {
     interrupter: Interrupter,
     /// Is it a request of HTTP? Over WebSocket a client may send many at once.
     is_http: bool,
+    /// Set once the client may ask nothing more on this connection.
+    is_let_go: Arc<AtomicBool>,
 }
 
 struct Shared {
@@ -146,17 +148,20 @@ fn converse(shared: &Arc<Shared>, mut guest: Guest) -> io::Result<()> {
     let (watched, socket, number) = (shared.clone(), guest.socket.clone(), guest.number);
     let is_http = Arc::new(AtomicBool::new(true));
     let still_http = is_http.clone();
+    let is_let_go = Arc::new(AtomicBool::new(false));
+    let let_go = is_let_go.clone();
     let watch = move |interrupter: Option<Interrupter>| {
         let mut running = watched.running.lock();
         match interrupter {
             Some(interrupter) => {
                 let (socket, is_http) = (socket.clone(), still_http.load(Ordering::Relaxed));
-                drop(running.insert(number, Running { socket, interrupter, is_http }));
+                let is_let_go = let_go.clone();
+                drop(running.insert(number, Running { socket, interrupter, is_http, is_let_go }));
             }
             None => drop(running.remove(&number)),
         }
     };
-    let visit = Visit { shared, pace: pace.clone(), peer, watch: Box::new(watch), is_http };
+    let visit = Visit { shared, pace: pace.clone(), peer, watch: Box::new(watch), is_http, is_let_go };
     let end = match &shared.options.tls {
         None => visit.talk(paced, &mut guest),
         Some(tls) => visit.talk(tls.stream(paced)?, &mut guest),
@@ -185,6 +190,7 @@ struct Visit<'v> {
     watch: Box<Watch>,
     /// False once the client speaks WebSocket.
     is_http: Arc<AtomicBool>,
+    is_let_go: Arc<AtomicBool>,
 }
 
 fn later(wait: Duration) -> Option<u64> {
@@ -226,7 +232,7 @@ impl Visit<'_> {
             // The values of a request are on an account until it is answered.
             let mut values = visitor.crowd.values(origin);
             http.answer(&known, (&head, &body), &mut |bytes| values.grow(bytes), &mut stream)?;
-            if !head.keeps_alive {
+            if !head.keeps_alive || self.is_let_go.load(Ordering::Acquire) {
                 return Ok(End::Left);
             }
             self.pace.next_until(later(limits.idle_timeout));
@@ -242,7 +248,7 @@ impl Visit<'_> {
         mut visitor: Visitor,
     ) -> io::Result<End> {
         let limits = &self.shared.options.limits;
-        let Visit { shared, pace, peer, watch, is_http } = self;
+        let Visit { shared, pace, peer, watch, is_http, .. } = self;
         is_http.store(false, Ordering::Relaxed);
         let greeted_by_ns = later(limits.greeting_timeout);
         let config = Some(web_socket(limits.stranger_message_bytes_max));
@@ -444,15 +450,21 @@ fn farewell<S: Read + Write>(client: &mut WebSocket<S>, why: Option<CloseFrame>)
     Ok(end)
 }
 
-/// Ends what runs for clients that are gone.
+/// Ends what runs for clients that are gone, and lets go those that send too far ahead.
 fn watch(shared: &Shared) {
     while !shared.stopping.load(Ordering::Acquire) {
         shared.running.lock().retain(|_, running| {
-            let is_gone = is_gone(&running.socket) || running.is_http && sends_ahead(&running.socket);
-            if is_gone {
+            let sends_ahead = running.is_http && sends_ahead(&running.socket);
+            let is_over = sends_ahead || is_gone(&running.socket);
+            if sends_ahead {
+                // It may be there still: what it sent must not run, nor may it hold up the end of the answer by not reading.
+                running.is_let_go.store(true, Ordering::Release);
+                let _ = running.socket.shutdown(Shutdown::Both);
+            }
+            if is_over {
                 running.interrupter.close();
             }
-            !is_gone
+            !is_over
         });
         world::threads::sleep(LOOK_EVERY);
     }

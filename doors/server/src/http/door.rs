@@ -17,10 +17,11 @@ use crate::listener::{ServeError, Server, Tls};
 use crate::trace_counts::TraceCounts;
 use crate::users::Gate;
 use database::{Database, NamedFigures};
-use hyper::StatusCode;
+use hyper::body::{Body, Incoming};
 use hyper::header::{HOST, HeaderMap};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use std::convert::Infallible;
@@ -283,9 +284,10 @@ async fn talk(
 ) {
     let limits = visitor.door.limits.clone();
     let (served, mut silence) = (visitor.clone(), Silence::new(&limits));
-    let (stream, lookout) = read_ahead(stream);
-    let service = service_fn(move |request| {
-        let (visitor, in_hand) = (served.clone(), served.presence.take_in_hand());
+    let (stream, lookout) = read_ahead(stream, visitor.presence.clone());
+    let service = service_fn(move |request: Request<Incoming>| {
+        let in_hand = served.presence.take_in_hand(!request.body().is_end_stream());
+        let visitor = served.clone();
         async move { Ok::<_, Infallible>(visitor.answer(request).await.map(|body| InHand::new(body, in_hand))) }
     });
     let mut connection = pin!(
@@ -312,7 +314,7 @@ async fn talk(
         if has_ended || visitor.presence.is_attended() && lookout.poll_end(context).is_ready() {
             return Poll::Ready(());
         }
-        silence.poll_over(&visitor.presence, visitor.is_known(), lookout.arrivals(), context)
+        silence.poll_over(&visitor.presence, visitor.is_known(), context)
     })
     .await;
 }

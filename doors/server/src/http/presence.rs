@@ -21,11 +21,30 @@ pub(super) struct Presence {
     /// Of these, those whose bodies are read or not wanted, and for which something runs.
     running: AtomicUsize,
     answered: AtomicU64,
+    /// How often bytes came.
+    arrivals: AtomicU64,
+    /// Arrivals when the last request had come to its end; [`UNREAD`] while its body is not read.
+    arrivals_of_request: AtomicU64,
 }
 
+/// Nobody knows what of the bytes that came belongs to the body of a request.
+const UNREAD: u64 = u64::MAX;
+
 impl Presence {
-    /// A request has come; it is in hand until its guard is dropped.
-    pub fn take_in_hand(self: &Arc<Self>) -> RequestInHand {
+    /// Bytes have come.
+    pub fn arrive(&self) {
+        self.arrivals.fetch_add(1, Ordering::AcqRel);
+    }
+    /// The body of the request that is in hand is read: what comes now belongs to the next one.
+    pub fn end_body(&self) {
+        self.arrivals_of_request.store(self.arrivals.load(Ordering::Acquire), Ordering::Release);
+    }
+    /// A request has come, and all of it or its head alone; it is in hand until its guard is dropped.
+    pub fn take_in_hand(self: &Arc<Self>, has_body: bool) -> RequestInHand {
+        self.end_body();
+        if has_body {
+            self.arrivals_of_request.store(UNREAD, Ordering::Release);
+        }
         self.in_hand.fetch_add(1, Ordering::AcqRel);
         RequestInHand(self.clone())
     }
@@ -95,7 +114,7 @@ pub(super) struct Silence {
     head_timeout: Duration,
     idle_timeout: Duration,
     answered: u64,
-    /// Arrivals when the last answer had gone.
+    /// Arrivals when the last answer had gone, or before, where more came behind its request.
     arrivals: u64,
     is_in_head: bool,
 }
@@ -107,21 +126,19 @@ impl Silence {
         let timer = Box::pin(sleep(head_timeout));
         Silence { timer, head_timeout, idle_timeout, answered: 0, arrivals: 0, is_in_head: true }
     }
-    /// Ready when the client was silent for too long. Bytes have come so often.
-    pub fn poll_over(
-        &mut self,
-        presence: &Presence,
-        is_known: bool,
-        arrivals: u64,
-        context: &mut Context<'_>,
-    ) -> Poll<()> {
+    /// Ready when the client was silent for too long.
+    pub fn poll_over(&mut self, presence: &Presence, is_known: bool, context: &mut Context<'_>) -> Poll<()> {
         if presence.in_hand.load(Ordering::Acquire) > 0 {
             return Poll::Pending;
         }
         let answered = presence.answered.load(Ordering::Acquire);
+        let arrivals = presence.arrivals.load(Ordering::Acquire);
         if answered != self.answered {
-            (self.answered, self.arrivals, self.is_in_head) = (answered, arrivals, false);
-            self.wait(if is_known { self.idle_timeout } else { self.head_timeout });
+            // A part of the next head may have come before the end of the answer.
+            let of_request = presence.arrivals_of_request.load(Ordering::Acquire).min(arrivals);
+            (self.answered, self.arrivals, self.is_in_head) = (answered, of_request, of_request < arrivals);
+            let may_idle = is_known && !self.is_in_head;
+            self.wait(if may_idle { self.idle_timeout } else { self.head_timeout });
         } else if arrivals != self.arrivals && !self.is_in_head {
             self.is_in_head = true;
             self.wait(self.head_timeout);

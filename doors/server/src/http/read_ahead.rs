@@ -5,6 +5,7 @@
 //! so a body that nobody takes holds its client back. A client that sends more than [`AHEAD_BYTES_MAX`] behind its request is let go: its end
 //! would wait behind bytes that have no place here.
 
+use super::presence::Presence;
 use bytes::BytesMut;
 use parking_lot::Mutex;
 use std::io::{self, IoSlice};
@@ -22,8 +23,8 @@ const READ_BYTES: usize = 4 << 10;
 struct Ahead<S> {
     stream: S,
     bytes: BytesMut,
-    /// How often bytes came.
-    arrivals: u64,
+    /// Is told when bytes come.
+    presence: Arc<Presence>,
 }
 
 /// The end that the library reads and writes.
@@ -32,9 +33,9 @@ pub(super) struct AheadStream<S>(Arc<Mutex<Ahead<S>>>);
 /// The end that looks after the client.
 pub(super) struct Lookout<S>(Arc<Mutex<Ahead<S>>>);
 
-/// Two ends of a stream.
-pub(super) fn read_ahead<S>(stream: S) -> (AheadStream<S>, Lookout<S>) {
-    let ahead = Arc::new(Mutex::new(Ahead { stream, bytes: BytesMut::new(), arrivals: 0 }));
+/// Two ends of a stream. The presence is told when bytes come.
+pub(super) fn read_ahead<S>(stream: S, presence: Arc<Presence>) -> (AheadStream<S>, Lookout<S>) {
+    let ahead = Arc::new(Mutex::new(Ahead { stream, bytes: BytesMut::new(), presence }));
     (AheadStream(ahead.clone()), Lookout(ahead))
 }
 
@@ -51,13 +52,9 @@ impl<S: AsyncRead + Unpin> Lookout<S> {
                 return Poll::Ready(());
             }
             ahead.bytes.extend_from_slice(taken.filled());
-            ahead.arrivals += 1;
+            ahead.presence.arrive();
         }
         Poll::Ready(())
-    }
-    /// Grows when bytes come.
-    pub fn arrivals(&self) -> u64 {
-        self.0.lock().arrivals
     }
 }
 
@@ -75,7 +72,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for AheadStream<S> {
         }
         let before = into.filled().len();
         let outcome = ready!(Pin::new(&mut ahead.stream).poll_read(context, into));
-        ahead.arrivals += u64::from(into.filled().len() > before);
+        if into.filled().len() > before {
+            ahead.presence.arrive();
+        }
         Poll::Ready(outcome)
     }
 }

@@ -57,28 +57,27 @@ impl Tokens {
     pub fn new(lifetime: Duration, max: usize, per_user_max: usize) -> Tokens {
         Tokens { known: Mutex::default(), lifetime, max, per_user_max }
     }
-    /// How long a token is good.
-    pub fn lifetime(&self) -> Duration {
-        self.lifetime
-    }
-    /// A new token of a user. One that is given for another token ends with that one, so nobody who found a token keeps it alive.
+    /// A new token of a user, and how long it is good. One that is given for another token ends with that one, so nobody who found a token keeps
+    /// it alive.
     ///
     /// # Errors
     /// The user has too many, or all together have.
-    pub fn give(&self, credential: Credential) -> Result<String, Refusal> {
+    pub fn give(&self, credential: Credential) -> Result<(String, Duration), Refusal> {
         let token = format!("{PREFIX}{}", secret(TOKEN_BYTES)?);
         let mut known = self.known.lock();
-        known.retain(|_, token| token.credential.is_current());
+        // Those of users who are suspended are good again once these may log on.
+        known.retain(|_, token| token.credential.may_return());
         let of_user = known.values().filter(|token| token.credential.name() == credential.name()).count();
         if known.len() >= self.max || of_user >= self.per_user_max {
             return Err(Refusal::busy(
                 "there are too many tokens; give some back, or wait until they expire",
             ));
         }
+        let left = credential.time_left().map_or(self.lifetime, |left| left.min(self.lifetime));
         let life = TokenLife::default();
         let credential = credential.for_time(self.lifetime).by_token(life.clone());
         known.insert(digest_of(token.as_bytes()), Token { credential, life });
-        Ok(token)
+        Ok((token, left))
     }
     /// Whose token it is, if it is good.
     pub fn find(&self, token: &str) -> Option<Credential> {
@@ -90,5 +89,29 @@ impl Tokens {
     pub fn take_back(&self, token: &str) -> bool {
         let token = self.known.lock().remove(&digest_of(token.as_bytes()));
         token.inspect(|token| token.life.end()).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_lasts_as_long_as_it_says_and_no_longer_than_what_it_was_given_for() {
+        let database = database::Database::open(database::MEMORY, database::Options::default()).unwrap();
+        database.users().add("ada", "correct horse").unwrap();
+        let ada = database.users().vouched("ada").unwrap();
+        let tokens = Tokens::new(Duration::from_secs(600), 3, 2);
+        let (first, left) = tokens.give(ada.clone()).unwrap();
+        assert_eq!(left, Duration::from_secs(600));
+        let (_, left) = tokens.give(ada.clone().for_time(Duration::from_secs(60))).unwrap();
+        assert!(left <= Duration::from_secs(60));
+        // Two are all that one user may have, also while it is suspended; those of another password make room.
+        database.users().alter("ada", None, Some(true)).unwrap();
+        assert!(tokens.find(&first).is_none() && tokens.give(ada.clone()).is_err());
+        database.users().alter("ada", None, Some(false)).unwrap();
+        assert!(tokens.find(&first).is_some());
+        database.users().set_password("ada", "battery staple").unwrap();
+        assert!(tokens.find(&first).is_none() && tokens.give(ada).is_ok());
     }
 }

@@ -236,6 +236,7 @@ impl Visitor {
     ) -> Result<(Asked, Option<ValueAccount>), Refusal> {
         let crowd: &Arc<Crowd> = &self.door.crowd;
         let received = body::read(incoming, &self.door.limits, crowd.account(self.origin)).await?;
+        self.presence.end_body();
         let Received { bytes, _account } = received;
         if bytes.is_empty() {
             return Ok((Asked::default(), None));
@@ -385,8 +386,9 @@ impl Visitor {
         let Some(user) = user else {
             return Err(Refusal::invalid("this server asks for no password, and so needs no tokens"));
         };
-        let (token, lifetime) = (self.door.tokens.give(user)?, self.door.tokens.lifetime().as_secs());
-        let body = serde_json::json!({ "token": token, "token_type": "Bearer", "expires_in": lifetime });
+        let (token, left) = self.door.tokens.give(user)?;
+        let body =
+            serde_json::json!({ "token": token, "token_type": "Bearer", "expires_in": left.as_secs() });
         Ok(whole(StatusCode::CREATED, "application/json", body.to_string()))
     }
 

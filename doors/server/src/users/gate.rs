@@ -129,18 +129,17 @@ impl Gate {
             return Err(unauthorized(message));
         };
         let kept = name[..name.floor_char_boundary(NAME_KEPT_BYTES_MAX)].to_string();
-        let pair = (kept, from);
-        self.guesses.check(&pair).inspect_err(|_| {
-            tracing::warn!(target: "tanglewood::audit", user = pair.0, %from, "log-on refused: too many wrong passwords");
+        let attempt = self.guesses.attempt((kept.clone(), from)).inspect_err(|_| {
+            tracing::warn!(target: "tanglewood::audit", user = kept, %from, "log-on refused: too many wrong passwords");
         })?;
         let known = users.log_on(name, password).map_err(unreadable)?;
         if let Some(known) = known {
-            tracing::info!(target: "tanglewood::audit", user = pair.0, %from, "log-on");
-            self.guesses.succeed(&pair);
+            tracing::info!(target: "tanglewood::audit", user = kept, %from, "log-on");
+            attempt.succeed();
             return Ok(known);
         }
-        tracing::warn!(target: "tanglewood::audit", user = pair.0, %from, "log-on failed");
-        self.guesses.fail(pair);
+        tracing::warn!(target: "tanglewood::audit", user = kept, %from, "log-on failed");
+        attempt.fail();
         Err(unauthorized("the name or the password is wrong".into()))
     }
 
@@ -157,13 +156,13 @@ impl Gate {
         let Some(jwt) = self.jwt.as_ref().filter(|_| token.contains('.')) else {
             return Err(refused("the token is not good, or not any more"));
         };
-        let now_s = world::clock::wall_us() / 1_000_000;
-        let bearer = jwt.look(token, now_s).map_err(refused)?;
+        let now_ms = world::clock::wall_us() / 1_000;
+        let bearer = jwt.look(token, now_ms).map_err(refused)?;
         let known = users
             .vouched(&bearer.user)
             .ok_or_else(|| refused("the token names nobody who may log on here"))?;
         tracing::info!(target: "tanglewood::audit", user = known.name(), %from, "log-on by a token");
-        Ok(known.for_time(Duration::from_secs(bearer.until_s.saturating_sub(now_s).max(1))))
+        Ok(known.for_time(Duration::from_millis(bearer.until_ms.saturating_sub(now_ms))))
     }
 }
 

@@ -49,8 +49,8 @@ pub struct JwtVerifier {
 pub struct JwtBearer {
     /// The user's name.
     pub user: String,
-    /// When it ends, in seconds since 1970, by the clock of this server.
-    pub until_s: u64,
+    /// When it ends, in milliseconds since 1970, by the clock of this server.
+    pub until_ms: u64,
 }
 
 struct ProviderKey {
@@ -95,11 +95,11 @@ impl JwtVerifier {
         *self.keys.lock() = keys;
         Ok(())
     }
-    /// Whose token it is, at this time in seconds since 1970.
+    /// Whose token it is, at this time in milliseconds since 1970.
     ///
     /// # Errors
     /// It is not good; the error says why, without repeating any of it.
-    pub fn look(&self, token: &str, now_s: u64) -> Result<JwtBearer, &'static str> {
+    pub fn look(&self, token: &str, now_ms: u64) -> Result<JwtBearer, &'static str> {
         if token.len() > TOKEN_BYTES_MAX {
             return Err("the token is too long");
         }
@@ -126,23 +126,24 @@ impl JwtVerifier {
         if !candidates.any(|key| key.has_signed(algorithm, signed.as_bytes(), &signature)) {
             return Err("the signature of the token is wrong");
         }
-        self.judge(&json(claims)?, now_s)
+        self.judge(&json(claims)?, now_ms)
     }
 
-    fn judge(&self, claims: &Json, now_s: u64) -> Result<JwtBearer, &'static str> {
-        let leeway_s = self.options.leeway.as_secs();
-        let seconds = |claim: &str| {
-            claims.get(claim).map(|value| value.as_f64().filter(|s| s.is_finite() && *s >= 0.0))
+    fn judge(&self, claims: &Json, now_ms: u64) -> Result<JwtBearer, &'static str> {
+        let leeway_ms = self.options.leeway.as_millis() as u64;
+        let milliseconds = |claim: &str| {
+            let seconds = |value: &Json| value.as_f64().filter(|s| s.is_finite() && *s >= 0.0);
+            claims.get(claim).map(|value| seconds(value).map(|seconds| (seconds * 1_000.0) as u64))
         };
-        let until_s = match seconds("exp") {
-            Some(Some(until_s)) => (until_s as u64).saturating_add(leeway_s),
+        let until_ms = match milliseconds("exp") {
+            Some(Some(until_ms)) => until_ms.saturating_add(leeway_ms),
             _ => return Err("the token does not say when it ends"),
         };
-        if now_s >= until_s {
+        if now_ms >= until_ms {
             return Err("the token has expired");
         }
-        match seconds("nbf") {
-            Some(Some(from_s)) if from_s as u64 > now_s.saturating_add(leeway_s) => {
+        match milliseconds("nbf") {
+            Some(Some(from_ms)) if from_ms > now_ms.saturating_add(leeway_ms) => {
                 return Err("the token is not good yet");
             }
             Some(None) => return Err("the token has a beginning that cannot be read"),
@@ -163,7 +164,7 @@ impl JwtVerifier {
         let user =
             claims.get(&self.options.user_claim).and_then(Json::as_str).filter(|user| !user.is_empty());
         let user = user.ok_or("the token does not name a user")?.to_string();
-        Ok(JwtBearer { user, until_s })
+        Ok(JwtBearer { user, until_ms })
     }
 }
 

@@ -20,9 +20,10 @@ const RSA_TOKEN: &[&str] = &[
 ];
 
 /// Time by which clocks may differ here.
-const LEEWAY: Duration = Duration::from_secs(7);
+const LEEWAY_MS: u64 = 7_500;
 
 const NOW_S: u64 = 1_900_000_000;
+const NOW_MS: u64 = NOW_S * 1_000;
 
 struct Provider {
     folder: TemporaryFolder,
@@ -65,7 +66,7 @@ impl Provider {
             issuer: "https://id.example".into(),
             audience: "graph".into(),
             user_claim: "sub".into(),
-            leeway: LEEWAY,
+            leeway: Duration::from_millis(LEEWAY_MS),
         }
     }
     fn token(&self, head: &Json, claims: &Json) -> String {
@@ -92,11 +93,15 @@ fn good_tokens_name_their_bearer_and_their_end() {
         json!({ "alg": "ES256" }),
         json!({ "alg": "EdDSA", "kid": "e" }),
     ] {
-        let bearer = verifier.look(&provider.token(&head, &claims()), NOW_S);
-        assert_eq!(bearer, Ok(JwtBearer { user: "ada".into(), until_s: NOW_S + 60 }), "{head}");
+        let bearer = verifier.look(&provider.token(&head, &claims()), NOW_MS);
+        assert_eq!(
+            bearer,
+            Ok(JwtBearer { user: "ada".into(), until_ms: NOW_MS + 60_000 + LEEWAY_MS }),
+            "{head}"
+        );
     }
-    let bearer = verifier.look(&RSA_TOKEN.concat(), NOW_S).unwrap();
-    assert_eq!((bearer.user.as_str(), bearer.until_s), ("ada", 2_000_000_000));
+    let bearer = verifier.look(&RSA_TOKEN.concat(), NOW_MS).unwrap();
+    assert_eq!((bearer.user.as_str(), bearer.until_ms), ("ada", 2_000_000_000_000 + LEEWAY_MS));
 }
 
 #[test]
@@ -107,19 +112,21 @@ fn everything_else_is_refused() {
     let with = |claim: &str, value: Json| {
         let mut claims = claims();
         claims[claim] = value;
-        verifier.look(&provider.token(&head, &claims), NOW_S).is_ok()
+        verifier.look(&provider.token(&head, &claims), NOW_MS).is_ok()
     };
     assert!(
-        with("nbf", json!(NOW_S + LEEWAY.as_secs()))
-            && with("exp", json!(NOW_S - LEEWAY.as_secs() + 1))
+        // Half a second of the leeway counts too.
+        with("nbf", json!(NOW_S as f64 + 7.5))
+            && with("exp", json!(NOW_S - 7))
+            && with("exp", json!(NOW_S as f64 - 7.25))
             && with("aud", json!(["graph"]))
     );
     for (claim, value) in [
-        ("exp", json!(NOW_S - LEEWAY.as_secs())),
+        ("exp", json!(NOW_S as f64 - 7.5)),
         ("exp", json!("soon")),
         ("exp", json!(-1)),
         ("exp", Json::Null),
-        ("nbf", json!(NOW_S + LEEWAY.as_secs() + 1)),
+        ("nbf", json!(NOW_S as f64 + 7.75)),
         ("nbf", json!("now")),
         ("iss", json!("https://evil.example")),
         ("iss", Json::Null),
@@ -157,7 +164,7 @@ fn everything_else_is_refused() {
         "x".repeat(TOKEN_BYTES_MAX + 1),
     ];
     for token in bad {
-        let told = verifier.look(&token, NOW_S).unwrap_err();
+        let told = verifier.look(&token, NOW_MS).unwrap_err();
         assert!(token.is_empty() || !told.contains(&token), "{told}");
     }
     // Each byte counts.
@@ -169,7 +176,7 @@ fn everything_else_is_refused() {
         bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
         let token = String::from_utf8(bytes).unwrap();
         // The last digit of a part may hold bits that mean nothing; those that are not zero are refused too.
-        assert!(verifier.look(&token, NOW_S).is_err(), "byte {at}, seed {seed}");
+        assert!(verifier.look(&token, NOW_MS).is_err(), "byte {at}, seed {seed}");
     }
 }
 
@@ -187,7 +194,7 @@ fn keys_are_read_anew_and_wrong_ones_change_nothing() {
     ] {
         provider.write(wrong);
         assert!(verifier.reload().is_err(), "{wrong}");
-        assert!(verifier.look(&token, NOW_S).is_ok());
+        assert!(verifier.look(&token, NOW_MS).is_ok());
     }
     Provider::new().verifier().unwrap();
     provider.write(&format!(
@@ -195,5 +202,5 @@ fn keys_are_read_anew_and_wrong_ones_change_nothing() {
         RSA_MODULUS.concat()
     ));
     verifier.reload().unwrap();
-    assert!(verifier.look(&token, NOW_S).is_err() && verifier.look(&RSA_TOKEN.concat(), NOW_S).is_ok());
+    assert!(verifier.look(&token, NOW_MS).is_err() && verifier.look(&RSA_TOKEN.concat(), NOW_MS).is_ok());
 }
