@@ -61,7 +61,8 @@ impl Statistics {
     pub fn counts_edges(&self) -> bool {
         self.shown_edges.is_none()
     }
-    /// Do all edges of these types that are met this way from anywhere start at vertices with this label? Exact for every reader.
+    /// Do all edges of these types that are met this way from anywhere start at vertices with this label? Of edges as they are
+    /// counted by the end that is shown: to a reader from whom the other end may be hidden it may say no where all that it sees do.
     pub fn all_edges_near(&self, types: &[EdgeTypeId], direction: Direction, label: LabelId) -> bool {
         let count = |near: &LabelFilter| {
             types.iter().map(|edge_type| self.counted(*edge_type, direction, near)).sum::<u64>()
