@@ -284,6 +284,48 @@ fn a_hidden_vertex_is_not_deleted_with_a_neighbour_and_its_edges_are_kept() {
 }
 
 #[test]
+fn a_broken_constraint_is_told_as_far_as_it_is_shown() {
+    let database = database();
+    run(
+        &database,
+        &[
+            "CREATE CONSTRAINT typed FOR (n:A) REQUIRE n.p IS :: INTEGER",
+            "CREATE CONSTRAINT alone FOR (n:A) REQUIRE n.u IS UNIQUE",
+            "CREATE CONSTRAINT keyed FOR (n:A) REQUIRE n.k IS NODE KEY",
+            "CREATE CONSTRAINT hush FOR (n:A) REQUIRE n.hidden IS :: INTEGER",
+            "CREATE (:A:Denied {u: 1, k: 1}), (:A {u: 2, k: 2})",
+        ],
+    );
+    let mut guest = restricted(
+        &database,
+        &[
+            "GRANT MATCH {*} ON GRAPH * TO restricted",
+            "GRANT WRITE ON GRAPH * TO restricted",
+            "DENY TRAVERSE ON GRAPH * NODES Denied TO restricted",
+            "DENY READ {hidden} ON GRAPH * TO restricted",
+        ],
+    );
+    for (set, told) in [
+        (
+            "p = 'x'",
+            "constraint `typed` would be broken: a node with label `A` must have an Integer as `p`, not a String",
+        ),
+        ("u = 1", "constraint `alone` would be broken: the change gives a value that is taken"),
+        (
+            "k = 1",
+            "constraint `keyed` would be broken: the change gives a value that is taken, or takes one that must be there",
+        ),
+        (
+            "hidden = 'x'",
+            "a constraint would be broken: the change gives a value, or takes one, that the rules of the graph forbid",
+        ),
+    ] {
+        let error = rows(&mut guest, &format!("MATCH (n:A {{u: 2}}) SET n.{set}")).unwrap_err();
+        assert_eq!(error.message.lines().next(), Some(told), "{set}");
+    }
+}
+
+#[test]
 fn everybody_may_change_its_own_password_and_nobody_elses() {
     let database = database();
     run(&database, &[&format!("CREATE USER other SET PASSWORD '{PASSWORD}'")]);

@@ -18,7 +18,7 @@ pub enum TransactError {
     },
     /// A constraint would be broken.
     Constraint {
-        /// Name of the constraint or index.
+        /// Name of the constraint or index; empty where it is hidden from whoever is told.
         name: String,
         /// What would break it.
         what: String,
@@ -231,6 +231,9 @@ impl fmt::Display for TransactError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TransactError::Conflict { what } => write!(f, "the transaction could not be serialized: {what}"),
+            TransactError::Constraint { name, what } if name.is_empty() => {
+                write!(f, "a constraint would be broken: {what}")
+            }
             TransactError::Constraint { name, what } => {
                 write!(f, "constraint `{name}` would be broken: {what}")
             }

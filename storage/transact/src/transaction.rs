@@ -15,6 +15,7 @@ use crate::reads::Inner as Reads;
 use crate::remote::proposal;
 use crate::reserve::RESERVE_AFTER_REFUSALS;
 use crate::{ReadSet, TransactError, constraints};
+use model::schema::ConstraintRule;
 use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
@@ -561,20 +562,29 @@ impl Transaction {
         adds.chain(removes).try_for_each(|act| party.demand(&act))?;
         Ok((added.len(), removed.iter().filter(|label| !is_hidden(label)).count()))
     }
-    /// An error as it is told to whom something is hidden from: not by what it may not see.
+    /// An error as it is told to whom something is hidden from: not by what it may not see. Whatever a constraint that is shown demands of one
+    /// element says nothing of others; one that also demands that values differ may name an element that is hidden.
     fn told(&self, error: TransactError) -> TransactError {
         let restricted = self.party.as_ref().filter(|party| party.restriction.is_some());
         let (Some(party), TransactError::Constraint { name, .. }) = (restricted, &error) else {
             return error;
         };
         let shown = party.shown(self.base.clone());
-        let is_shown =
-            shown.catalog().constraint(name).is_some() || shown.catalog().index_named(name).is_some();
-        let name = if is_shown { name.clone() } else { String::new() };
-        TransactError::Constraint {
-            name,
-            what: "the change gives a value that is taken, or takes one that must be there".into(),
-        }
+        let rule = shown.catalog().constraint(name).map(|constraint| &constraint.rule);
+        let (name, what) = match rule {
+            Some(ConstraintRule::Exists | ConstraintRule::Typed(_)) => return error,
+            Some(ConstraintRule::Unique(_)) => (name.clone(), "the change gives a value that is taken"),
+            Some(ConstraintRule::NodeKey(_)) => {
+                (name.clone(), "the change gives a value that is taken, or takes one that must be there")
+            }
+            None if shown.catalog().index_named(name).is_some() => {
+                (name.clone(), "the change gives a value that is taken")
+            }
+            None => {
+                (String::new(), "the change gives a value, or takes one, that the rules of the graph forbid")
+            }
+        };
+        TransactError::Constraint { name, what: what.into() }
     }
     /// Asks for the deletion of a vertex and of its edges; none of them may be hidden.
     fn demand_deletion(&self, vertex: VertexId, edges: &[EdgeRef]) -> Result<(), TransactError> {

@@ -39,6 +39,9 @@ const CASES: [Case; 2] = [
             "DENY READ {denied_key} ON GRAPH * TO restricted",
         ],
         hidden: &[
+            // Hidden in two steps: a label set is left that no node has.
+            "UNWIND range(896, 899) AS i CREATE (:SecretLabel {id: i, secret_key: 'hush' + i})",
+            "MATCH (n:SecretLabel) SET n:Denied",
             "UNWIND range(900, 930) AS i CREATE (:Denied:SecretLabel {id: i, p: 1, secret_key: 'hush' + i, u: i})",
             "UNWIND range(940, 990) AS i CREATE (:A:Denied {id: i, p: i, secret_key: 'hush'})",
             "UNWIND range(991, 995) AS i CREATE (:B:Denied {id: i, u: i, q: 'hush' + i})",
@@ -232,6 +235,11 @@ fn listings() -> Vec<String> {
         match procedure.name.strip_prefix("show ") {
             Some("role privileges") => texts.push("SHOW ROLE admin PRIVILEGES YIELD *".to_string()),
             Some("user privileges") => texts.push("SHOW USER guest PRIVILEGES YIELD *".to_string()),
+            // How far each has read depends on the moment.
+            Some("standing queries") => {
+                let fields = procedure.fields.iter().map(|(name, _)| *name).filter(|name| *name != "commit");
+                texts.push(format!("SHOW STANDING QUERIES YIELD {}", fields.collect::<Vec<_>>().join(", ")));
+            }
             Some(what) => texts.push(format!("SHOW {} YIELD *", what.to_uppercase())),
             None if procedure.name.contains(' ') => {}
             None => texts.extend(call(procedure.name, procedure.arguments)),

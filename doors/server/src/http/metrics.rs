@@ -1,6 +1,7 @@
 //! What the server did and holds, in the text format of Prometheus.
 //!
-//! Names of tenants and of standing queries are told only to whom SHOW would list them whole; others are told sums and the worst of all.
+//! Names of tenants and of standing queries are told only to whom SHOW would list them whole; others are told sums
+//! of tenants, and of standing queries how many readers they have and how far the last of them is behind: sizes and times tell of answers.
 
 use super::door::Door;
 use database::{LATENCY_BOUNDS_US, NamedFigures, Standing};
@@ -40,7 +41,7 @@ pub(super) fn text(door: &Door, named: NamedFigures) -> String {
     of_server(&mut page, door);
     of_finished_queries(&mut page, door);
     of_commits(&mut page, door);
-    of_memory(&mut page, door);
+    of_memory(&mut page, door, named.standing);
     of_queries(&mut page, door, named.tenants);
     of_standing(&mut page, door, named.standing);
     of_traces(&mut page, door);
@@ -116,7 +117,7 @@ fn of_commits(page: &mut Page, door: &Door) {
     page.one("transactions_open", "gauge", "Transactions that are open.", open);
 }
 
-fn of_memory(page: &mut Page, door: &Door) {
+fn of_memory(page: &mut Page, door: &Door, tells_standing: bool) {
     let memory = door.database.memory();
     let queries: u64 = door.database.running().iter().map(|query| query.bytes).sum();
     let standing: usize = door.database.standing().iter().map(|query| query.bytes).sum();
@@ -126,7 +127,10 @@ fn of_memory(page: &mut Page, door: &Door) {
         ("versions", memory.version_bytes),
         ("queries", queries),
         ("standing", standing as u64),
-    ] {
+    ]
+    .into_iter()
+    .filter(|(owner, _)| tells_standing || *owner != "standing")
+    {
         page.line("memory_bytes", &[("owner", owner)], bytes);
     }
     if let Some(bytes) = process_bytes() {
@@ -201,7 +205,12 @@ fn of_standing(page: &mut Page, door: &Door, has_names: bool) {
             query.used_ns as f64 / 1e9
         }),
     ];
+    // Where there is one standing query, its figure is the sum: what tells of an answer is told to none of the others.
+    let tells_of_answers = |name: &str| !["standing_lag_commits", "standing_subscribers"].contains(&name);
     for (name, kind, help, figure) in figures {
+        if tells_of_answers(name) && !has_names {
+            continue;
+        }
         page.head(name, kind, help);
         let values = all.iter().map(|query| (query, figure(query, place)));
         match has_names {

@@ -374,7 +374,11 @@ fn figures_are_told_by_name_to_whom_lists_show_them() {
             standing,
             "{change}: {page}"
         );
-        assert_eq!(page.contains("tanglewood_standing_rows 1"), !standing, "{change}: {page}");
+        for figure in ["standing_rows", "standing_memory_bytes", "standing_seconds_total"] {
+            assert_eq!(page.contains(&format!("tanglewood_{figure}")), standing, "{change}: {page}");
+        }
+        assert_eq!(page.contains("{owner=\"standing\"}"), standing, "{change}: {page}");
+        assert_eq!(page.contains("tanglewood_standing_lag_commits "), !standing, "{change}: {page}");
         assert_eq!(page.contains("tanglewood_executor_seconds_total{tenant="), tenants, "{change}: {page}");
     }
 }

@@ -3,7 +3,8 @@
 //! Idea: whether a vertex is shown depends on its label set alone, whether an edge is shown on its type and its two ends, whether a property
 //! is shown on its key and the label set or type that carries it. So a mask is one answer for each label set and each type, made once for a
 //! table of names. A label that is hidden has no number, and no label set contains it; an index that would tell of hidden values is left out.
-//! Invariant: what the mask does not know is hidden. Cost: one question for each label set and type when names change; keys when first asked.
+//! Invariant: what the mask does not know is hidden. Cost: one question for each label set and type when names change, or when the first vertex of a label set with an index comes or the
+//! last one goes; keys when first asked.
 
 use crate::schema::catalog::Catalog;
 use crate::schema::names::NameTable;
@@ -59,6 +60,8 @@ pub(crate) struct Mask {
     names: Arc<NameTable>,
     indexes: Arc<Vec<IndexDefinition>>,
     constraints: Arc<Vec<ConstraintDefinition>>,
+    /// Label sets with a label that a rule is about, of which there are vertices. Whether there ever were any must not tell.
+    inhabited: Vec<LabelSetId>,
     /// Is there a label set whose vertices are hidden?
     pub(crate) hides_vertices: bool,
     /// May vertices be hidden, whether some are or not? What a reader is told is worked out by this, so that it does not tell which is so.
@@ -70,8 +73,28 @@ fn labels_of(names: &NameTable, set: LabelSetId) -> Vec<&str> {
     labels.iter().filter_map(|label| names.label_name(*label)).map(|name| &**name).collect()
 }
 
+/// Label sets with a label that an index or a constraint is about, of which there are vertices, in order.
+fn inhabited(source: &Catalog, counts: &Statistics) -> Vec<LabelSetId> {
+    let indexed = source.indexes.iter().map(|index| index.target);
+    let targets = indexed.chain(source.constraints.iter().map(|constraint| constraint.target));
+    let mut ruled: Vec<_> = targets
+        .filter_map(|target| match target {
+            SchemaTarget::Vertices(label) => Some(label),
+            SchemaTarget::Edges(_) => None,
+        })
+        .collect();
+    ruled.sort_unstable();
+    ruled.dedup();
+    let is_ruled = |set: &LabelSetId| {
+        let labels = source.names.labels_of(*set);
+        labels.is_some_and(|labels| labels.iter().any(|label| ruled.binary_search(label).is_ok()))
+    };
+    let sets = (0..source.names.label_sets().len()).map(|at| LabelSetId(at as u32));
+    sets.filter(|set| is_ruled(set) && counts.vertices_with_set(*set) > 0).collect()
+}
+
 impl Mask {
-    pub(crate) fn new(source: &Catalog, visibility: &Arc<dyn Visibility>) -> Mask {
+    pub(crate) fn new(source: &Catalog, counts: &Statistics, visibility: &Arc<dyn Visibility>) -> Mask {
         let names = &source.names;
         let set = |at: usize| visibility.shows_vertex(&labels_of(names, LabelSetId(at as u32)));
         let sets: Vec<Carrier> = (0..names.label_sets().len()).map(|at| Carrier::new(set(at))).collect();
@@ -86,6 +109,7 @@ impl Mask {
             names: names.clone(),
             indexes: Arc::default(),
             constraints: Arc::default(),
+            inhabited: inhabited(source, counts),
             hides_vertices,
             may_hide_vertices: !visibility.shows_all_vertices(None),
         };
@@ -103,11 +127,12 @@ impl Mask {
         ));
         mask
     }
-    /// Was it made of this catalogue?
-    pub(crate) fn is_of(&self, catalog: &Catalog) -> bool {
+    /// Would it be made of this catalogue and these counts?
+    pub(crate) fn is_of(&self, catalog: &Catalog, counts: &Statistics) -> bool {
         Arc::ptr_eq(&self.source.names, &catalog.names)
             && Arc::ptr_eq(&self.source.indexes, &catalog.indexes)
             && Arc::ptr_eq(&self.source.constraints, &catalog.constraints)
+            && self.inhabited == inhabited(catalog, counts)
     }
     /// The catalogue as it is shown, with the entries of this one. Rules about edges are left out of types of which no edge may be shown.
     pub(crate) fn catalog(&self, of: &Catalog, has_shown_edges: impl Fn(EdgeTypeId) -> bool) -> Catalog {
@@ -185,7 +210,7 @@ impl Mask {
             }
             SchemaTarget::Vertices(label) => {
                 let is_shown = |set: &LabelSetId| self.shows_set(*set);
-                let sets = (0..self.sets.len()).map(|at| LabelSetId(at as u32)).filter(is_shown);
+                let sets = self.inhabited.iter().copied().filter(is_shown);
                 let carries = |set: &LabelSetId| {
                     self.source.names.labels_of(*set).is_some_and(|labels| labels.contains(&label))
                 };

@@ -73,13 +73,27 @@ impl Snapshot {
     }
     /// Is this property shown of any vertex or edge?
     fn shows_some(&self, key: KeyId) -> Result<bool, StoreError> {
+        let of_edges = self.edge_types_show(key);
         for number in self.scan_chunks(&LabelFilter::Any) {
+            // Known without reading the chunk.
+            let cell = self.root.directory.get(number);
+            let sets = cell.map_or(&[][..], |cell| &cell.meta.label_sets);
+            if !of_edges && !sets.iter().any(|set| self.shows_property(Some(*set), key)) {
+                continue;
+            }
             let Some(chunk) = self.chunk(number)? else { continue };
             if self.vertices_show(&chunk, number, key)? || self.edges_show(&chunk, number, key)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+    /// Is there a type of which this property is shown, and of which edges may be?
+    fn edge_types_show(&self, key: KeyId) -> bool {
+        let Some(sight) = &self.sight else { return true };
+        let (mask, counts) = (&sight.mask, &self.root.statistics);
+        let mut types = counts.edge_types().into_iter();
+        types.any(|one| mask.shows_edge_property(one, key) && mask.may_show_edges(one, counts))
     }
     fn vertices_show(&self, chunk: &ChunkRef<'_>, number: ChunkNo, key: KeyId) -> Result<bool, StoreError> {
         let sets = &chunk.meta().label_sets;

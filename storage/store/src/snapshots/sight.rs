@@ -26,7 +26,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-/// Readers whose sights one root keeps; of more, those made first go.
+/// Readers whose sights one root keeps. Of more, the one goes that nobody uses and that was asked for longest ago; where all are in use, the one
+/// that was asked for longest ago: it is worked out again when it is asked for.
 const SIGHTS_MAX: usize = 64;
 
 /// What is hidden from a reader, in any snapshot of one store. Its latest mask is cached; its sights are kept by the roots that they are of, so
@@ -40,26 +41,45 @@ pub struct Restriction {
     latest: Mutex<Weak<Root>>,
 }
 
-/// The sights of one root.
+/// A place for the sight of one reader.
+struct SightSlot {
+    reader: ReaderId,
+    sight: OnceLock<Arc<Sight>>,
+}
+
+impl SightSlot {
+    /// Does anybody else hold the sight, or is it being made?
+    fn is_held(self: &Arc<SightSlot>) -> bool {
+        Arc::strong_count(self) > 1 || self.sight.get().is_some_and(|sight| Arc::strong_count(sight) > 1)
+    }
+}
+
+/// The sights of one root, the one that was asked for last at the end.
 #[derive(Default)]
-pub(crate) struct Sights(Mutex<Vec<Arc<Sight>>>);
+pub(crate) struct Sights(Mutex<Vec<Arc<SightSlot>>>);
 
 impl Sights {
-    /// The sight of a reader, made where it is missing.
+    /// The sight of a reader, made where it is missing; other readers do not wait meanwhile.
     fn of(&self, reader: &ReaderId, make: impl FnOnce() -> Sight) -> Arc<Sight> {
+        let slot = self.slot(reader);
+        slot.sight.get_or_init(|| Arc::new(make())).clone()
+    }
+    fn slot(&self, reader: &ReaderId) -> Arc<SightSlot> {
         let mut kept = self.0.lock();
-        if let Some(sight) = kept.iter().find(|sight| Arc::ptr_eq(&sight.reader, reader)) {
-            return sight.clone();
-        }
+        let known = kept.iter().position(|slot| Arc::ptr_eq(&slot.reader, reader));
+        let slot = match known {
+            Some(at) => kept.remove(at),
+            None => Arc::new(SightSlot { reader: reader.clone(), sight: OnceLock::new() }),
+        };
         if kept.len() >= SIGHTS_MAX {
-            kept.remove(0);
+            let goes = kept.iter().position(|slot| !slot.is_held()).unwrap_or(0);
+            kept.remove(goes);
         }
-        let sight = Arc::new(make());
-        kept.push(sight.clone());
-        sight
+        kept.push(slot.clone());
+        slot
     }
     fn forget(&self, reader: &ReaderId) {
-        self.0.lock().retain(|sight| !Arc::ptr_eq(&sight.reader, reader));
+        self.0.lock().retain(|slot| !Arc::ptr_eq(&slot.reader, reader));
     }
 }
 
@@ -93,19 +113,19 @@ impl Restriction {
     pub fn shows_label(&self, label: &str) -> bool {
         self.visibility.shows_label(label)
     }
-    fn mask(&self, catalog: &Catalog) -> Arc<Mask> {
+    fn mask(&self, catalog: &Catalog, counts: &Statistics) -> Arc<Mask> {
         let mut latest = self.mask.lock();
-        if let Some(mask) = latest.as_ref().filter(|mask| mask.is_of(catalog)) {
+        if let Some(mask) = latest.as_ref().filter(|mask| mask.is_of(catalog, counts)) {
             return mask.clone();
         }
-        let mask = Arc::new(Mask::new(catalog, &self.visibility));
+        let mask = Arc::new(Mask::new(catalog, counts, &self.visibility));
         *latest = Some(mask.clone());
         mask
     }
     fn sight(&self, root: &Arc<Root>) -> Arc<Sight> {
         *self.latest.lock() = Arc::downgrade(root);
         root.sights.of(&self.reader, || {
-            let mask = self.mask(&root.catalog);
+            let mask = self.mask(&root.catalog, &root.statistics);
             let chunks = if mask.hides_vertices { root.directory.bound() } else { 0 };
             Sight {
                 catalog: mask
@@ -418,15 +438,22 @@ impl Snapshot {
     pub fn shows_edge_key(&self, edge_type: EdgeTypeId, key: KeyId) -> bool {
         self.sight.as_ref().is_none_or(|sight| sight.mask.shows_edge_property(edge_type, key))
     }
-    /// Edges of these types that are shown, counted one by one, up to this many or a few more. Looks at every vertex.
+    /// Edges of these types that are shown, counted one by one, up to this many or a few more. Looks at every vertex, unless the counts show
+    /// that there can be none.
     ///
     /// # Errors
     /// A chunk cannot be read.
     pub fn count_edges(&self, types: &[EdgeTypeId], enough: u64) -> Result<u64, StoreError> {
-        let (out, mut count, mut found) = (self.adjacency(types, Direction::Out), 0, Vec::new());
+        let may_be_shown = |edge_type: &EdgeTypeId| match &self.sight {
+            Some(sight) => sight.mask.may_show_edges(*edge_type, &self.root.statistics),
+            None => true,
+        };
+        let types: Vec<EdgeTypeId> = types.iter().copied().filter(may_be_shown).collect();
+        // No types would mean all.
         if types.is_empty() {
             return Ok(0);
         }
+        let (out, mut count, mut found) = (self.adjacency(&types, Direction::Out), 0, Vec::new());
         for chunk in self.scan_chunks(&LabelFilter::Any) {
             found.clear();
             self.scan_chunk(chunk, &LabelFilter::Any, &mut found)?;
