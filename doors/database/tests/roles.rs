@@ -301,6 +301,7 @@ fn a_broken_constraint_is_told_as_far_as_it_is_shown() {
         &[
             "GRANT MATCH {*} ON GRAPH * TO restricted",
             "GRANT WRITE ON GRAPH * TO restricted",
+            "GRANT NAME MANAGEMENT ON DATABASE * TO restricted",
             "DENY TRAVERSE ON GRAPH * NODES Denied TO restricted",
             "DENY READ {hidden} ON GRAPH * TO restricted",
         ],
