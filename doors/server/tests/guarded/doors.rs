@@ -378,7 +378,7 @@ fn figures_are_told_by_name_to_whom_lists_show_them() {
             assert_eq!(page.contains(&format!("tanglewood_{figure}")), standing, "{change}: {page}");
         }
         assert_eq!(page.contains("{owner=\"standing\"}"), standing, "{change}: {page}");
-        assert_eq!(page.contains("tanglewood_standing_lag_commits "), !standing, "{change}: {page}");
+        assert_eq!(page.contains("\ntanglewood_standing_lag_commits "), !standing, "{change}: {page}");
         assert_eq!(page.contains("tanglewood_executor_seconds_total{tenant="), tenants, "{change}: {page}");
     }
 }
