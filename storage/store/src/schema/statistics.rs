@@ -98,14 +98,18 @@ impl Statistics {
     pub fn vertices_with_label(&self, label: LabelId) -> u64 {
         self.vertices_matching(&LabelFilter::Has(label))
     }
-    /// Vertices whose labels pass the filter; exact.
-    pub fn vertices_matching(&self, filter: &LabelFilter) -> u64 {
+    /// Sets of labels that pass the filter and that vertices have, with how many have each.
+    pub(crate) fn sets_matching(&self, filter: &LabelFilter) -> impl Iterator<Item = (&[LabelId], u64)> {
         let range = Counter::Vertices(LabelSetId(0))..=Counter::Vertices(LabelSetId(u32::MAX));
         let sets = self.counts.range(range).filter_map(|(counter, count)| match counter {
-            Counter::Vertices(set) => Some((set, count)),
+            Counter::Vertices(set) => Some((self.labels(*set), *count)),
             _ => None,
         });
-        sets.filter(|(set, _)| filter.accepts(self.labels(**set))).map(|(_, count)| count).sum()
+        sets.filter(|(labels, count)| *count > 0 && filter.accepts(labels))
+    }
+    /// Vertices whose labels pass the filter; exact.
+    pub fn vertices_matching(&self, filter: &LabelFilter) -> u64 {
+        self.sets_matching(filter).map(|(_, count)| count).sum()
     }
     /// Vertices with exactly this label set.
     pub fn vertices_with_set(&self, set: LabelSetId) -> u64 {

@@ -1,21 +1,25 @@
 //! What a reader from whom vertices may be hidden is told of how many edges there are: an estimate from a sample of what it sees.
 //!
 //! Edges are counted by one end, so the counts tell of edges whose other end is hidden. A plan that was made by them would tell, too. So the
-//! degrees of some vertices are looked at, as the reader sees them; of a few vertices all, so that the estimate is exact. Invariant: an estimate
-//! depends on what is shown alone, and on the places where it lies. Cost: at most [`SAMPLE_VERTICES`] lists for each type, direction and filter that
-//! is asked about, once for each root.
+//! degrees of some vertices of each set of labels are looked at, as the reader sees them; of a few vertices all, so that the estimate is exact. So edges
+//! that few vertices have are met, where these have labels of their own. Invariant: an estimate depends on what is shown alone, and on the
+//! places where it lies. Cost: at most [`SETS_MAX`] times [`SAMPLE_VERTICES`] lists for each type, direction and filter that is asked about, once for
+//! each root.
 
 use crate::StoreError;
 use crate::schema::filter::LabelFilter;
 use crate::schema::statistics::ShownEdges;
 use crate::snapshots::root::{Root, Snapshot};
 use crate::snapshots::sight::Sight;
-use model::{Direction, EdgeTypeId, VertexId};
+use model::{Direction, EdgeTypeId, LabelId, VertexId};
 use parking_lot::Mutex;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 
 /// Vertices of a sample.
 const SAMPLE_VERTICES: usize = 512;
+/// Sets of labels that have a sample of their own; where there are more, one sample stands for all.
+const SETS_MAX: usize = 64;
 /// Chunks that a sample of many vertices comes from.
 const SAMPLE_CHUNKS: usize = 16;
 /// Estimates that are kept for one root; beyond, all are forgotten.
@@ -70,6 +74,37 @@ impl Snapshot {
         &self,
         edge_type: EdgeTypeId,
         direction: Direction,
+        near: &LabelFilter,
+        vertices: u64,
+    ) -> Result<u64, StoreError> {
+        let statistics = self.statistics();
+        // Sets that differ in labels which are not shown are one.
+        let mut sets: BTreeMap<&[LabelId], u64> = BTreeMap::new();
+        for (labels, count) in statistics.sets_matching(near) {
+            *sets.entry(labels).or_default() += count;
+        }
+        if sets.len() > SETS_MAX || vertices <= SAMPLE_VERTICES as u64 {
+            return self.edges_of_one_sample((edge_type, direction), near, vertices);
+        }
+        let all: BTreeSet<LabelId> = statistics
+            .sets_matching(&LabelFilter::Any)
+            .flat_map(|(labels, _)| labels.iter().copied())
+            .collect();
+        let mut edges = 0_u64;
+        for (labels, vertices) in sets {
+            let exactly = all.iter().map(|label| match labels.contains(label) {
+                true => LabelFilter::Has(*label),
+                false => LabelFilter::Not(Box::new(LabelFilter::Has(*label))),
+            });
+            let exactly = LabelFilter::And(exactly.collect());
+            let sampled = self.edges_of_one_sample((edge_type, direction), &exactly, vertices)?;
+            edges = edges.saturating_add(sampled);
+        }
+        Ok(edges)
+    }
+    fn edges_of_one_sample(
+        &self,
+        (edge_type, direction): (EdgeTypeId, Direction),
         near: &LabelFilter,
         vertices: u64,
     ) -> Result<u64, StoreError> {
