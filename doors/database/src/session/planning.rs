@@ -24,6 +24,8 @@ pub const PLAN_HERE_TEXT_BYTES_MAX: usize = 64 << 10;
 struct Asking {
     deadline_ns: Option<u64>,
     interrupter: Interrupter,
+    /// Do walks over values end with the statement? Nothing may be made of what they find then.
+    ends_walks: bool,
 }
 
 impl Watch for Asking {
@@ -31,21 +33,8 @@ impl Watch for Asking {
         let is_late = self.deadline_ns.is_some_and(|deadline_ns| now_ns >= deadline_ns);
         if is_late || self.interrupter.is_in_force() { Err(Stopped::Time) } else { Ok(()) }
     }
-    fn charge(&self, _: u64) -> Result<(), Stopped> {
-        Ok(())
-    }
-    fn release(&self, _: u64) {}
-}
-
-/// A statement that waits for processes of a cluster.
-struct Awaiting(Asking);
-
-impl Watch for Awaiting {
-    fn look(&self, now_ns: u64) -> Result<(), Stopped> {
-        self.0.look(now_ns)
-    }
     fn is_over(&self, now_ns: u64) -> bool {
-        self.0.look(now_ns).is_err()
+        self.ends_walks && self.look(now_ns).is_err()
     }
     fn charge(&self, _: u64) -> Result<(), Stopped> {
         Ok(())
@@ -78,19 +67,21 @@ impl Session {
         deadline_ns: Option<u64>,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let asking = Asking { deadline_ns, interrupter: self.interrupter.clone() };
-        let _watched = watch::enter(Arc::new(asking));
-        work().map_err(|error| self.told_to_end(error, deadline_ns))
+        self.under(Asking { deadline_ns, interrupter: self.interrupter.clone(), ends_walks: false }, work)
     }
 
-    /// As [`Session::watched`], for work that waits for others and finds nothing that is kept: it ends as soon as the statement is over.
+    /// As [`Session::watched`], for work that waits for processes of a cluster and finds nothing that is kept: it ends as soon as the statement is over.
     pub(super) fn waited<T>(
         &self,
         deadline_ns: Option<u64>,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let asking = Asking { deadline_ns, interrupter: self.interrupter.clone() };
-        let _watched = watch::enter(Arc::new(Awaiting(asking)));
+        self.under(Asking { deadline_ns, interrupter: self.interrupter.clone(), ends_walks: true }, work)
+    }
+
+    fn under<T>(&self, asking: Asking, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        let deadline_ns = asking.deadline_ns;
+        let _watched = watch::enter(Arc::new(asking));
         work().map_err(|error| self.told_to_end(error, deadline_ns))
     }
 
