@@ -65,5 +65,6 @@ pub use snapshots::property::{
     EdgePropertyReader, PropertyReader, PropertyValues, push_property, push_values,
 };
 pub use snapshots::root::{Lease, Snapshot, StoreOptions};
+pub use snapshots::sampled::SAMPLE_VERTICES;
 pub use snapshots::sight::Restriction;
 pub use store::Store;

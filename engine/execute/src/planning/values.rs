@@ -9,10 +9,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
-use store::{LabelFilter, Snapshot};
-
-/// Vertices of a sample.
-const SAMPLE_VERTICES: usize = 512;
+use store::{LabelFilter, SAMPLE_VERTICES, Snapshot};
 
 /// Of which label, and which keys.
 type ValueQuestion = (LabelId, Vec<KeyId>);

@@ -16,8 +16,8 @@ use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 
-/// Vertices of a sample.
-const SAMPLE_VERTICES: usize = 512;
+/// Vertices that a sample has, of which estimates are made for a reader from whom some may be hidden.
+pub const SAMPLE_VERTICES: usize = 512;
 /// Sets of labels that have a sample of their own; where there are more, one sample stands for all.
 const SETS_MAX: usize = 64;
 /// Chunks that a sample of many vertices comes from.
