@@ -8,6 +8,8 @@ mod common;
 
 use common::Chance;
 use model::*;
+use std::cell::Cell;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use store::*;
 
@@ -318,4 +320,52 @@ fn joined_lists_are_the_two_lists() {
     }
     let joined = store.paging().version_bytes - before;
     assert!(joined > EDGES as u64 * 4, "{joined} bytes: lists were joined");
+}
+
+thread_local! {
+    /// Is the statement of this thread over?
+    static IS_OVER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A source that answers the first read only when it is let go.
+struct SlowBlobs {
+    blobs: Arc<Blobs>,
+    asked: Sender<()>,
+    go: Mutex<Option<Receiver<()>>>,
+}
+
+impl ChunkSource for SlowBlobs {
+    fn read(&self, key: BlobKey) -> Result<Vec<u8>, StoreError> {
+        if let Some(go) = self.go.lock().unwrap().take() {
+            self.asked.send(()).unwrap();
+            go.recv().unwrap();
+        }
+        self.blobs.read(key)
+    }
+}
+
+/// Who waits for a page that another loads leaves when its own statement is over; the other gets it all the same.
+#[test]
+fn who_waits_for_a_page_ends_with_its_statement() {
+    model::walk::ended_by(|| IS_OVER.get());
+    let blobs = Arc::new(Blobs::default());
+    let roomy = roomy(&mut Chance(9));
+    let manifest = blobs.checkpoint(&roomy);
+    let (asked, was_asked) = channel();
+    let (go, let_go) = channel();
+    let slow = SlowBlobs { blobs, asked, go: Mutex::new(Some(let_go)) };
+    let snapshot = Snapshot::open(&manifest, Arc::new(slow), StoreOptions::default()).unwrap();
+    let id = VertexId::new(3, 7);
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| snapshot.property(id, KEY));
+        was_asked.recv().unwrap();
+        let second = scope.spawn(|| {
+            IS_OVER.set(true);
+            snapshot.property(id, KEY)
+        });
+        assert!(matches!(second.join().unwrap(), Err(StoreError::Stopped)));
+        go.send(()).unwrap();
+        let (read, kept) = (first.join().unwrap().unwrap(), roomy.current().property(id, KEY).unwrap());
+        assert!(read.as_int().is_some() && read.as_int() == kept.as_int());
+    });
 }

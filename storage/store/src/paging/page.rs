@@ -11,10 +11,15 @@ use crate::StoreError;
 use crate::paging::pager::{Evict, Pager, Turn};
 use crate::paging::source::BlobKey;
 use arc_swap::{ArcSwapOption, Guard};
+use model::walk;
 use parking_lot::Mutex;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// Who waits for a page that another loads asks so often whether its statement is over.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
 
 /// What a page can hold.
 pub(crate) trait Paged: Send + Sync + Sized + 'static {
@@ -111,7 +116,13 @@ impl<T: Paged> Page<T> {
     }
     #[cold]
     fn load(self: &Arc<Page<T>>) -> Result<Read<T>, StoreError> {
-        let pins = self.pins.lock();
+        // Another loads it meanwhile, perhaps from a machine that is lost: whoever waits for it ends when its own statement does.
+        let pins = loop {
+            match self.pins.try_lock_for(LOOK_EVERY) {
+                Some(pins) => break pins,
+                None => walk::check()?,
+            }
+        };
         let content = self.content.load();
         if content.is_some() {
             return Ok(Read(content));
