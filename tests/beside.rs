@@ -310,3 +310,74 @@ fn a_backup_is_read_by_several_and_written_by_none() {
     first.wait().unwrap();
     assert!(place.run(&["check", "copy"]).ok().ends_with("a sound backup\n"));
 }
+
+/// Files with what is easily lost: several labels, odd names, parallel relationships and loops, nodes without an id's property, values of all kinds.
+fn odd_files(place: &Place) {
+    place.file(
+        "odd/nodes.csv",
+        ":ID,key:string,day:date,at:datetime,spot:point,many:int[],:LABEL\n\
+         1,a,2024-02-29,2024-02-29T10:00:00Z,\"{x: 1.5, y: -2}\",1;2;3,Person;Od`d\n\
+         2,b,,,,,Person\n3,,,,,,\"Per son\"\n4,\"c \"\"q\"\" é\n\",,,,,\n",
+    );
+    let mut edges = String::from(
+        ":START_ID,:END_ID,:TYPE,w:double\n1,1,LOOP,0.5\n1,2,LIKES,\n1,2,LIKES,\n3,4,A `B`,1e300\n",
+    );
+    (0..2_100).for_each(|n| edges.push_str(&format!("{},{},MANY,{n}\n", 1 + n % 4, 1 + n % 3)));
+    place.file("odd/edges.csv", &edges);
+    place.file("more/Person.csv", "id:ID(Person),name,age:int\n1,Ada,37\n3,Eve,20\n");
+    place.file(
+        "more/KNOWS.csv",
+        ":START_ID(Person),:END_ID(Person),since:int\n1,1,1833\n1,3,1840\n1,3,1840\n",
+    );
+}
+
+/// What a database holds, whatever the numbers of its nodes.
+fn content(place: &Place, database: &str) -> String {
+    let nodes = "MATCH (n) RETURN labels(n) AS l, properties(n) AS p ORDER BY p.key, p.id, p.name, l[0]";
+    let edges = "MATCH (a)-[r]->(b) RETURN type(r) AS t, properties(r) AS p, [a.key, a.id, b.key, b.id] AS e \
+                 ORDER BY t, p.w, p.since, e[0], e[1], e[2], e[3]";
+    [nodes, edges, "SHOW CONSTRAINTS YIELD createStatement"]
+        .map(|text| place.run(&["query", database, text, "--format", "jsonl"]).ok())
+        .concat()
+}
+
+/// What files become by way of a server is what they become without one, also of what is there already.
+#[test]
+fn files_are_imported_where_a_server_has_the_database_open() {
+    let place = Place::new();
+    people(&place);
+    odd_files(&place);
+    place.run(&["backup", "people.db", "copy"]).ok();
+    place.run(&["restore", "copy", "twin.db"]).ok();
+    let mut serving = Serving::start(&place, &[]);
+    let import = |arguments: &[&str]| {
+        let there = place.run(&[&["import", "people.db"], arguments].concat());
+        let here = place.run(&[&["import", "twin.db"], arguments].concat());
+        assert_eq!(there.code, here.code, "{arguments:?}: {there:?}\n{here:?}");
+        let counts = |out: &str| -> Vec<String> {
+            out.lines().filter(|line| !line.starts_with("seconds")).map(str::to_string).collect()
+        };
+        assert_eq!(counts(&there.out), counts(&here.out), "{arguments:?}");
+        assert_eq!(content(&place, "people.db"), content(&place, "twin.db"), "{arguments:?}");
+        there
+    };
+    import(&["--from", "odd", "--dry-run"]).ok();
+    let said = import(&["--from", "odd"]);
+    assert!(said.err.contains("a server has people.db open"), "{}", said.err);
+    let refused = import(&["--from", "more"]).failed(1);
+    assert!(refused.contains("Import.Exists") && refused.contains("--existing skip"), "{refused}");
+    import(&["--from", "more", "--existing", "skip"]).ok();
+    import(&["--from", "more", "--existing", "merge"]).ok();
+    let missing = place.run(&["import", &serving.url, "--from", "none"]).failed(1);
+    assert!(missing.contains("Import.NotFound"), "{missing}");
+
+    // A constraint of the server holds, and what came before stays and is told.
+    place.run(&["query", "people.db", "CREATE CONSTRAINT old FOR (p:Person) REQUIRE p.age IS UNIQUE"]).ok();
+    place.file("last/Person.csv", "id:ID(Person),name,age:int\n8,Kim,20\n");
+    let broken = place.run(&["import", &serving.url, "--from", "last"]).failed(1);
+    assert!(broken.contains("ConstraintValidationFailed"), "{broken}");
+    place.run(&["import", "bolt://127.0.0.1:1", "--from", "last"]).failed(1);
+    serving.signal("-TERM");
+    serving.child.wait().unwrap();
+    assert!(place.run(&["check", "people.db"]).ok().contains("sound"));
+}

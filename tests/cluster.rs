@@ -208,6 +208,23 @@ fn a_cluster_serves_through_both_gates_and_through_losses() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("ConstraintValidationFailed"), "{output:?}");
     ask(gate, "MATCH (p:P {n: 59}) CREATE (p)-[:NEXT]->(:P {n: 60})");
     assert_eq!(ask(gate, count).trim(), "c,s\n59,1829");
+    let files = scratch.path().join("files");
+    std::fs::create_dir(&files).unwrap();
+    let ids: String = (0..300).map(|n| format!("{n}\n")).collect();
+    std::fs::write(files.join("Item.csv"), format!("id:ID(Item)\n{ids}")).unwrap();
+    let edges: String = (1..300).map(|n| format!("{n},{}\n", n - 1)).collect();
+    std::fs::write(files.join("AFTER.csv"), format!(":START_ID(Item),:END_ID(Item)\n{edges}")).unwrap();
+    let files = files.display().to_string();
+    let imported = tanglewood(&["import", gate, "--from", &files]);
+    assert!(
+        String::from_utf8_lossy(&imported.stdout).starts_with("vertices  300\nedges     299\n"),
+        "{imported:?}"
+    );
+    let refused = tanglewood(&["import", gate, "--from", &files]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("Import.Exists"), "{refused:?}");
+    assert!(tanglewood(&["import", gate, "--from", &files, "--existing", "skip"]).status.success());
+    let items = "MATCH (i:Item) OPTIONAL MATCH (i)-[:AFTER]->(j) RETURN count(i) AS c, sum(j.id) AS s";
+    assert_eq!(ask(gate, items).trim(), "c,s\n300,44551");
     let up = tanglewood(&["cluster", "up", &folder, "--from", &restored]);
     assert!(String::from_utf8_lossy(&up.stderr).contains("is up already"), "{up:?}");
 }

@@ -1,11 +1,14 @@
 //! `tanglewood import`: other people's files into a database.
 
+mod there;
+
 use super::Exit;
 use super::folder::Whole;
 use super::interrupted;
+use super::remote::{LogOn, OPEN, Remote, url};
 use super::units;
 use clap::{Args, ValueEnum};
-use database::{Error, GraphsonImport, ImportOptions, ImportReport, MEMORY, Options};
+use database::{Database, Error, GraphsonImport, ImportOptions, ImportReport, MEMORY, Options};
 use indicatif::{ProgressBar, ProgressStyle};
 use ingest::remote::is_url;
 use ingest::{ExistingPolicy, Layout, MappedEdges, MappedNodes, Mapping, Progress, Understood};
@@ -18,7 +21,8 @@ use std::sync::Arc;
 /// Read files of other systems into a database; creates it if it does not exist
 ///
 /// Reads a folder, a file or an archive into a database, all of it or nothing; creates the database if there is none. Files may be
-/// compressed by gzip or zstd. Malformed lines are left out, counted, and the first ten shown.
+/// compressed by gzip or zstd. Malformed lines are left out, counted, and the first ten shown. Where a server has the database open, the
+/// files are read here and sent there, in pieces that become visible one after another.
 #[derive(Args)]
 #[command(after_help = "Layouts:
   ldbc     folders of LDBC SNB, such as social_network/dynamic/person_0_0.csv
@@ -37,9 +41,10 @@ Examples:
   tanglewood import people.db --nodes Person=people.csv:id --edges KNOWS=friends.csv:from:Person,to:Person
   tanglewood import people.db --from folder/ --dry-run
   tanglewood import people.db --from social_network/
-  tanglewood import web.db --from web-Google.txt.gz --label Page --type LINKS_TO")]
+  tanglewood import web.db --from web-Google.txt.gz --label Page --type LINKS_TO
+  tanglewood import bolt://db.example.org --from folder/ --user ada")]
 pub struct Import {
-    /// Folder of the database, or :memory: to try the files out
+    /// Folder of the database, also while a server has it open; :memory: to try the files out; or a server's bolt://HOST:PORT
     #[arg(value_name = "DB")]
     database: PathBuf,
     /// What to read: a folder, a file, or a URL (https://, s3://, gs://, az://); - for standard input. Files of --nodes, --edges and --mapping are looked for in this folder
@@ -88,6 +93,8 @@ pub struct Import {
     /// Has no effect any more: the file's ids and all its values are always kept
     #[arg(long = "gremlin-multi-properties", hide = true)]
     _multi_properties: bool,
+    #[command(flatten)]
+    log_on: LogOn,
 }
 
 /// How files are laid out.
@@ -134,13 +141,24 @@ impl Import {
     pub fn run(self) -> Result<(), Exit> {
         let bar = std::io::stderr().is_terminal().then(progress_bar);
         let options = self.options(bar.clone())?;
+        if let Some(url) = url(&self.database) {
+            let remote = self.log_on.at(url, None)?;
+            return self.there(remote, &options, bar, &interrupted::watch(None));
+        }
         let database = self.target();
         let watch = interrupted::watch(Whole::unfinished(database));
-        let whole = watch.make(|| Whole::open(database, Options::default()))?;
-        let outcome = match self.layout {
-            LayoutName::Graphson => whole.database().import_graphson(&self.graphson()),
-            _ => whole.database().import(&options),
+        let whole = match watch.make(|| Whole::open(database, Options::default())) {
+            Err(Exit::Failed(refused)) if refused.code == OPEN => {
+                let remote = self.log_on.beside(database, *refused, None)?;
+                world::files::say(format_args!(
+                    "note: a server has {} open; it is asked",
+                    database.display()
+                ));
+                return self.there(remote, &options, bar, &watch);
+            }
+            opened => opened?,
         };
+        let outcome = self.read(whole.database(), &options);
         if let Some(bar) = bar {
             bar.finish_and_clear();
         }
@@ -151,6 +169,39 @@ impl Import {
             shown?;
         }
         watch.finish(|| whole.finish())
+    }
+
+    fn read(&self, database: &Database, options: &ImportOptions) -> Result<ImportReport, Error> {
+        match self.layout {
+            LayoutName::Graphson => database.import_graphson(&self.graphson()),
+            _ => database.import(options),
+        }
+    }
+
+    /// Reads the files here, and sends what they hold.
+    fn there(
+        &self,
+        mut remote: Remote,
+        options: &ImportOptions,
+        bar: Option<ProgressBar>,
+        watch: &interrupted::Watch,
+    ) -> Result<(), Exit> {
+        let started_ns = world::clock::monotonic_ns();
+        let graph = Database::open(MEMORY, Options::default())?;
+        // Of what is there already the server tells.
+        let mut report = self.read(&graph, options)?;
+        if !self.dry_run {
+            watch.sends();
+            let rows = report.vertices + report.edges;
+            let told = |sent: there::Sent| bar.iter().for_each(|bar| follow_sent(bar, sent, rows));
+            let sent = there::send(&graph, &mut remote, self.existing.policy(), &told);
+            bar.iter().for_each(ProgressBar::finish_and_clear);
+            let sent = sent?;
+            (report.vertices, report.edges, report.existing) =
+                (sent.nodes, sent.relationships, sent.existing);
+            report.seconds = (world::clock::monotonic_ns() - started_ns) as f64 / 1e9;
+        }
+        show(&report, self.dry_run)
     }
 
     /// The database; one that is not there need not be made to try files out.
@@ -244,9 +295,12 @@ fn delimiter(text: &str) -> Result<u8, String> {
 }
 
 fn progress_bar() -> ProgressBar {
-    let template = "{msg:9} {bar:24.blue} {bytes}/{total_bytes} {elapsed}  {prefix}";
-    let style = ProgressStyle::with_template(template).expect("the template is fixed and well formed");
-    ProgressBar::new(0).with_style(style.progress_chars("━╸ "))
+    ProgressBar::new(0).with_style(style("{msg:9} {bar:24.blue} {bytes}/{total_bytes} {elapsed}  {prefix}"))
+}
+
+fn style(template: &'static str) -> ProgressStyle {
+    let style = ProgressStyle::with_template(template).expect("templates are fixed and well formed");
+    style.progress_chars("━╸ ")
 }
 
 fn follow(bar: &ProgressBar, progress: &Progress) {
@@ -255,6 +309,15 @@ fn follow(bar: &ProgressBar, progress: &Progress) {
     bar.set_message(progress.phase);
     let (vertices, edges) = (count_text(progress.vertices), count_text(progress.edges));
     bar.set_prefix(format!("{vertices} vertices, {edges} edges"));
+}
+
+fn follow_sent(bar: &ProgressBar, sent: there::Sent, rows: u64) {
+    // Nodes are looked for and sent, so this is a little behind.
+    bar.set_style(style("{bar:24.blue} {elapsed}  {msg}"));
+    bar.set_length(rows.max(sent.rows));
+    bar.set_position(sent.rows);
+    let (nodes, relationships) = (count_text(sent.nodes), count_text(sent.relationships));
+    bar.set_message(format!("sending: {nodes} nodes, {relationships} relationships"));
 }
 
 /// Plain digits, one fact a line: people and scripts read the same.

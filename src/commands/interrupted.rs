@@ -16,7 +16,15 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// What is to be removed when the process is interrupted.
 pub struct Watch {
-    unfinished: Arc<Mutex<Option<PathBuf>>>,
+    unfinished: Arc<Mutex<Unfinished>>,
+}
+
+/// What an interruption finds.
+#[derive(Default)]
+struct Unfinished {
+    folder: Option<PathBuf>,
+    /// Is it sent to a server, piece by piece?
+    is_sent: bool,
 }
 
 impl Watch {
@@ -29,8 +37,12 @@ impl Watch {
     pub fn finish(&self, finish: impl FnOnce() -> Result<(), Exit>) -> Result<(), Exit> {
         let mut unfinished = self.unfinished.lock();
         let outcome = finish();
-        *unfinished = None;
+        unfinished.folder = None;
         outcome
+    }
+    /// From now on pieces are sent to a server, where they stay.
+    pub fn sends(&self) {
+        *self.unfinished.lock() = Unfinished { folder: None, is_sent: true };
     }
 }
 
@@ -43,7 +55,7 @@ impl Drop for Watch {
 
 /// From now on a signal removes this folder, if one is given, and ends the process. A database that exists needs nothing: it opens as it was.
 pub fn watch(unfinished: Option<PathBuf>) -> Watch {
-    let unfinished = Arc::new(Mutex::new(unfinished));
+    let unfinished = Arc::new(Mutex::new(Unfinished { folder: unfinished, is_sent: false }));
     let (watched, signal) = (unfinished.clone(), EndSignal::catch());
     if let Ok(signal) = signal {
         // It lives as long as the process.
@@ -51,14 +63,14 @@ pub fn watch(unfinished: Option<PathBuf>) -> Watch {
             signal.wait();
             // Held to the end: see the drop of `Watch`.
             let mut unfinished = watched.lock();
-            end(unfinished.take());
+            end(std::mem::take(&mut *unfinished));
         }));
     }
     Watch { unfinished }
 }
 
-fn end(unfinished: Option<PathBuf>) {
-    match unfinished {
+fn end(unfinished: Unfinished) {
+    match unfinished.folder {
         Some(folder) => {
             for _ in 0..REMOVE_ROUNDS {
                 if !world::files::exists(&folder) || folder::remove(&folder).is_ok() {
@@ -68,6 +80,9 @@ fn end(unfinished: Option<PathBuf>) {
             }
             world::files::say(format_args!("interrupted: nothing was imported, and no database was made"));
         }
+        None if unfinished.is_sent => world::files::say(format_args!(
+            "interrupted: what was sent before stays there; with --existing skip an import goes on from there"
+        )),
         None => {
             world::files::say(format_args!("interrupted: the database has all of the import, or nothing"))
         }
@@ -83,7 +98,7 @@ mod tests {
     /// An import failed because its files were being removed, and its process ended before all of them were: a part stayed behind.
     #[test]
     fn who_fails_waits_for_an_interruption_under_way() {
-        let unfinished = Arc::new(Mutex::new(None));
+        let unfinished = Arc::new(Mutex::new(Unfinished::default()));
         let watch = Watch { unfinished: unfinished.clone() };
         let under_way = unfinished.lock();
         let has_left = Arc::new(AtomicBool::new(false));

@@ -164,7 +164,7 @@ impl Remote {
     }
 }
 
-fn plain(value: Hydrated) -> Value {
+pub(super) fn plain(value: Hydrated) -> Value {
     match value {
         Hydrated::Plain(value) => value,
         _ => Value::Null,
