@@ -193,10 +193,20 @@ fn a_cluster_serves_through_both_gates_and_through_losses() {
     assert_eq!(ask(&gates(&status(&folder))[0], count).trim(), "c,s\n58,1769");
     // A cluster of another size begins with what the first had.
     let second = scratch.path().join("d").display().to_string();
-    let up = tanglewood(&["cluster", "up", &second, "--gates", "1", "--shards", "2", "--from", &restored]);
+    let [authority, certificate, key] = certified(scratch.path());
+    let tls = ["--peer-cert", &certificate, "--peer-key", &key, "--peer-ca", &authority];
+    let size = ["--gates", "1", "--shards", "2", "--from", &restored, "--tls-cert", &certificate];
+    let second_up = [&["cluster", "up", &second, "--tls-key", &key], &size[..], &tls].concat();
+    let misfit = |part: &&str| if *part == key { authority.clone() } else { part.to_string() };
+    let misfit: Vec<String> = second_up.iter().map(misfit).collect();
+    let wrong = tanglewood(&misfit.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("Cluster.Certificates"), "{wrong:?}");
+    let up = tanglewood(&second_up);
     assert!(up.status.success(), "{up:?}");
     let _ends = Ends(&second);
     let gate = &gates(&status(&second))[0];
+    assert!(!tanglewood(&["query", gate, "RETURN 1"]).status.success(), "without TLS");
+    let gate = &gate.replace("bolt://", "bolt+ssc://");
     // Nobody has committed since: a backup is as whole as any.
     assert!(tanglewood(&["backup", gate, "first"]).status.success());
     let [first, again] = [Path::new(&second).join("backups/first"), scratch.path().join("again")];
@@ -227,6 +237,23 @@ fn a_cluster_serves_through_both_gates_and_through_losses() {
     assert_eq!(ask(gate, items).trim(), "c,s\n300,44551");
     let up = tanglewood(&["cluster", "up", &folder, "--from", &restored]);
     assert!(String::from_utf8_lossy(&up.stderr).contains("is up already"), "{up:?}");
+}
+
+/// Files of an authority's certificate, of one for this machine that it signed, and of that one's key.
+fn certified(folder: &Path) -> [String; 3] {
+    let mut signer = rcgen::CertificateParams::new(Vec::<String>::new()).unwrap();
+    signer.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let (signer_key, key) = (rcgen::KeyPair::generate().unwrap(), rcgen::KeyPair::generate().unwrap());
+    let authority = signer.self_signed(&signer_key).unwrap().pem();
+    let issuer = rcgen::Issuer::new(signer, signer_key);
+    let own = rcgen::CertificateParams::new(vec!["127.0.0.1".to_string()]).unwrap();
+    let certificate = own.signed_by(&key, &issuer).unwrap().pem();
+    [("ca.pem", authority), ("node.pem", certificate), ("node.key", key.serialize_pem())].map(
+        |(name, text)| {
+            std::fs::write(folder.join(name), text).unwrap();
+            folder.join(name).display().to_string()
+        },
+    )
 }
 
 fn number(name: &str) -> Option<u64> {

@@ -59,6 +59,21 @@ struct Up {
     /// Begin with the content of this database or backup of one machine; for a cluster that is made now
     #[arg(long, value_name = "DB")]
     from: Option<PathBuf>,
+    /// Certificates (PEM) that gates show to drivers, who then speak TLS
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key (PEM) of --tls-cert
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Certificates (PEM) that processes show to each other, for all addresses at which they are reached
+    #[arg(long, value_name = "FILE", requires_all = ["peer_key", "peer_ca"])]
+    peer_cert: Option<PathBuf>,
+    /// The private key (PEM) of --peer-cert
+    #[arg(long, value_name = "FILE", requires = "peer_cert")]
+    peer_key: Option<PathBuf>,
+    /// Certificates (PEM) of who signs those of all processes; others are not taken
+    #[arg(long, value_name = "FILE", requires = "peer_cert")]
+    peer_ca: Option<PathBuf>,
 }
 
 /// Tell which processes there are

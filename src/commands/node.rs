@@ -1,15 +1,15 @@
 //! `tanglewood node`: one process of a cluster.
 
 use super::Exit;
-use super::cluster::layout::Layout;
+use super::cluster::layout::{Certificates, Layout};
 use clap::Args;
-use cluster::node::NodeRole;
+use cluster::node::{Credentials, NodeRole};
 use cluster::{GateReplica, Sequence};
 use database::{Database, Error, Options, ReplicaHost};
 use server::gremlin::{DEFAULT_SOURCE, Manner, Sources};
 use server::users::Gate;
 use server::{
-    EndSignal, GremlinServeOptions, GremlinServer, HttpServeOptions, HttpServer, ServeOptions, Server,
+    EndSignal, GremlinServeOptions, GremlinServer, HttpServeOptions, HttpServer, ServeOptions, Server, Tls,
 };
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -104,11 +104,13 @@ impl Node {
         let folder = self.data.clone().unwrap_or_default();
         let truth = Box::new(trusted(&self.truth, || Ok(()))?);
         let mut end = EndSignal::catch()?;
-        let secret = layout.secret.as_bytes();
+        let tls = layout.peer_tls.as_ref().map(Certificates::of_peers).transpose()?;
+        let credentials = Credentials { secret: layout.secret.clone().into_bytes(), tls };
+        let door_tls = layout.door_tls.as_ref().map(Certificates::of_doors).transpose()?;
         let node = cluster::node::RunningNode::start(
             (role, self.bind.as_deref()),
             &layout.addresses,
-            secret,
+            credentials,
             truth,
             &folder,
         )
@@ -123,7 +125,8 @@ impl Node {
         let database = node.gate(memory).map(of_gate).transpose()?;
         let _beginning = replica.filter(|replica| database.is_some() && replica.is_there()).map(begin);
         let peers = layout.doors.iter().map(|doors| doors.bolt.clone()).collect();
-        let doors = database.as_ref().map(|database| self.doors(database, peers)).transpose()?.flatten();
+        let doors =
+            database.as_ref().map(|database| self.doors(database, peers, door_tls)).transpose()?.flatten();
         let orphaned = Arc::new(AtomicBool::new(false));
         let _watching = self.watched.then(|| notice_orphaned(orphaned.clone())).transpose()?;
         let mut out = world::files::stdout();
@@ -161,17 +164,22 @@ impl Node {
         Arc::new(GateReplica::new(folder.join("replica"), Options::default(), Box::new(connect)))
     }
     /// The doors of a gate, whose peers are reached at these addresses.
-    fn doors(&self, database: &Database, peers: Vec<String>) -> Result<Option<Doors>, Exit> {
+    fn doors(
+        &self,
+        database: &Database,
+        peers: Vec<String>,
+        tls: Option<Tls>,
+    ) -> Result<Option<Doors>, Exit> {
         let Some(bolt) = &self.bolt else { return Ok(None) };
         let gate = Gate::of_any(database.users());
-        let options = ServeOptions { gate, peers, ..ServeOptions::at(bolt) };
+        let options = ServeOptions { gate, peers, tls: tls.clone(), ..ServeOptions::at(bolt) };
         let bolt = Server::start(database.clone(), &options).map_err(super::serve::failed)?;
         let gremlin = self.gremlin.as_ref().map(|address| {
             let sources = Sources::from([(DEFAULT_SOURCE.to_string(), database.clone())]);
             let gremlin = GremlinServeOptions {
                 address: address.clone(),
                 manner: Manner { sources: sources.into(), gate: options.gate.clone(), timeout: None },
-                tls: None,
+                tls: tls.clone(),
                 limits: options.limits.clone(),
                 cors: Vec::new(),
             };
@@ -181,7 +189,7 @@ impl Node {
             let http = HttpServeOptions {
                 address: address.clone(),
                 gate: options.gate.clone(),
-                tls: None,
+                tls: tls.clone(),
                 limits: options.limits.clone(),
                 cors: Vec::new(),
                 metrics_for_everyone: false,

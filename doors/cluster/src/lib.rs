@@ -31,6 +31,7 @@ mod machine;
 pub mod node;
 mod oracle;
 mod replica;
+mod tls;
 
 pub use addresses::Addresses;
 pub use content::Content;
@@ -39,3 +40,4 @@ pub use follower::{Follower, GraphCopy, NotTaken};
 pub use handle::{Failure, GateHandle};
 pub use protocol::Sequence;
 pub use replica::{Connect, GateReplica};
+pub use tls::PeerTls;

@@ -1,12 +1,12 @@
 //! One process of a cluster by its role, on a real network.
 
 use crate::graph::{self, ShardGraph};
-use crate::{Addresses, Driver, GateHandle};
+use crate::{Addresses, Driver, GateHandle, PeerTls};
 use protocol::{Timing, Truth};
 use std::path::Path;
 use std::sync::Arc;
 use world::disk::RealDisk;
-use world::net::{NetError, TcpNet};
+use world::net::{Cover, NetError, TcpNet};
 
 /// How soon a process that is lost is noticed. A process of a busy machine may be silent for a second.
 const TIMING: Timing = Timing { heartbeat_us: 100_000, lease_us: 3_000_000, resend_us: 10_000 };
@@ -63,6 +63,15 @@ impl NodeRole {
     }
 }
 
+/// How the processes of a cluster know each other.
+#[derive(Default)]
+pub struct Credentials {
+    /// What all of them know.
+    pub secret: Vec<u8>,
+    /// Certificates; without them whoever reads the wire reads everything.
+    pub tls: Option<PeerTls>,
+}
+
 /// A process that runs until this is dropped.
 pub struct RunningNode {
     gate: Option<(GateHandle, u16)>,
@@ -78,13 +87,15 @@ impl RunningNode {
     pub fn start(
         (role, bind): (NodeRole, Option<&str>),
         addresses: &Addresses,
-        secret: &[u8],
+        credentials: Credentials,
         truth: Box<dyn Truth + Send>,
         folder: &Path,
     ) -> Result<RunningNode, NetError> {
         let address = role.address(addresses).unwrap_or_default();
         let failed = |error| NetError::Listen(address.to_string(), error);
-        let (net, all) = (Box::new(TcpNet::open(bind.unwrap_or(address), secret)?), addresses.clone());
+        let cover = credentials.tls.map(|tls| Arc::new(tls) as Arc<dyn Cover>);
+        let net = Box::new(TcpNet::covered(bind.unwrap_or(address), &credentials.secret, cover)?);
+        let all = addresses.clone();
         let mut gate = None;
         let driver = match role {
             NodeRole::Gate(number) => {

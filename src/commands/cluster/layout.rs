@@ -1,8 +1,11 @@
 //! The layout of a cluster: addresses of all processes, the secret that they share, and the database that they trust. A file that is made once.
 
-use cluster::Addresses;
+use crate::commands::Exit;
+use crate::commands::serve::failed;
+use cluster::{Addresses, PeerTls};
 use database::Error;
 use serde_json::{Value, json};
+use server::Tls;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +15,43 @@ pub struct Doors {
     pub bolt: String,
     pub gremlin: String,
     pub http: String,
+}
+
+/// Files that a process shows who it is by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certificates {
+    pub certificate: PathBuf,
+    pub key: PathBuf,
+    /// Who signs those of the other processes; nobody is asked for one at the doors of gates.
+    pub authority: Option<PathBuf>,
+}
+
+impl Certificates {
+    fn of(value: &Value) -> Option<Certificates> {
+        let path = |name: &str| value[name].as_str().map(PathBuf::from);
+        let (certificate, key) = (path("certificate")?, path("key")?);
+        Some(Certificates { certificate, key, authority: path("authority") })
+    }
+    /// For connections between processes.
+    ///
+    /// # Errors
+    /// The files do not fit.
+    pub fn of_peers(&self) -> Result<PeerTls, Error> {
+        let authority = self.authority.as_deref().unwrap_or(Path::new(""));
+        PeerTls::from_files(&self.certificate, &self.key, authority)
+            .map_err(|what| Error::new("Tanglewood.ClientError.Cluster.Certificates", what))
+    }
+    /// For those of drivers.
+    ///
+    /// # Errors
+    /// The files do not fit.
+    pub fn of_doors(&self) -> Result<Tls, Exit> {
+        Tls::from_files(&self.certificate, &self.key).map_err(failed)
+    }
+    fn value(&self) -> Value {
+        let Certificates { certificate, key, authority } = self;
+        json!({ "certificate": certificate, "key": key, "authority": authority })
+    }
 }
 
 /// See the head of this file.
@@ -26,6 +66,10 @@ pub struct Layout {
     pub from: Option<String>,
     /// Where processes really listen that others reach by another address, by that address. Whoever puts proxies between them writes it.
     pub binds: BTreeMap<String, String>,
+    /// With these processes speak TLS to each other.
+    pub peer_tls: Option<Certificates>,
+    /// With these gates serve TLS.
+    pub door_tls: Option<Certificates>,
 }
 
 /// The file in the cluster's folder.
@@ -47,7 +91,8 @@ impl Layout {
         };
         let text = world::files::read_text(path).map_err(failed)?;
         let value: Value = serde_json::from_str(&text).map_err(|error| wrong(path, &error.to_string()))?;
-        Layout::of(&value).ok_or_else(|| wrong(path, "an address is missing"))
+        Layout::of(&value)
+            .ok_or_else(|| wrong(path, "an address, the secret, or a file of certificates is missing"))
     }
     fn of(value: &Value) -> Option<Layout> {
         let text = |value: &Value| value.as_str().map(str::to_string);
@@ -71,6 +116,10 @@ impl Layout {
         };
         let binds = value["binds"].as_object().into_iter().flatten();
         let binds = binds.map(|(listen, bind)| Some((listen.clone(), text(bind)?))).collect::<Option<_>>()?;
+        let certificates = |value: &Value| match value {
+            Value::Null => Some(None),
+            value => Certificates::of(value).map(Some),
+        };
         let doors = value["gates"].as_array()?.iter().map(doors).collect::<Option<Vec<Doors>>>()?;
         Some(Layout {
             addresses,
@@ -79,6 +128,8 @@ impl Layout {
             truth: text(&value["truth"]),
             from: text(&value["from"]),
             binds,
+            peer_tls: certificates(&value["peer_tls"])?,
+            door_tls: certificates(&value["door_tls"])?,
         })
     }
     pub fn write(&self, path: &Path) -> Result<(), Error> {
@@ -96,6 +147,8 @@ impl Layout {
             "truth": self.truth,
             "from": self.from,
             "binds": self.binds,
+            "peer_tls": self.peer_tls.as_ref().map(Certificates::value),
+            "door_tls": self.door_tls.as_ref().map(Certificates::value),
         });
         let failed = |error: world::disk::DiskError| {
             Error::new("Tanglewood.DatabaseError.General.Io", format!("{}: {error}", path.display()))

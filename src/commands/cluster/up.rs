@@ -1,7 +1,7 @@
 //! Starting and ending a cluster: a process that watches it is left behind.
 
 use super::super::Exit;
-use super::layout::{self, Doors, Layout};
+use super::layout::{self, Certificates, Doors, Layout};
 use super::{Up, load, status};
 use cluster::Addresses;
 use cluster::node::free_addresses;
@@ -45,7 +45,7 @@ pub fn up(up: &Up) -> Result<(), Exit> {
         return Err(Error::new("Tanglewood.ClientError.Cluster.IsUp", message).into());
     }
     if world::files::exists(&layout::file(&folder)) {
-        let known = Layout::read(&layout::file(&folder))?;
+        let mut known = Layout::read(&layout::file(&folder))?;
         let Addresses { gates, shards, oracles, .. } = &known.addresses;
         let sizes = [gates.len(), shards.len(), oracles.len()];
         if sizes != [up.gates, up.shards, up.oracles].map(usize::from) || known.truth != up.truth {
@@ -63,13 +63,21 @@ pub fn up(up: &Up) -> Result<(), Exit> {
                 .hint("--from is for a cluster that is made now; name another folder")
                 .into());
         }
+        let before = (known.peer_tls.clone(), known.door_tls.clone());
+        let given = certificates(up)?;
+        known.peer_tls = given.0.or(known.peer_tls);
+        known.door_tls = given.1.or(known.door_tls);
+        if (&known.peer_tls, &known.door_tls) != (&before.0, &before.1) {
+            known.write(&layout::file(&folder))?;
+        }
     } else {
         let from = from(up)?;
         if let Some(from) = &from {
             // Whether it can be read is said before anything is made.
             drop(load::source(Path::new(from))?);
         }
-        Layout { from, ..made(up)? }.write(&layout::file(&folder))?;
+        let (peer_tls, door_tls) = certificates(up)?;
+        Layout { from, peer_tls, door_tls, ..made(up)? }.write(&layout::file(&folder))?;
     }
     start_watching(&folder)?;
     await_service(&folder)?;
@@ -78,11 +86,29 @@ pub fn up(up: &Up) -> Result<(), Exit> {
 
 /// The database that it begins with, wherever the watcher's folder is.
 fn from(up: &Up) -> Result<Option<String>, Error> {
-    let absolute = |from: &PathBuf| {
-        let failed = |error| failed(format!("{}: {error}", from.display()));
-        Ok(std::path::absolute(from).map_err(failed)?.display().to_string())
+    up.from.as_ref().map(|from| Ok(absolute(from)?.display().to_string())).transpose()
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    std::path::absolute(path).map_err(|error| failed(format!("{}: {error}", path.display())))
+}
+
+/// What processes show to each other, and gates to drivers. Files that do not fit are told here, where somebody reads it.
+fn certificates(up: &Up) -> Result<(Option<Certificates>, Option<Certificates>), Exit> {
+    let files = |certificate: &Option<PathBuf>, key: &Option<PathBuf>| -> Result<_, Error> {
+        let (Some(certificate), Some(key)) = (certificate, key) else { return Ok(None) };
+        let (certificate, key) = (absolute(certificate)?, absolute(key)?);
+        Ok(Some(Certificates { certificate, key, authority: None }))
     };
-    up.from.as_ref().map(absolute).transpose()
+    let (mut peers, doors) = (files(&up.peer_cert, &up.peer_key)?, files(&up.tls_cert, &up.tls_key)?);
+    if let Some(peers) = &mut peers {
+        peers.authority = up.peer_ca.as_deref().map(absolute).transpose()?;
+        peers.of_peers()?;
+    }
+    if let Some(doors) = &doors {
+        doors.of_doors()?;
+    }
+    Ok((peers, doors))
 }
 
 fn made(up: &Up) -> Result<Layout, Error> {
@@ -102,7 +128,16 @@ fn made(up: &Up) -> Result<Layout, Error> {
     doors.resize_with(gates, || Doors { bolt: next(), gremlin: next(), http: next() });
     let word = || format!("{:016x}", Chance::system_seed());
     let secret = [word(), word()].concat();
-    Ok(Layout { addresses, doors, secret, truth: up.truth.clone(), from: None, binds: BTreeMap::new() })
+    Ok(Layout {
+        addresses,
+        doors,
+        secret,
+        truth: up.truth.clone(),
+        from: None,
+        binds: BTreeMap::new(),
+        peer_tls: None,
+        door_tls: None,
+    })
 }
 
 /// Leaves a process behind that starts the others and watches them; it writes into the folder's log.

@@ -3,7 +3,7 @@
 //! ```text
 //!   connection: magic "TWNET1" · length u16 · secret     then frames: length u32 · bytes
 //! ```
-//! The secret keeps out who does not know it; it is not hidden from who reads the wire.
+//! The secret keeps out who does not know it; it is not hidden from who reads the wire, unless connections have a [`Cover`], in which all of this goes.
 
 use super::{
     CONNECTIONS_MAX, FRAME_BYTES_MAX, INBOX_FRAMES_MAX, Net, NetCounts, NetError, PEER_FRAMES_MAX, PEERS_MAX,
@@ -83,9 +83,24 @@ impl Queue {
     }
 }
 
+/// What hides a connection from who reads the wire, and proves to both ends who the other is: TLS, say.
+pub trait Cover: Send + Sync {
+    /// The end of who connected to `address`. Returns when the other end is known.
+    ///
+    /// # Errors
+    /// It is not who it should be, or gone.
+    fn connected<'s>(&self, socket: &'s TcpStream, address: &str) -> io::Result<Box<dyn Write + 's>>;
+    /// The end of who was connected to; the other end is known when something can be read.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    fn accepted<'s>(&'s self, socket: &'s TcpStream) -> io::Result<Box<dyn Read + 's>>;
+}
+
 #[derive(Default)]
 struct Shared {
     secret: Vec<u8>,
+    cover: Option<Arc<dyn Cover>>,
     closed: AtomicBool,
     inbox: Queue,
     /// Connections that others made, to be shut when this is closed.
@@ -125,9 +140,16 @@ impl TcpNet {
     /// # Errors
     /// Where the address is taken, or needs a secret.
     pub fn open(address: &str, secret: &[u8]) -> Result<TcpNet, NetError> {
+        TcpNet::covered(address, secret, None)
+    }
+    /// As [`TcpNet::open`], with a cover for each connection.
+    ///
+    /// # Errors
+    /// As [`TcpNet::open`].
+    pub fn covered(address: &str, secret: &[u8], cover: Option<Arc<dyn Cover>>) -> Result<TcpNet, NetError> {
         let failed = |error| NetError::Listen(address.to_string(), error);
         let resolved = resolve(address).map_err(failed)?;
-        if secret.is_empty() && !resolved.ip().is_loopback() {
+        if secret.is_empty() && cover.is_none() && !resolved.ip().is_loopback() {
             return Err(NetError::NeedsSecret(address.to_string()));
         }
         if secret.len() > SECRET_BYTES_MAX {
@@ -136,7 +158,7 @@ impl TcpNet {
         }
         let listener = Arc::new(TcpListener::bind(resolved).map_err(failed)?);
         let address = listener.local_addr().map_err(failed)?.to_string();
-        let shared = Arc::new(Shared { secret: secret.to_vec(), ..Shared::default() });
+        let shared = Arc::new(Shared { secret: secret.to_vec(), cover, ..Shared::default() });
         let (heard, inner) = (listener.clone(), shared.clone());
         let accepting = threads::try_spawn("net-accept", move || accept(&heard, &inner)).map_err(failed)?;
         Ok(TcpNet { address, shared, listener, accepting: Some(accepting), peers: Mutex::default() })
@@ -245,7 +267,9 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 /// Reads frames of one connection into the inbox until it ends.
 fn read(socket: &TcpStream, shared: &Shared) -> io::Result<()> {
     socket.set_read_timeout(Some(HELLO_TIMEOUT))?;
-    let mut from = BufReader::new(socket);
+    socket.set_write_timeout(Some(HELLO_TIMEOUT))?;
+    let covered = shared.cover.as_ref().map(|cover| cover.accepted(socket)).transpose()?;
+    let mut from = BufReader::new(covered.unwrap_or_else(|| Box::new(socket)));
     let (mut magic, mut length) = ([0; MAGIC.len()], [0; 2]);
     from.read_exact(&mut magic)?;
     from.read_exact(&mut length)?;
@@ -289,7 +313,7 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
 fn write(address: &str, queue: &Queue, shared: &Shared) {
     while !shared.is_closed() {
         let Some(frame) = queue.pop(IDLE) else { continue };
-        match connect(address, shared) {
+        match connect(address) {
             Err(_) => {
                 // Frames for somebody who is not there are old when that one is.
                 shared.drop_frames(1 + queue.clear());
@@ -297,29 +321,39 @@ fn write(address: &str, queue: &Queue, shared: &Shared) {
             }
             Ok(socket) => {
                 shared.connects.fetch_add(1, Ordering::Relaxed);
-                if write_frames(&socket, frame, queue, shared).is_err() {
-                    shared.drop_frames(1);
-                }
+                let written = write_frames(&socket, address, frame, queue, shared);
                 let _ = socket.shutdown(Shutdown::Both);
+                if written.is_err() {
+                    shared.drop_frames(1);
+                    // Whoever refuses each connection is not asked without a pause.
+                    threads::sleep(RECONNECT_PAUSE);
+                }
             }
         }
     }
 }
 
-fn connect(address: &str, shared: &Shared) -> io::Result<TcpStream> {
+fn connect(address: &str) -> io::Result<TcpStream> {
     let socket = TcpStream::connect_timeout(&resolve(address)?, CONNECT_TIMEOUT)?;
     socket.set_nodelay(true)?;
     socket.set_write_timeout(Some(WRITE_TIMEOUT))?;
-    let mut hello = MAGIC.to_vec();
-    hello.extend((shared.secret.len() as u16).to_le_bytes());
-    hello.extend(&shared.secret);
-    (&socket).write_all(&hello)?;
     Ok(socket)
 }
 
-/// All frames that wait go out together.
-fn write_frames(socket: &TcpStream, first: Vec<u8>, queue: &Queue, shared: &Shared) -> io::Result<()> {
-    let mut to = BufWriter::new(socket);
+/// All frames that wait go out together, behind the secret.
+fn write_frames(
+    socket: &TcpStream,
+    address: &str,
+    first: Vec<u8>,
+    queue: &Queue,
+    shared: &Shared,
+) -> io::Result<()> {
+    socket.set_read_timeout(Some(HELLO_TIMEOUT))?;
+    let covered = shared.cover.as_ref().map(|cover| cover.connected(socket, address)).transpose()?;
+    let mut to = BufWriter::new(covered.unwrap_or_else(|| Box::new(socket)));
+    to.write_all(MAGIC)?;
+    to.write_all(&(shared.secret.len() as u16).to_le_bytes())?;
+    to.write_all(&shared.secret)?;
     let mut next = Some(first);
     while !shared.is_closed() {
         while let Some(frame) = next {
