@@ -14,15 +14,17 @@ mod connection;
 mod group;
 mod load;
 mod replica;
+mod tls;
 mod touched;
 
 pub use load::LoadBegins;
+pub use tls::ConnectError;
 
 use connection::{Connection, TURN};
 use group::Failed;
 use order::Stamp;
 use postgres::error::SqlState;
-use postgres::{Client, IsolationLevel, NoTls, Row, Transaction};
+use postgres::{Client, IsolationLevel, Row, Transaction};
 use protocol::{Bytes, CommitId, PlacedCommit, Proposed, Record, Route, Sequence, Truth, Unknown, Verdict};
 use std::sync::Arc;
 
@@ -37,9 +39,13 @@ pub struct PostgresTruth {
 }
 
 impl PostgresTruth {
-    /// Connects, and makes the tables that are missing.
-    pub fn connect(address: &str) -> Result<PostgresTruth, postgres::Error> {
-        let mut client = Client::connect(address, NoTls)?;
+    /// Connects, and makes the tables that are missing. With `sslmode=verify-full` in the address it is by TLS, checked against the file that `sslrootcert`
+    /// names or what the system trusts.
+    ///
+    /// # Errors
+    /// The database does not answer or refuses; the address is wrong.
+    pub fn connect(address: &str) -> Result<PostgresTruth, ConnectError> {
+        let mut client = tls::connect(address)?;
         client.batch_execute("SELECT pg_advisory_lock(7449)").ok();
         let made = client.batch_execute(include_str!("schema.sql")).and_then(|()| add_times(&mut client));
         client.batch_execute("SELECT pg_advisory_unlock(7449)").ok();
@@ -116,7 +122,7 @@ impl PostgresTruth {
 
     fn connection(&mut self) -> Option<&mut Connection> {
         if self.connection.is_none() {
-            let client = Client::connect(&self.address, NoTls).ok()?;
+            let client = tls::connect(&self.address).ok()?;
             self.connection = Some(Connection::new(client).ok()?);
         }
         self.connection.as_mut()

@@ -6,6 +6,7 @@ use common::Server;
 use order::{Gatekeeper, Stamp};
 use protocol::{CommitId, MemoryTruth, Proposed, Record, Rules, Truth, Verdict};
 use std::sync::Mutex;
+use tanglewood_truth::PostgresTruth;
 use world::chance::Chance;
 
 const CHUNKS: [(u32, u16); 3] = [(0, 0), (1, 1), (2, 0)];
@@ -211,4 +212,54 @@ fn what_was_answered_outlives_a_crash_of_the_database() {
     truth = server.truth();
     assert_eq!(truth.bump(1), Ok(2));
     assert_eq!(truth.unplaced(1_000), Ok((0, answered)));
+}
+
+/// Writes a file that is the server's alone.
+fn keep(server: &Server, name: &str, text: &str) -> String {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let path = format!("{}/{name}", server.folder());
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let owner = std::fs::metadata(server.folder()).unwrap();
+    chown(&path, Some(owner.uid()), Some(owner.gid())).unwrap();
+    path
+}
+
+#[test]
+fn with_tls_the_server_is_checked() {
+    let Some(mut server) = Server::start() else { return };
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+    let certificate = keep(&server, "server.pem", &made.cert.pem());
+    let key = keep(&server, "server.key", &made.signing_key.serialize_pem());
+    let other = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+    let other = keep(&server, "other.pem", &other.cert.pem());
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    server.set(&[
+        "listen_addresses=127.0.0.1".into(),
+        format!("port={port}"),
+        "ssl=on".into(),
+        format!("ssl_cert_file={certificate}"),
+        format!("ssl_key_file={key}"),
+    ]);
+    let url = |host: &str, more: &str| format!("postgres://tanglewood@{host}:{port}/postgres{more}");
+    let checked = format!("?sslmode=verify-full&sslrootcert={certificate}");
+    let mut truth = PostgresTruth::connect(&url("localhost", &checked)).unwrap();
+    assert_eq!(truth.bump(0), Ok(1));
+    let words = format!(
+        "host=localhost port={port} user=tanglewood dbname=postgres sslmode=verify-full sslrootcert={certificate}"
+    );
+    assert!(PostgresTruth::connect(&words).is_ok());
+    assert!(PostgresTruth::connect(&url("localhost", "")).is_ok(), "without TLS, as nothing is said");
+    // Another name, another certificate, none at all, a mode of before.
+    for (host, more) in [
+        ("127.0.0.1", checked.clone()),
+        ("localhost", format!("?sslmode=verify-full&sslrootcert={other}")),
+        ("localhost", "?sslmode=require&sslrootcert=/none".to_string()),
+        ("localhost", format!("?sslrootcert={certificate}")),
+    ] {
+        let refused = PostgresTruth::connect(&url(host, &more)).err();
+        println!("{host}{more}: {}", refused.expect("it is refused"));
+    }
+    server.set(&["listen_addresses=127.0.0.1".into(), format!("port={port}")]);
+    assert!(PostgresTruth::connect(&url("localhost", &checked)).is_err(), "a server without TLS");
 }

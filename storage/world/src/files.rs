@@ -14,6 +14,10 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use crate::chance::Chance;
 use crate::disk::{DiskError, DiskResult, FOLDER_MODE};
 
+/// Where systems keep the certificates that they trust.
+pub const SYSTEM_CERTIFICATES: [&str; 3] =
+    ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
+
 /// Bytes read or written at once: large enough that system calls vanish beside parsing, small enough for a second-level cache.
 pub const BUFFER_BYTES: usize = 256 * 1024;
 

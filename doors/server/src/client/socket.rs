@@ -22,10 +22,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_millis(50);
 /// A server that takes no bytes for so long is gone.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
-/// Where systems keep the certificates that they trust.
-const SYSTEM_CERTIFICATES: [&str; 3] =
-    ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
-
 /// A connected socket. A read that brings nothing for [`READ_TIMEOUT`] fails with `WouldBlock` or `TimedOut`.
 pub(super) enum Socket {
     Plain(TcpStream),
@@ -122,7 +118,9 @@ fn config(security: &Security) -> Result<ClientConfig, Error> {
 }
 
 fn roots(file: Option<&Path>) -> Result<RootCertStore, Error> {
-    let system = || SYSTEM_CERTIFICATES.iter().map(PathBuf::from).find(|path| world::files::exists(path));
+    let system = || {
+        world::files::SYSTEM_CERTIFICATES.iter().map(PathBuf::from).find(|path| world::files::exists(path))
+    };
     let path = file.map(Path::to_path_buf).or_else(system);
     let path = path.ok_or_else(|| untrusted("this system says of no certificate that it trusts it"))?;
     let bytes = world::files::read_bytes(&path).map_err(|error| untrusted(&error.to_string()))?;

@@ -17,6 +17,7 @@ pub struct Server {
     bin: String,
     folder: String,
     process: Child,
+    settings: Vec<String>,
 }
 
 /// A command, as another user where this one is root: the server refuses to be run by root.
@@ -30,9 +31,10 @@ fn command(program: &str) -> Command {
     command
 }
 
-fn run(bin: &str, folder: &str) -> Child {
+fn run(bin: &str, folder: &str, more: &[String]) -> Child {
     command(&format!("{bin}postgres"))
         .args(["-D", &format!("{folder}/data"), "-k", folder, "-c", "listen_addresses="])
+        .args(more.iter().flat_map(|setting| ["-c", setting]))
         .stdout(Stdio::null())
         .spawn()
         .unwrap()
@@ -60,10 +62,21 @@ impl Server {
             .stdout(Stdio::null())
             .status();
         assert!(made.is_ok_and(|status| status.success()), "initdb failed in {data}");
-        let process = run(bin, &folder);
-        let server = Server { bin: bin.to_string(), folder, process };
+        let process = run(bin, &folder, &[]);
+        let server = Server { bin: bin.to_string(), folder, process, settings: Vec::new() };
         server.await_answer();
         Some(server)
+    }
+    /// The folder of the server, which is its user's.
+    #[allow(dead_code)]
+    pub fn folder(&self) -> &str {
+        &self.folder
+    }
+    /// Starts it again with these settings.
+    #[allow(dead_code)]
+    pub fn set(&mut self, settings: &[String]) {
+        self.settings = settings.to_vec();
+        self.crash();
     }
     /// Kills the server, without a word to it, and starts it again on what is on disk.
     #[allow(dead_code)]
@@ -72,7 +85,7 @@ impl Server {
         self.process.wait().unwrap();
         // While processes of the old one are left it does not start.
         for _ in 0..100 {
-            self.process = run(&self.bin, &self.folder);
+            self.process = run(&self.bin, &self.folder, &self.settings);
             world::threads::sleep(Duration::from_millis(300));
             if self.process.try_wait().unwrap().is_none() {
                 break;
@@ -90,7 +103,9 @@ impl Server {
         panic!("PostgreSQL does not answer in a minute");
     }
     pub fn address(&self) -> String {
-        format!("host={} user=tanglewood dbname=postgres", self.folder)
+        let port = self.settings.iter().find(|setting| setting.starts_with("port="));
+        let port = port.map_or("port=5432", String::as_str);
+        format!("host={} {port} user=tanglewood dbname=postgres", self.folder)
     }
     #[allow(dead_code)]
     pub fn truth(&self) -> PostgresTruth {
