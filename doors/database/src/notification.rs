@@ -19,6 +19,8 @@ pub const NOTIFICATIONS_MAX: usize = 32;
 const NAMES_COMPARED_MAX: usize = 2_000;
 /// Names kept for a misspelt one: the nearest may be hidden from a reader.
 const MEANT_MAX: usize = 3;
+/// Near names of which it is found out whether a reader knows them: of each the whole graph may have to be looked through.
+const NAMES_LOOKED_FOR_MAX: usize = 8;
 
 /// How much it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,9 +101,11 @@ impl Notices {
             }
             false
         });
+        // What a transaction alone knows may be unknown to the next one who asks this.
+        let knows_more = snapshot.is_restricted() && !snapshot.is_committed();
         let suspects = found
             .into_iter()
-            .filter(|suspicion| is_founded(suspicion, snapshot))
+            .filter(|suspicion| knows_more || is_founded(suspicion, snapshot))
             .take(NOTIFICATIONS_MAX)
             .map(|suspicion| {
                 let (place, meant) = (place_of(&suspicion, text), meant_by(&suspicion, snapshot));
@@ -208,12 +212,14 @@ fn meant_by(suspicion: &Suspicion, snapshot: &Snapshot) -> Vec<Arc<str>> {
     // Names that a reader does not see are empty.
     let is_shown = |name: &&Arc<str>| !name.is_empty() && !crate::is_hidden_key(name);
     let mut left: Vec<&Arc<str>> = known.iter().filter(is_shown).take(NAMES_COMPARED_MAX).collect();
-    let mut meant = Vec::new();
+    let (mut meant, mut looked_for) = (Vec::new(), 0);
     while meant.len() < MEANT_MAX
+        && looked_for < NAMES_LOOKED_FOR_MAX
         && let Some(near) = text::nearest(name, left.iter().map(|name| &***name))
         && let Some(at) = left.iter().position(|name| ***name == *near)
     {
         let near = left.remove(at);
+        looked_for += 1;
         if knows(suspicion, near, snapshot) {
             meant.push(near.clone());
         }

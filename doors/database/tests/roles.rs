@@ -75,6 +75,81 @@ fn what_is_hidden_is_not_suggested_for_a_misspelt_name() {
     }
 }
 
+/// Each of the names that are looked for may take a search through the graph: no more of them are than is needed for some.
+#[test]
+fn near_names_that_are_hidden_are_passed_over_as_far_as_a_few() {
+    let database = database();
+    let described = |session: &mut Session| {
+        let summary = session.query("MATCH (n:Shown) RETURN n.colour", Params::new()).unwrap().finish();
+        format!("{:?}", summary.unwrap().notifications)
+    };
+    run(
+        &database,
+        &["CREATE (:Shown {colouuur: 1})", "CREATE (:Hidden {colour1: 1, colour2: 1, colour3: 1})"],
+    );
+    run(&database, &["CREATE (:Hidden {colour4: 1, colour5: 1, colour6: 1, colour7: 1})"]);
+    let mut guest = restricted(&database, &["GRANT MATCH {*} ON GRAPH * NODES Shown TO restricted"]);
+    let told = described(&mut guest);
+    assert!(told.contains("`colouuur`") && !told.contains("colour1"), "{told}");
+    run(&database, &["CREATE (:Hidden {colour8: 1})"]);
+    let mut guest = restricted(&database, &["GRANT MATCH {*} ON GRAPH * NODES Shown, Other TO restricted"]);
+    let told = described(&mut guest);
+    assert!(!told.contains("`colouuur`") && !told.contains("colour1"), "{told}");
+}
+
+#[test]
+fn a_name_in_a_transaction_is_told_to_others_once_it_is_committed() {
+    let database = database();
+    run(&database, &["CREATE (:Shown {id: 1})"]);
+    let grants = [
+        "GRANT MATCH {*} ON GRAPH * NODES Shown TO restricted",
+        "GRANT WRITE ON GRAPH * TO restricted",
+        "GRANT NAME MANAGEMENT ON DATABASE * TO restricted",
+    ];
+    let mut writer = restricted(&database, &grants);
+    let mut other = session_of(&database, "guest");
+    let knows = |session: &mut Session| {
+        // A text that was not planned yet, and one that was.
+        let told = ["MATCH (n:Shown) RETURN n.fresh", "MATCH (n:Shown) RETURN n.id, n.fresh"].map(|text| {
+            session.query(text, Params::new()).unwrap().finish().unwrap().notifications.is_empty()
+        });
+        assert_eq!(told[0], told[1]);
+        told[0]
+    };
+    for (ends, is_known) in
+        [(Session::rollback as fn(&mut Session) -> _, false), (|writer| writer.commit().map(drop), true)]
+    {
+        writer.begin(tanglewood_database::Mode::Write).unwrap();
+        rows(&mut writer, "MATCH (n:Shown) SET n.fresh = 1").unwrap();
+        assert!(knows(&mut writer));
+        assert!(!knows(&mut other));
+        ends(&mut writer).unwrap();
+        assert_eq!(knows(&mut other), is_known);
+    }
+}
+
+#[test]
+fn the_picture_of_a_schema_shows_the_rarest_relationship_and_no_hidden_one() {
+    let database = database();
+    run(
+        &database,
+        &[
+            "UNWIND range(1, 3000) AS i CREATE (:A {id: i})-[:LIKES]->(:B {id: i})",
+            "MATCH (a:A {id: 1777}), (b:B {id: 1779}) CREATE (a)-[:RARE]->(b), (a)-[:RARE]->(:Denied)-[:LIKES]->(b)",
+            "MATCH (a:A {id: 5}), (d:Denied) CREATE (a)-[:LIKES]->(d), (d)-[:VEILED]->(a), (a)-[:VEILED]->(d)",
+        ],
+    );
+    let mut guest = restricted(
+        &database,
+        &["GRANT MATCH {*} ON GRAPH * TO restricted", "DENY TRAVERSE ON GRAPH * NODES Denied TO restricted"],
+    );
+    let ask = "CALL db.schema.visualization() YIELD relationships UNWIND relationships AS r \
+        RETURN type(r), startNode(r).name, endNode(r).name";
+    let told = rows(&mut guest, ask).unwrap();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("LIKES") && told[1].contains("RARE"), "{told:?}");
+}
+
 #[test]
 fn a_user_without_roles_may_do_everything_until_one_is_granted() {
     let database = database();

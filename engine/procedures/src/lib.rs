@@ -122,7 +122,7 @@ pub(crate) fn edge_types(snapshot: &Snapshot) -> Result<Vec<model::EdgeTypeId>, 
     if !snapshot.statistics().counts_edges() {
         let mut found = Vec::new();
         for edge_type in used {
-            if snapshot.count_edges(&[edge_type], 1)? > 0 {
+            if snapshot.has_edges(edge_type)? {
                 found.push(edge_type);
             }
         }

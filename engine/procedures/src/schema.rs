@@ -136,12 +136,10 @@ pub(super) fn visualization(snapshot: &Snapshot, _: &[Value]) -> Rows {
     let nodes = used.iter().map(|label| Value::Vertex(VertexId::of_schema(*label))).collect();
     let mut relationships = Vec::new();
     for edge_type in crate::edge_types(snapshot)? {
-        let ends = |direction| {
-            let near = move |label: &&LabelId| statistics.edges_near(edge_type, direction, Some(**label)) > 0;
-            used.iter().filter(near)
-        };
-        for from in ends(Direction::Out) {
-            for to in ends(Direction::In) {
+        let ends = |direction| snapshot.labels_at_edges(edge_type, direction);
+        let (sources, targets) = (ends(Direction::Out)?, ends(Direction::In)?);
+        for from in &sources {
+            for to in &targets {
                 if relationships.len() == RELATIONSHIPS_MAX {
                     break;
                 }

@@ -209,6 +209,7 @@ impl Snapshot {
             lease: None,
             pager,
             prepared: Arc::default(),
+            uncommitted: None,
         }))
     }
     /// The same snapshot, where chunks that a checkpoint stored with their deltas are to be read from there again: so their

@@ -54,11 +54,12 @@ pub use schema::entries::{ENTRIES_BYTES_MAX, ENTRIES_MAX, ENTRY_BYTES_MAX, ENTRY
 pub use schema::entries::{Entries, EntryKind, EntryTable};
 pub use schema::filter::LabelFilter;
 pub use schema::mask::Visibility;
+pub use schema::met::NameNo;
 pub use schema::names::{KEY_COUNT_MAX, LABEL_COUNT_MAX, LABEL_SET_COUNT_MAX, NAME_BYTES_MAX};
 pub use schema::names::{NameCounts, NameDefinition, NameTable, Names};
 pub use schema::statistics::{IndexStatistics, Statistics};
 pub use shares::{JoinedShares, Share, ShareKey, ShareNews, ShareRequest};
-pub use snapshots::adjacency::{AdjacencyView, EdgeScratch};
+pub use snapshots::adjacency::{AdjacencyView, EDGES_PER_VERTEX, EdgeScratch};
 pub use snapshots::graph_read::{AdjacencyRead, GraphRead};
 pub use snapshots::memory::MemoryReport;
 pub use snapshots::property::{

@@ -20,7 +20,7 @@ use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, Verte
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use store::{Change, EdgeScratch, NameTable, Snapshot};
+use store::{Change, EdgeScratch, NameNo, NameTable, Snapshot};
 use world::clock::monotonic_ns;
 
 /// May a transaction write?
@@ -381,7 +381,7 @@ impl Transaction {
         }
         let mut view = self.view.write();
         let fresh = &writes.changes[writes.shown..];
-        let applied = view.apply(view.place(), &[fresh]);
+        let applied = view.apply_uncommitted(fresh);
         let shown = applied.map_err(|error| self.told(explain(error, &view)))?;
         constraints::check(fresh, &shown).map_err(|error| self.told(error))?;
         *view = shown;
@@ -506,14 +506,30 @@ impl Transaction {
             return Ok(());
         }
         let Err(refused) = party.demand(&act) else { return Ok(()) };
-        let shown = self.snapshot();
-        let is_known = match act {
-            Act::NewLabel(name) => shown.knows_label(name)?,
-            Act::NewEdgeType(name) => shown.knows_edge_type(name)?,
-            Act::NewKey(name) => shown.knows_key(name)?,
-            _ => false,
+        let is_known = |shown: &Snapshot| match act {
+            Act::NewLabel(name) => shown.knows_label(name),
+            Act::NewEdgeType(name) => shown.knows_edge_type(name),
+            Act::NewKey(name) => shown.knows_key(name),
+            _ => Ok(false),
         };
-        if is_known { Ok(()) } else { Err(refused.into()) }
+        // Asked for each row: a name that was met is looked up alone. What was committed is asked first, since that stays met.
+        if self.has_met(party, &act) || is_known(&party.shown(self.base.clone()))? {
+            return Ok(());
+        }
+        let is_own = !self.view.read().is_same(&self.base) && is_known(&self.snapshot())?;
+        if is_own { Ok(()) } else { Err(refused.into()) }
+    }
+    /// Has somebody to whom the same is shown met this name in what was committed?
+    fn has_met(&self, party: &Party, act: &Act<'_>) -> bool {
+        let Some(restriction) = &party.restriction else { return false };
+        let names = self.base.catalog();
+        let number = match act {
+            Act::NewLabel(name) => names.label(name).map(NameNo::Label),
+            Act::NewEdgeType(name) => names.edge_type(name).map(NameNo::EdgeType),
+            Act::NewKey(name) => names.key(name).map(NameNo::Key),
+            _ => None,
+        };
+        number.is_some_and(|number| restriction.has_met(number))
     }
     /// Asks for what is done to a vertex with these labels.
     fn demand_of_vertex(

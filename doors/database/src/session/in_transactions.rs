@@ -171,7 +171,7 @@ impl Session {
         }
         let elapsed = std::time::Duration::from_nanos(monotonic_ns().saturating_sub(request.started_ns));
         let summary =
-            Summary { counters, place, first_after: elapsed, elapsed, ..request.summary(&snapshot) };
+            Summary { counters, place, first_after: elapsed, elapsed, ..request.summary(self, &snapshot) };
         Ok(QueryResult::of_batches(columns, kept, self.view()?, summary))
     }
 }

@@ -51,10 +51,11 @@ impl Session {
         limits: &Limits,
         started_ns: u64,
     ) -> Result<Arc<Planned>, Error> {
-        if let Some(known) = self.database.known_plan(text, snapshot, self.lens()) {
+        let deadline_ns = self.deadline(limits, started_ns);
+        let known = || self.database.known_plan(text, snapshot, self.lens());
+        if let Some(known) = self.searching(deadline_ns, snapshot, known) {
             return Ok(known);
         }
-        let deadline_ns = self.deadline(limits, started_ns);
         if text.len() > PLAN_HERE_TEXT_BYTES_MAX {
             return self.plan_on_executors(text, snapshot, limits, deadline_ns);
         }
@@ -68,6 +69,19 @@ impl Session {
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.under(Asking { deadline_ns, interrupter: self.interrupter.clone(), ends_walks: false }, work)
+    }
+
+    /// Does work that may search what a restricted reader is shown, such as for a name: the interrupter and the deadline end these searches. What
+    /// comes of a search that was ended is told to nobody, since the statement is over.
+    pub(super) fn searching<T>(
+        &self,
+        deadline_ns: Option<u64>,
+        snapshot: &Snapshot,
+        work: impl FnOnce() -> T,
+    ) -> T {
+        let asking = || Asking { deadline_ns, interrupter: self.interrupter.clone(), ends_walks: false };
+        let _watched = snapshot.is_restricted().then(|| watch::enter(Arc::new(asking())));
+        work()
     }
 
     /// As [`Session::watched`], for work that waits for processes of a cluster and finds nothing that is kept: it ends as soon as the statement is over.
@@ -86,7 +100,7 @@ impl Session {
     }
 
     /// Why work on this thread was stopped, in the words that any query is ended with.
-    fn told_to_end(&self, error: Error, deadline_ns: Option<u64>) -> Error {
+    pub(super) fn told_to_end(&self, error: Error, deadline_ns: Option<u64>) -> Error {
         if error.message != pace::Stopped.to_string() {
             return error;
         }

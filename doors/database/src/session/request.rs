@@ -3,7 +3,7 @@
 use crate::cache::Planned;
 use crate::notification::Notices;
 use crate::result::RequestKind;
-use crate::{Error, Notification, Params, Summary};
+use crate::{Error, Notification, Params, Session, Summary};
 use execute::{Prepared, QueryId};
 use plan::StatementKind;
 use plan::statement::Mode as StatementMode;
@@ -30,8 +30,10 @@ impl<'a> Request<'a> {
         Request { params: self.params.clone(), notices: None, ..*self }
     }
     /// What the summary of its answer begins with.
-    pub(super) fn summary(&self, snapshot: &Snapshot) -> Summary {
-        let notifications = self.notices.map_or_else(Vec::new, |notices| notices.now(snapshot));
+    pub(super) fn summary(&self, session: &Session, snapshot: &Snapshot) -> Summary {
+        let notifications = self.notices.map_or_else(Vec::new, |notices| {
+            session.searching(self.deadline_ns, snapshot, || notices.now(snapshot))
+        });
         summary(self.plan, notifications, snapshot)
     }
 }

@@ -73,7 +73,10 @@ impl Session {
             });
         }
         if let Some(lens) = self.lens() {
-            lens.authorize(&planned.plan.statement, &lens.shown(self.database.snapshot()))?;
+            let (deadline_ns, known) =
+                (self.deadline(limits, started_ns), lens.shown(self.database.snapshot()));
+            self.searching(deadline_ns, &known, || lens.authorize(&planned.plan.statement, &known))
+                .map_err(|error| self.told_to_end(error, deadline_ns))?;
         }
         let transaction =
             || self.transaction.as_ref().map_or_else(|| self.listed(), |open| open.listed.clone());
@@ -103,7 +106,7 @@ impl Session {
         }
         catalogue::list(&planned.plan.statement, &mut params, &self.database, &asker)?;
         if explains {
-            return Ok(self.explained(&planned, &snapshot));
+            return Ok(self.explained(&planned, &snapshot, deadline_ns));
         }
         let (snapshot, planned) = match &planned.plan.statement.as_of {
             Some(version) => {
@@ -115,7 +118,7 @@ impl Session {
             None => (snapshot, planned),
         };
         if planned.plan.statement.mode == StatementMode::Explain {
-            return Ok(self.explained(&planned, &snapshot));
+            return Ok(self.explained(&planned, &snapshot, deadline_ns));
         }
         let mut said = None;
         let (columns, batch) = match &planned.plan.statement.kind {
@@ -170,9 +173,12 @@ impl Session {
     fn lists_others(&self) -> bool {
         self.lens().is_none_or(|lens| lens.rights.allows_whole(Action::RoleManagement))
     }
-    fn explained(&self, planned: &Planned, snapshot: &Snapshot) -> QueryResult {
-        let (executors, summary) = (self.database.executors(), planned.summary(snapshot));
-        let mut result = crate::profile::explained(&planned.plan.statement, snapshot, executors, summary);
+    fn explained(&self, planned: &Planned, snapshot: &Snapshot, deadline_ns: Option<u64>) -> QueryResult {
+        let executors = self.database.executors();
+        let mut result = self.searching(deadline_ns, snapshot, || {
+            let summary = planned.summary(snapshot);
+            crate::profile::explained(&planned.plan.statement, snapshot, executors, summary)
+        });
         if let (Some(lens), Some(user)) = (self.lens().filter(|lens| lens.hides()), &self.speaker.user) {
             let known = self.database.snapshot();
             let roles = roles::roles_of(known.catalog().entries(), user).join(", ");
@@ -295,7 +301,7 @@ impl Session {
         };
         let (stream, ticket) = self.start(request, access)?;
         let profiling = Profiling::wanted(request.plan, &snapshot);
-        let summary = request.summary(&snapshot);
+        let summary = request.summary(self, &snapshot);
         let running = result::Running { stream, transaction, _ticket: ticket };
         Ok(QueryResult::of_stream(running, snapshot, summary, request.started_ns, profiling))
     }
@@ -322,7 +328,7 @@ impl Session {
                 self.transaction.iter().for_each(|open| open.allows(request.bytes_max));
                 let written = self.write(request, transaction.clone())?;
                 let snapshot = transaction.snapshot();
-                Ok(written.answer(request, snapshot))
+                Ok(written.answer(self, request, snapshot))
             }
         }
     }

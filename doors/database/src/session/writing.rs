@@ -24,14 +24,14 @@ pub(super) struct Written {
 }
 
 impl Written {
-    pub(super) fn answer(self, request: &Request<'_>, snapshot: Snapshot) -> QueryResult {
+    pub(super) fn answer(self, session: &Session, request: &Request<'_>, snapshot: Snapshot) -> QueryResult {
         let elapsed = Duration::from_nanos(monotonic_ns().saturating_sub(request.started_ns));
         let mut summary = Summary {
             counters: self.counters,
             first_after: elapsed,
             elapsed,
             profiled: self.profile.is_some(),
-            ..request.summary(&snapshot)
+            ..request.summary(session, &snapshot)
         };
         if let Some((text, plan)) = self.profile {
             summary.plan_text = Some(text);
@@ -84,7 +84,7 @@ impl Session {
                 };
                 let (place, snapshot) = (self.commit_within(&transaction, &commit)?, transaction.snapshot());
                 self.database.after_commit();
-                let mut result = written.answer(request, snapshot);
+                let mut result = written.answer(self, request, snapshot);
                 result.set_place(place);
                 Ok(result)
             });

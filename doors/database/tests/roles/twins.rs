@@ -18,10 +18,13 @@ struct Case {
 }
 
 /// In both graphs.
-const SHOWN: [&str; 9] = [
+const SHOWN: [&str; 11] = [
     "CREATE ({id: 50})",
     "CREATE INDEX a_p FOR (n:A) ON (n.p)",
     "CREATE INDEX t_w FOR ()-[r:T]-() ON (r.w)",
+    // Of these types nothing is shown, though such relationships leave and enter what is.
+    "CREATE INDEX v_x FOR ()-[r:V]-() ON (r.x)",
+    "CREATE CONSTRAINT v_y FOR ()-[r:V]-() REQUIRE r.y IS NOT NULL",
     "CREATE CONSTRAINT u FOR (n:B) REQUIRE n.u IS UNIQUE",
     "UNWIND range(0, 11) AS i CREATE (:A {id: i, p: i % 3})",
     "UNWIND range(12, 19) AS i CREATE (:B {id: i, u: i, q: 'q' + (i % 2)})",
@@ -46,6 +49,7 @@ const CASES: [Case; 2] = [
             "UNWIND range(940, 990) AS i CREATE (:A:Denied {id: i, p: i, secret_key: 'hush'})",
             "UNWIND range(991, 995) AS i CREATE (:B:Denied {id: i, u: i, q: 'hush' + i})",
             "MATCH (a:A {id: 1}), (d:Denied) CREATE (a)-[:T {w: 77}]->(d), (d)-[:U {w: 77}]->(a)",
+            "MATCH (a:A {id: 2}), (d:Denied {id: 900}) CREATE (a)-[:V {x: 1, y: 1}]->(d), (d)-[:V {x: 2, y: 1}]->(a)",
             "MATCH (d:Denied), (e:SecretLabel) WHERE d.id < e.id CREATE (d)-[:SECRET_TYPE {secret_edge_key: 1}]->(e)",
             "MATCH (a:A), (b:B) WHERE a.id < 5 AND b.id < 15 CREATE (a)-[:DENIED_TYPE {secret_edge_key: 2}]->(b)",
             "MATCH (a:A) WHERE a.id < 8 SET a.denied_key = 'hush' + a.id",
@@ -58,12 +62,13 @@ const CASES: [Case; 2] = [
         rights: &[
             "GRANT TRAVERSE ON GRAPH * NODES A, B TO restricted",
             "GRANT READ {id, p, q, u} ON GRAPH * NODES A, B TO restricted",
-            "GRANT MATCH {*} ON GRAPH * RELATIONSHIPS T, U TO restricted",
+            "GRANT MATCH {*} ON GRAPH * RELATIONSHIPS T, U, V TO restricted",
         ],
         hidden: &[
             "MATCH (a:A) WHERE a.id % 2 = 0 SET a:SecretLabel SET a.secret_key = 'hush'",
             "UNWIND range(900, 930) AS i CREATE (:Denied {id: i, p: 1, secret_key: 'hush' + i})",
             "MATCH (a:A {id: 1}), (d:Denied) CREATE (a)-[:T {w: 77, secret_edge_key: 1}]->(d), (a)-[:DENIED_TYPE]->(d)",
+            "MATCH (a:A {id: 2}), (d:Denied {id: 900}) CREATE (a)-[:V {x: 1, y: 1}]->(d), (d)-[:V {x: 2, y: 1}]->(a)",
             "MATCH (a:A), (b:B) WHERE a.id < 5 AND b.id < 15 CREATE (a)-[:SECRET_TYPE {secret_edge_key: 2}]->(b)",
             "CREATE INDEX secret_index FOR (n:SecretLabel) ON (n.secret_key)",
         ],
@@ -249,7 +254,7 @@ fn listings() -> Vec<String> {
 }
 
 /// Statements that an attacker would try, in their order.
-const ATTACKS: [(By, &str); 74] = [
+const ATTACKS: [(By, &str); 81] = [
     (By::Cypher, "CALL graph.lcc({label: 'SecretLabel'}) YIELD coefficient RETURN coefficient"),
     (By::Cypher, "CALL graph.lcc({types: 'SECRET_TYPE'}) YIELD coefficient RETURN count(*)"),
     (
@@ -302,6 +307,13 @@ const ATTACKS: [(By, &str); 74] = [
     (By::Cypher, "CREATE INDEX i1 FOR (n:SecretLabel) ON (n.secret_key)"),
     (By::Cypher, "CREATE INDEX i2 FOR (n:Unheard) ON (n.of)"),
     (By::Cypher, "CREATE INDEX i3 FOR ()-[r:SECRET_TYPE]-() ON (r.secret_edge_key)"),
+    (By::Cypher, "SHOW INDEXES YIELD *"),
+    (By::Cypher, "SHOW CONSTRAINTS YIELD *"),
+    (By::Explain, "MATCH ()-[r:V {x: 1}]->() RETURN r"),
+    (By::Cypher, "DROP INDEX v_x"),
+    (By::Cypher, "DROP CONSTRAINT v_y IF EXISTS"),
+    (By::Cypher, "MATCH (a:A {id: 2})-[r:V]-(b) RETURN r.x, r.y, r.xx"),
+    (By::Cypher, "CALL db.relationshipTypes()"),
     (By::Cypher, "DROP INDEX secret_index"),
     (By::Cypher, "DROP INDEX secret_other IF EXISTS"),
     (By::Cypher, "DROP CONSTRAINT secret_rule"),
@@ -340,7 +352,7 @@ fn random(chance: &mut Chance, made: &mut u64) -> (By, String) {
     let mut pick = |of: &[&'static str]| of[chance.index(of.len())];
     let label = pick(&["A", "B", "A:B", "Denied", "SecretLabel", "Nobody"]);
     let other = pick(&["A", "B", "Denied", "SecretLabel"]);
-    let kind = pick(&["T", "U", "T|U", "DENIED_TYPE", "SECRET_TYPE", "T|SECRET_TYPE"]);
+    let kind = pick(&["T", "U", "T|U", "V", "T|V", "DENIED_TYPE", "SECRET_TYPE", "T|SECRET_TYPE"]);
     let one_kind = pick(&["T", "U", "DENIED_TYPE", "SECRET_TYPE"]);
     let key = pick(&["id", "p", "q", "u", "denied_key", "secret_key", "nothing"]);
     let edge_key = pick(&["w", "z", "secret_edge_key"]);

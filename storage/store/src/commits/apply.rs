@@ -14,7 +14,7 @@ use crate::chunks::fold::fold;
 use crate::chunks::table::Lane;
 use crate::indexes::run::EntryChange;
 use crate::schema::statistics::Counter;
-use crate::snapshots::root::Snapshot;
+use crate::snapshots::root::{Root, Snapshot};
 use crate::versions::cell::Cell;
 use model::schema::IndexDefinition;
 use model::{ChunkNo, EdgeRef, KeyId, LabelSetId, Value, VertexId, walk};
@@ -29,6 +29,15 @@ impl Snapshot {
         // A fold, or a search in an index, that was ended may have come to anything.
         walk::check()?;
         Ok(next)
+    }
+    /// As [`Snapshot::apply`], of changes that nobody has committed: what is found in it is told to nobody else.
+    pub fn apply_uncommitted(&self, changes: &[Change]) -> Result<Snapshot, StoreError> {
+        let next = self.apply(self.place(), &[changes])?;
+        if next.root.uncommitted.is_some() {
+            return Ok(next);
+        }
+        let uncommitted = Some(self.root.catalog.names.clone());
+        Ok(Snapshot::from_root(Root { uncommitted, ..next.root.copy() }))
     }
     /// As [`Snapshot::apply`], on the share of one shard: an edge is written at those of its ends whose chunks are here. With it comes what the indexes
     /// that were there have got and lost, in order.

@@ -117,6 +117,7 @@ impl<'a> Draft<'a> {
             lease: self.from.lease.clone(),
             pager: self.from.pager.clone(),
             prepared: self.from.prepared.clone(),
+            uncommitted: self.from.uncommitted.clone(),
         }))
     }
     /// Puts the working copies into the directory, folding those whose delta is due.

@@ -134,7 +134,24 @@ impl Mask {
             && Arc::ptr_eq(&self.source.constraints, &catalog.constraints)
             && self.inhabited == inhabited(catalog, counts)
     }
-    /// The catalogue as it is shown, with the entries of this one. Rules about edges are left out of types of which no edge may be shown.
+    /// Edge types that rules are about which may be told, each once, if it has to be asked which of them have edges that are shown.
+    pub(crate) fn ruled_edge_types(&self) -> Vec<EdgeTypeId> {
+        if !self.may_hide_vertices {
+            return Vec::new();
+        }
+        let indexes = self.indexes.iter().map(|index| index.target);
+        let targets = indexes.chain(self.constraints.iter().map(|constraint| constraint.target));
+        let mut types: Vec<_> = targets
+            .filter_map(|target| match target {
+                SchemaTarget::Edges(edge_type) => Some(edge_type),
+                SchemaTarget::Vertices(_) => None,
+            })
+            .collect();
+        types.sort_unstable();
+        types.dedup();
+        types
+    }
+    /// The catalogue as it is shown, with the entries of this one. Rules about edges are left out of types of which no edge is shown.
     pub(crate) fn catalog(&self, of: &Catalog, has_shown_edges: impl Fn(EdgeTypeId) -> bool) -> Catalog {
         let is_told = |target: SchemaTarget| match target {
             SchemaTarget::Edges(edge_type) => !self.may_hide_vertices || has_shown_edges(edge_type),
@@ -193,6 +210,10 @@ impl Mask {
         [Direction::Out, Direction::In]
             .into_iter()
             .all(|direction| counts.has_edges_at(edge_type, direction, |set| self.shows_set(set)))
+    }
+    /// Is no vertex hidden that an edge of this type leaves or enters?
+    pub(crate) fn shows_all_ends(&self, edge_type: EdgeTypeId, counts: &Statistics) -> bool {
+        !self.hides_vertices || !counts.has_edges_at(edge_type, Direction::Both, |set| !self.shows_set(set))
     }
     fn hidden(&self, shows: impl Fn(&str) -> bool) -> Hidden {
         Hidden(self.source.names.keys().iter().map(|key| !shows(key)).collect())

@@ -1,4 +1,4 @@
-//! Names that a restricted reader has met in the graph, or looked for in vain.
+//! Names that a restricted reader has met in the graph.
 
 use model::{EdgeTypeId, KeyId, LabelId};
 use parking_lot::Mutex;
@@ -6,13 +6,16 @@ use std::collections::BTreeSet;
 
 /// The number of a name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum NameNo {
+pub enum NameNo {
+    /// Of a label.
     Label(LabelId),
+    /// Of an edge type.
     EdgeType(EdgeTypeId),
+    /// Of a property key.
     Key(KeyId),
 }
 
-/// Names that were met, or looked for in vain.
+/// Names that were met.
 #[derive(Default)]
 pub(crate) struct MetNames(Mutex<BTreeSet<NameNo>>);
 

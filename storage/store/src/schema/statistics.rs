@@ -147,6 +147,22 @@ impl Statistics {
             Direction::Both => out().any(is_met) || into().any(is_met),
         }
     }
+    /// Label sets of vertices that edges of this type leave, or enter, with how many do; counted by one end.
+    pub(crate) fn edges_by_set(
+        &self,
+        edge_type: EdgeTypeId,
+        direction: Direction,
+    ) -> impl Iterator<Item = (LabelSetId, u64)> {
+        let (first, last) = (LabelSetId(0), LabelSetId(u32::MAX));
+        let range = match direction {
+            Direction::In => Counter::In(edge_type, first)..=Counter::In(edge_type, last),
+            _ => Counter::Out(edge_type, first)..=Counter::Out(edge_type, last),
+        };
+        self.counts.range(range).filter_map(|(counter, count)| match counter {
+            Counter::Out(_, set) | Counter::In(_, set) => Some((*set, *count)),
+            Counter::Vertices(_) => None,
+        })
+    }
     /// Edges of this type met when all vertices whose labels pass the filter are expanded this way; exact, if [`Statistics::counts_edges`]. Both
     /// counts each way.
     pub fn edges_matching(&self, edge_type: EdgeTypeId, direction: Direction, near: &LabelFilter) -> u64 {

@@ -11,10 +11,13 @@ use crate::chunks::table::Lane;
 use crate::snapshots::joined::Joined;
 use crate::snapshots::layer::Layer;
 use crate::snapshots::root::Snapshot;
-use crate::snapshots::sight::{HiddenEnds, ShownTest};
-use model::{Direction, EdgeId, EdgeTypeId, VertexId};
+use crate::snapshots::sight::{EDGES_PER_UNIT, HiddenEnds, ShownTest};
+use model::{Direction, EdgeId, EdgeTypeId, VertexId, pace};
 use smallvec::SmallVec;
 use std::sync::Arc;
+
+/// Edges of one list that are looked at where it is enough to know about how many are shown.
+pub const EDGES_PER_VERTEX: usize = 1_024;
 
 /// Buffers of [`AdjacencyView::edges`], kept by the caller from vertex to vertex.
 #[derive(Default, Debug, Clone)]
@@ -116,6 +119,57 @@ impl AdjacencyView {
             }
         }
         Ok(degree as u32)
+    }
+    /// Has `vertex` an edge? Looks no further than the first.
+    pub(crate) fn has_edge(&self, vertex: u32) -> Result<bool, StoreError> {
+        if !self.hidden.far {
+            return Ok(self.degree(vertex)? > 0);
+        }
+        if self.is_hidden(vertex)? {
+            return Ok(false);
+        }
+        let (mut test, mut looked) = (ShownTest::new(&self.snapshot), 0);
+        for layer in &self.layers {
+            let mut found = Ok(None);
+            self.for_parts(layer, vertex, |part| {
+                if matches!(found, Ok(None)) {
+                    found = test.first_of(part.neighbours);
+                    looked += part.neighbours.len() as u64;
+                }
+            })?;
+            if found?.is_some() {
+                return Ok(true);
+            }
+            pace::spend(looked / EDGES_PER_UNIT)?;
+        }
+        Ok(false)
+    }
+    /// About how many edges there are at `vertex`: as many as [`AdjacencyView::degree`] says where some may be hidden of no more than
+    /// [`EDGES_PER_VERTEX`] in a list; of a longer one so many are looked at, spread over it.
+    ///
+    /// # Errors
+    /// A chunk cannot be read.
+    pub fn degree_about(&self, vertex: u32) -> Result<u32, StoreError> {
+        if !self.hidden.far {
+            return self.degree(vertex);
+        }
+        if self.is_hidden(vertex)? {
+            return Ok(0);
+        }
+        let (mut test, mut about) = (ShownTest::new(&self.snapshot), 0_u64);
+        for layer in &self.layers {
+            let mut counted = Ok(());
+            self.for_parts(layer, vertex, |part| {
+                if counted.is_ok() {
+                    match test.count_about(part.neighbours, EDGES_PER_VERTEX) {
+                        Ok(shown) => about += shown,
+                        Err(error) => counted = Err(error),
+                    }
+                }
+            })?;
+            counted?;
+        }
+        Ok(u32::try_from(about).unwrap_or(u32::MAX))
     }
     /// Calls `read` with the list of one layer, in up to two parts: before and behind the self-loops that an earlier layer showed.
     #[inline]

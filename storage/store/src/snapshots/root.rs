@@ -9,7 +9,7 @@ use crate::indexes::prepared::Prepared;
 use crate::indexes::tree::Index;
 use crate::paging::pager::Pager;
 use crate::schema::catalog::Catalog;
-use crate::schema::names::Names;
+use crate::schema::names::{NameTable, Names};
 use crate::schema::statistics::Statistics;
 use crate::snapshots::joined::Joined;
 use crate::snapshots::layer::Layer;
@@ -17,7 +17,7 @@ use crate::snapshots::sight::{Sight, Sights};
 use crate::versions::cell::ChunkRef;
 use crate::versions::directory::{Chunks, Directory};
 use model::schema::IndexId;
-use model::{CHUNK_SLOTS, ChunkNo, EdgeTypeId, VertexId};
+use model::{CHUNK_SLOTS, ChunkNo, EdgeTypeId, LabelId, LabelSetId, VertexId};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -63,6 +63,8 @@ pub(crate) struct Root {
     pub(crate) pager: Arc<Pager>,
     /// Indexes being built beside commits; shared by all snapshots of a store.
     pub(crate) prepared: Arc<Prepared>,
+    /// Names that the commit has on which this stands, where it holds changes that nobody committed.
+    pub(crate) uncommitted: Option<Arc<NameTable>>,
 }
 
 impl Root {
@@ -81,6 +83,7 @@ impl Root {
             lease: self.lease.clone(),
             pager: self.pager.clone(),
             prepared: self.prepared.clone(),
+            uncommitted: self.uncommitted.clone(),
         }
     }
 }
@@ -117,6 +120,7 @@ impl Snapshot {
             lease: None,
             pager: Pager::new(options.memory_bytes),
             prepared: Arc::default(),
+            uncommitted: None,
         })
     }
     /// The same graph, which keeps `lease` alive as long as it or a snapshot made from it by changes is read: whoever gave the lease
@@ -133,13 +137,25 @@ impl Snapshot {
     pub fn unmasked(&self) -> Snapshot {
         Snapshot { root: self.root.clone(), sight: None }
     }
+    /// Is it as it was committed? Not where it holds changes that nobody has committed ([`Snapshot::apply_uncommitted`]).
+    pub fn is_committed(&self) -> bool {
+        self.root.uncommitted.is_none()
+    }
     /// Place of the last commit this snapshot contains.
     pub fn place(&self) -> u64 {
         self.root.place
     }
     /// Names, indexes and constraints.
     pub fn catalog(&self) -> &Catalog {
-        self.sight.as_ref().map_or(&self.root.catalog, |sight| &sight.catalog)
+        match &self.sight {
+            None => &self.root.catalog,
+            Some(sight) => sight.catalog_of(self),
+        }
+    }
+    /// The labels of a set, in order, those left out that are hidden.
+    #[inline]
+    pub(crate) fn labels_of(&self, set: LabelSetId) -> &[LabelId] {
+        self.sight.as_ref().map_or(&self.root.catalog, |sight| &sight.catalog).labels_of(set)
     }
     /// The interner behind the catalogue, shared by all snapshots of a store.
     pub fn names(&self) -> &Arc<Names> {

@@ -114,7 +114,7 @@ impl Snapshot {
         }
         let (view, mut edges) = (self.adjacency(&[edge_type], direction), 0);
         for vertex in &sample {
-            edges += u64::from(view.degree(vertex.dense())?);
+            edges += u64::from(view.degree_about(vertex.dense())?);
         }
         let share = vertices as f64 / sample.len() as f64;
         Ok(if share <= 1.0 { edges } else { (edges as f64 * share) as u64 })

@@ -13,14 +13,15 @@ use crate::chunks::chunk::ChunkRead;
 use crate::schema::catalog::Catalog;
 use crate::schema::filter::LabelFilter;
 use crate::schema::mask::{Mask, Visibility};
-use crate::schema::met::MetNames;
+use crate::schema::met::NameNo;
 use crate::schema::statistics::Statistics;
 use crate::snapshots::collected::{Collected, questions_for_array, split};
 use crate::snapshots::root::{Root, Snapshot};
 use crate::snapshots::sampled::SampledEdges;
+use crate::snapshots::searches::{Searches, Versions};
 use crate::versions::cell::ChunkRef;
 use crate::versions::shown::{ReaderId, ShownBits};
-use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, VertexId};
+use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, VertexId, pace};
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
@@ -30,13 +31,19 @@ use std::sync::{Arc, OnceLock, Weak};
 /// that was asked for longest ago: it is worked out again when it is asked for.
 const SIGHTS_MAX: usize = 64;
 
+/// Edges of one list that are looked at for one unit of work.
+pub(crate) const EDGES_PER_UNIT: u64 = 64;
+
+/// Multiplier of a linear congruential generator (Knuth's MMIX).
+const MIX: u64 = 6_364_136_223_846_793_005;
+
 /// What is hidden from a reader, in any snapshot of one store. Its latest mask is cached; its sights are kept by the roots that they are of, so
 /// that none outlives its root.
 pub struct Restriction {
     visibility: Arc<dyn Visibility>,
     reader: ReaderId,
     mask: Mutex<Option<Arc<Mask>>>,
-    met: Arc<MetNames>,
+    searches: Arc<Searches>,
     /// The root that keeps the last sight.
     latest: Mutex<Weak<Root>>,
 }
@@ -105,13 +112,21 @@ impl Restriction {
             visibility,
             reader: ReaderId::default(),
             mask: Mutex::default(),
-            met: Arc::default(),
+            searches: Arc::default(),
             latest: Mutex::default(),
         })
     }
     /// Is this label shown on vertices that are?
     pub fn shows_label(&self, label: &str) -> bool {
         self.visibility.shows_label(label)
+    }
+    /// Was a name with this number met in the graph, as it was committed? It may be there without having been met.
+    pub fn has_met(&self, name: NameNo) -> bool {
+        self.searches.has_met(name)
+    }
+    /// Chunks that were looked at for names and for edges of a type, in all snapshots so far.
+    pub fn chunks_searched(&self) -> u64 {
+        self.searches.chunks_searched()
     }
     fn mask(&self, catalog: &Catalog, counts: &Statistics) -> Arc<Mask> {
         let mut latest = self.mask.lock();
@@ -127,16 +142,25 @@ impl Restriction {
         root.sights.of(&self.reader, || {
             let mask = self.mask(&root.catalog, &root.statistics);
             let chunks = if mask.hides_vertices { root.directory.bound() } else { 0 };
+            let counts = &root.statistics;
+            let mut undecided = mask.ruled_edge_types();
+            undecided.retain(|edge_type| {
+                mask.may_show_edges(*edge_type, counts) && !mask.shows_all_ends(*edge_type, counts)
+            });
             Sight {
-                catalog: mask
-                    .catalog(&root.catalog, |edge_type| mask.may_show_edges(edge_type, &root.statistics)),
+                catalog: mask.catalog(&root.catalog, |edge_type| {
+                    mask.may_show_edges(edge_type, counts) && !undecided.contains(&edge_type)
+                }),
+                undecided,
+                decided: OnceLock::new(),
                 statistics: OnceLock::new(),
                 verdicts: (0..chunks).map(|_| AtomicU8::new(UNKNOWN)).collect(),
                 reader: self.reader.clone(),
                 bits: OnceLock::new(),
                 questions: AtomicU32::new(0),
-                met: self.met.clone(),
-                unmet: MetNames::default(),
+                searches: self.searches.clone(),
+                versions: OnceLock::new(),
+                own_searches: root.uncommitted.is_some().then(Searches::default),
                 mask,
             }
         })
@@ -151,7 +175,12 @@ const MIXED: u8 = 3;
 /// A restriction, worked out for one root.
 pub(crate) struct Sight {
     pub(crate) mask: Arc<Mask>,
+    /// Without rules about the edge types of `undecided`.
     pub(crate) catalog: Catalog,
+    /// Edge types that rules are about, of which the counts do not tell whether an edge is shown.
+    pub(crate) undecided: Vec<EdgeTypeId>,
+    /// The catalogue with those rules, once it is known of which of these types edges are shown.
+    pub(crate) decided: OnceLock<Catalog>,
     statistics: OnceLock<Statistics>,
     /// Which vertices of each chunk are shown; empty where no vertex is hidden.
     verdicts: Box<[AtomicU8]>,
@@ -160,10 +189,12 @@ pub(crate) struct Sight {
     bits: OnceLock<Collected<ShownBits>>,
     /// Questions that had to look up a label set.
     questions: AtomicU32,
-    /// Names that this reader has met, in any snapshot.
-    pub(crate) met: Arc<MetNames>,
-    /// Names that nothing it sees in this one carries.
-    pub(crate) unmet: MetNames,
+    /// What this reader has met and looked for, in any snapshot of what was committed.
+    pub(crate) searches: Arc<Searches>,
+    /// And in this one alone, where it holds what nobody committed.
+    pub(crate) own_searches: Option<Searches>,
+    /// Which version each chunk has, once something was looked for.
+    pub(crate) versions: OnceLock<Arc<Versions>>,
 }
 
 /// Which vertices of one chunk are shown.
@@ -286,6 +317,28 @@ impl<'a> ShownTest<'a> {
             ShownSlots::Some(bits) => Ok(bits.has(slot)),
             ShownSlots::Each => self.snapshot.shows_dense(vertex),
         }
+    }
+    /// The first of these vertices that is shown.
+    pub(crate) fn first_of(&mut self, vertices: &[u32]) -> Result<Option<u32>, StoreError> {
+        for vertex in vertices {
+            if self.is_shown(*vertex)? {
+                return Ok(Some(*vertex));
+            }
+        }
+        Ok(None)
+    }
+    /// About how many of these vertices are shown; exact where there are no more than `enough`. Of more so many are looked at, one of each stretch,
+    /// at no regular distance.
+    pub(crate) fn count_about(&mut self, vertices: &[u32], enough: usize) -> Result<u64, StoreError> {
+        let stretch = vertices.len().div_ceil(enough).max(1);
+        let (mut shown, mut looked, mut mixed) = (0_u64, 0_u64, vertices.len() as u64);
+        for part in vertices.chunks(stretch) {
+            mixed = mixed.wrapping_mul(MIX).wrapping_add(1);
+            let at = (mixed >> 32) as usize % part.len();
+            shown += u64::from(self.is_shown(part[at])?);
+            looked += 1;
+        }
+        Ok((shown * vertices.len() as u64).checked_div(looked).unwrap_or(0))
     }
     /// Appends the vertices that are shown, unless all are.
     pub(crate) fn keep(&mut self, vertices: &[u32], kept: &mut Vec<u32>) -> Result<bool, StoreError> {
@@ -457,8 +510,11 @@ impl Snapshot {
         for chunk in self.scan_chunks(&LabelFilter::Any) {
             found.clear();
             self.scan_chunk(chunk, &LabelFilter::Any, &mut found)?;
+            pace::spend(1 + found.len() as u64)?;
             for vertex in &found {
-                count += u64::from(out.degree(vertex.dense())?);
+                let degree = out.degree(vertex.dense())?;
+                pace::spend(u64::from(degree) / EDGES_PER_UNIT)?;
+                count += u64::from(degree);
             }
             if count >= enough {
                 break;

@@ -41,12 +41,12 @@ impl Snapshot {
     /// Does the vertex exist and carry this label?
     pub fn has_label(&self, vertex: VertexId, label: LabelId) -> Result<bool, StoreError> {
         let labels = self.seen(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
-        Ok(labels.is_some_and(|set| self.catalog().labels_of(set).binary_search(&label).is_ok()))
+        Ok(labels.is_some_and(|set| self.labels_of(set).binary_search(&label).is_ok()))
     }
     /// Does the vertex exist and pass the filter?
     pub fn passes(&self, vertex: VertexId, filter: &LabelFilter) -> Result<bool, StoreError> {
         let labels = self.seen(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
-        Ok(labels.is_some_and(|set| filter.accepts(self.catalog().labels_of(set))))
+        Ok(labels.is_some_and(|set| filter.accepts(self.labels_of(set))))
     }
     /// A property of a vertex; null if either is missing.
     pub fn property(&self, vertex: VertexId, key: KeyId) -> Result<Value, StoreError> {
@@ -188,8 +188,7 @@ impl Snapshot {
     }
     /// May this chunk hold vertices that pass the filter? Known without reading it.
     pub(crate) fn may_hold(&self, chunk: ChunkNo, filter: &LabelFilter) -> bool {
-        let passes =
-            |set: &LabelSetId| self.shows_set(*set) && filter.accepts(self.catalog().labels_of(*set));
+        let passes = |set: &LabelSetId| self.shows_set(*set) && filter.accepts(self.labels_of(*set));
         let cell = self.root.directory.get(chunk);
         cell.is_some_and(|cell| cell.meta.live > 0 && cell.meta.label_sets.iter().any(passes))
     }
@@ -201,7 +200,7 @@ impl Snapshot {
         found: &mut Vec<VertexId>,
     ) -> Result<(), StoreError> {
         let Some(content) = self.chunk(chunk)? else { return Ok(()) };
-        let accepts = |set: LabelSetId| self.shows_set(set) && filter.accepts(self.catalog().labels_of(set));
+        let accepts = |set: LabelSetId| self.shows_set(set) && filter.accepts(self.labels_of(set));
         let shown = self.shown_slots(chunk)?;
         let bits = match shown {
             ShownSlots::None => return Ok(()),

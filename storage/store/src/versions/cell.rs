@@ -12,11 +12,16 @@ use crate::paging::source::BlobKey;
 use crate::versions::joined_view::JoinedView;
 use crate::versions::views::{LaneView, Views};
 use model::EdgeTypeId;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+
+/// The number that the next version of any chunk gets.
+static NEXT_VERSION: AtomicU64 = AtomicU64::new(1);
 
 /// One version of a chunk. Without a delta it is stored when its base is; with one, when a checkpoint wrote both as one.
 pub(crate) struct Cell {
+    /// No other version of any chunk has this number, nor had or will have it in this process; never 0.
+    pub(crate) version: u64,
     pub(crate) meta: Arc<ChunkMeta>,
     base: Arc<Page<Base>>,
     delta: Option<Arc<Delta>>,
@@ -37,7 +42,15 @@ impl Cell {
     /// A version over a base that others share.
     pub(crate) fn over(base: Arc<Page<Base>>, meta: Arc<ChunkMeta>, delta: Option<Arc<Delta>>) -> Cell {
         base.pager().cells.fetch_add(1, Ordering::Relaxed);
-        Cell { meta, base, delta, folded: OnceLock::new(), held: OnceLock::new(), views: Views::default() }
+        Cell {
+            version: NEXT_VERSION.fetch_add(1, Ordering::Relaxed),
+            meta,
+            base,
+            delta,
+            folded: OnceLock::new(),
+            held: OnceLock::new(),
+            views: Views::default(),
+        }
     }
     pub(crate) fn stored(meta: Arc<ChunkMeta>, blob: BlobKey, pager: &Arc<Pager>) -> Cell {
         let known = BaseKnown { slot_bound: meta.slot_bound, live: meta.live };

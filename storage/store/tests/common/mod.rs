@@ -304,6 +304,55 @@ impl Twin {
             assert_eq!(seen.knows_edge_type(&format!("T{n}")).unwrap(), is_carried, "T{n}");
         }
     }
+    /// A reader who has looked before knows what it had met then, too; `met` is that, and gets what is met now. Of a type with a rule whose edges are all
+    /// hidden it is not told that there is a rule.
+    pub fn compare_met(
+        &self,
+        snapshot: &Snapshot,
+        hides: &Hides,
+        restriction: &Restriction,
+        met: &mut BTreeSet<String>,
+    ) {
+        let (shown, seen) = (self.without(hides), snapshot.restricted(restriction));
+        let ruled = |target| seen.catalog().indexes().iter().any(|index| index.target == target);
+        for n in 0..TYPES {
+            let (edge_type, name) = (EdgeTypeId(n), format!("T{n}"));
+            let has_edges = shown.edges.keys().any(|id| id.edge_type() == edge_type);
+            assert_eq!(seen.has_edges(edge_type).unwrap(), has_edges, "{name} under {hides:?}");
+            let reads = |key: &KeyId| {
+                hides.shows_edge_type(&name) && hides.shows_edge_property(&name, &format!("k{}", key.0))
+            };
+            let target = SchemaTarget::Edges(edge_type);
+            let is_ruled = snapshot
+                .catalog()
+                .indexes()
+                .iter()
+                .any(|index| index.target == target && index.keys.iter().all(reads));
+            assert_eq!(ruled(target), is_ruled && (has_edges || hides.vertices.is_none()), "{name}");
+            for direction in [Direction::Out, Direction::In] {
+                let near =
+                    |edge: &EdgeRef| if direction == Direction::Out { edge.source } else { edge.target };
+                let of_type = shown.edges.values().filter(|(edge, _)| edge.id.edge_type() == edge_type);
+                let expected: BTreeSet<LabelId> =
+                    of_type.flat_map(|(edge, _)| shown.vertices[&near(edge)].0.iter().copied()).collect();
+                assert_eq!(seen.labels_at_edges(edge_type, direction).unwrap(), expected, "{name}");
+            }
+            if has_edges || ruled(target) {
+                met.insert(name.clone());
+            }
+            assert_eq!(seen.knows_edge_type(&name).unwrap(), met.contains(&name), "{name} under {hides:?}");
+        }
+        for n in 0..KEYS {
+            let (key, name) = (KeyId(n), format!("k{n}"));
+            let properties = shown.vertices.values().map(|(_, properties)| properties);
+            let mut all = properties.chain(shown.edges.values().map(|(_, properties)| properties));
+            let is_ruled = seen.catalog().indexes().iter().any(|index| index.keys.contains(&key));
+            if is_ruled || all.any(|properties| properties.contains_key(&key)) {
+                met.insert(name.clone());
+            }
+            assert_eq!(seen.knows_key(&name).unwrap(), met.contains(&name), "{name} under {hides:?}");
+        }
+    }
     /// What is told of the number of edges is told by what is shown alone, and exact for a graph as small as this.
     fn compare_counts(&self, seen: &Snapshot) {
         if self.vertices.len() > 512 || seen.statistics().counts_edges() {
