@@ -42,14 +42,19 @@ fn occasion(node: &ExpandPath, sources: usize, snapshot: &Snapshot, workers: usi
     Occasion {
         sources,
         workers,
-        // Where it ends tells of what is hidden.
-        vertices: match snapshot.is_restricted() {
-            true => statistics.vertices(),
-            false => u64::from(snapshot.vertex_bound()),
-        },
+        vertices: vertices(snapshot),
         edges: statistics.edges(),
         bytes_per_end: u64::from(node.edges.is_some()),
         hops_max: node.max.unwrap_or(u32::MAX),
         bytes_max: dataflow::limits::QUERY_BYTES_MAX_DEFAULT,
+    }
+}
+
+/// How many vertices a search is reckoned to have before it.
+pub(crate) fn vertices(snapshot: &Snapshot) -> u64 {
+    match snapshot.is_restricted() {
+        // Where the graph ends tells of what is hidden.
+        true => snapshot.statistics().vertices(),
+        false => u64::from(snapshot.vertex_bound()),
     }
 }

@@ -1,17 +1,17 @@
 //! How degrees are distributed, from a sample: which vertices are hubs decides how many pairs of edges there are.
 //!
 //! A vertex's degree is known where its list is, so no counter is kept for it at each commit. Instead a sample of the vertices of a label is
-//! looked at when the planner first asks, and again once there are much more or fewer such edges. Cost: at most [`SAMPLE_VERTICES`] lists a
+//! looked at when the planner first asks, and again once there are much more or fewer such edges. Cost: at most [`SPREAD_VERTICES`] lists a
 //! question, from a few chunks spread over the graph; then one look-up.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::{Direction, EdgeTypeId, LabelId};
 use parking_lot::Mutex;
-use store::{LabelFilter, Snapshot};
+use store::{LabelFilter, SAMPLE_VERTICES, Snapshot};
 
-/// Vertices of a sample.
-const SAMPLE_VERTICES: usize = 1_024;
+/// Vertices of a sample: twice as many as where means are asked for, since few hubs decide.
+const SPREAD_VERTICES: usize = 2 * SAMPLE_VERTICES;
 /// Answers that are kept; beyond, all are forgotten.
 const ANSWERS_MAX: usize = 1_024;
 /// How many times more or fewer edges there must be for a sample to be taken anew.
@@ -65,8 +65,8 @@ fn sample(
     let view = snapshot.adjacency(types, direction);
     let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
     // What cannot be read now is not sampled: a plan must not fail for it.
-    for vertex in snapshot.sample(&filter, SAMPLE_VERTICES).ok()? {
-        let degree = f64::from(view.degree(vertex.dense()).ok()?);
+    for vertex in snapshot.sample(&filter, SPREAD_VERTICES).ok()? {
+        let degree = f64::from(view.degree_about(vertex.dense()).ok()?);
         (count, sum, squares) = (count + 1.0, sum + degree, squares + degree * degree);
     }
     (sum > 0.0).then(|| squares * count / (sum * sum))

@@ -13,6 +13,7 @@ use crate::demand::DemandPort;
 use crate::labels::LabelCheck;
 use crate::operator::expand::edge_types;
 use crate::rows::Rows;
+use crate::searches;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Try};
 use dataflow::{Context, Flow, Operator, Outcome};
@@ -162,7 +163,7 @@ impl Dispatched {
         let occasion = Occasion {
             sources: sources.len(),
             workers: context.executors(),
-            vertices: u64::from(bound.snapshot.vertex_bound()),
+            vertices: searches::vertices(&bound.snapshot),
             edges: paths::Adjacency::edges_estimate(&*walks.along).unwrap_or(0),
             bytes_per_end: u64::from(self.plan.keep_edges),
             hops_max: hops.max,
