@@ -34,6 +34,13 @@ fn farewell(client: &mut Client) -> Option<String> {
     code
 }
 
+/// What needs no more than a look of the server comes so soon.
+const SOON_MS: u64 = 1_000;
+
+fn soon(what: &str, is_so: impl Fn() -> bool) {
+    within(SOON_MS, what, is_so);
+}
+
 const INVALID: Option<&str> = Some("Neo.ClientError.Request.Invalid");
 
 #[test]
@@ -70,7 +77,7 @@ fn half_a_message_is_waited_for_only_so_long() {
     assert_eq!(client.int("RETURN 1"), 1, "silence between messages is allowed");
     client.socket.write_all(&[0, 9, 0xB1]).unwrap();
     assert_eq!(farewell(&mut client).as_deref(), INVALID);
-    within(1_000, "the slot", || server.connections() == 0);
+    soon("the slot", || server.connections() == 0);
 }
 
 #[test]
@@ -107,7 +114,7 @@ fn a_reset_is_met_by_who_waits_for_room_to_write() {
     assert!(client.next().is_success());
     sleep(Duration::from_millis(100));
     client.send(&[request(RESET, &[]), run("RETURN 7"), pull(-1)]);
-    within(1_000, "the end of the query", || database.running().is_empty());
+    soon("the end of the query", || database.running().is_empty());
     let mut last = Vec::new();
     while let Some(answer) = client.try_next() {
         let is_seven = matches!(&answer, Answer::Record(values) if values[0] == Item::Int(7));
@@ -127,7 +134,7 @@ fn strangers_may_not_send_much() {
     let chunk = [&[0xFF, 0xFF][..], &[0xD0; 65_535]].concat();
     let refused = (0..8).any(|_| client.socket.write_all(&chunk).is_err());
     assert!(refused || farewell(&mut client).as_deref() == INVALID);
-    within(1_000, "the slot", || server.connections() == 0);
+    soon("the slot", || server.connections() == 0);
     // Known clients may.
     let mut client = Client::connect(server.address());
     let long = format!("RETURN size('{}')", "x".repeat(1 << 20));
@@ -146,7 +153,7 @@ fn unfinished_messages_of_all_clients_take_bounded_memory() {
     }
     within(5_000, "some refused", || server.connections() < 8);
     drop(clients);
-    within(1_000, "all gone", || server.connections() == 0);
+    soon("all gone", || server.connections() == 0);
     assert_eq!(Client::connect(server.address()).int("RETURN 1"), 1);
 }
 
@@ -169,7 +176,7 @@ fn nonsense_and_wrong_order_end_the_connection_with_a_protocol_error() {
             "{bytes:?}"
         );
     }
-    within(1_000, "the slots", || server.connections() == 0);
+    soon("the slots", || server.connections() == 0);
 }
 
 #[test]
@@ -185,7 +192,7 @@ fn a_client_that_waits_for_long_hears_that_someone_is_there() {
         assert_eq!(empty_chunk, [0, 0]);
     }
     client.send(&[request(RESET, &[])]);
-    within(1_000, "the end of the query", || database.running().is_empty());
+    soon("the end of the query", || database.running().is_empty());
     assert!(matches!(client.next(), Answer::Failure(..)));
     assert!(client.next().is_success());
 }
