@@ -48,6 +48,67 @@ fn lost_update_through_a_returned_node_is_refused() {
     }
 }
 
+/// What an expression read of a node or relationship was found by looking at its variables: not where `startNode()` led, nor what an item of the
+/// same clause had made, nor the outer variables of a condition on a path, nor ids that were computed. And all of a list was taken for read of which
+/// one element was.
+#[test]
+fn what_expressions_read_is_validated_however_they_come_to_it() {
+    const GRAPH: &str = "CREATE (a:A {n: 1, k: 1})-[:R {w: 1}]->(b:B {n: 2, k: 2})-[:R {w: 1}]->(c:C {n: 3, k: 1}) \
+        CREATE (:D {n: 4, k: 0})";
+    let (a, b, c, d) = ("A", "B", "C", "D");
+    // What is read, of whom: only changes of these are in its way.
+    let reads = [
+        ("MATCH (:A)-[r:R]->() RETURN startNode(r).n", vec![a]),
+        ("MATCH (:A)-[r:R]->() RETURN endNode(r).n", vec![b]),
+        ("MATCH (:A)-[r:R]->() RETURN labels(endNode(r))", vec![b]),
+        ("MATCH (:A)-[r:R]->() RETURN properties(startNode(r)).n", vec![a]),
+        ("MATCH (:A)-[r:R]->() WITH endNode(r) AS e RETURN e {.n} AS m", vec![b]),
+        ("MATCH (:A)-[r:R]->() WHERE endNode(r).n = 7 RETURN 1", vec![b]),
+        ("MATCH (:A)-[r:R]->() RETURN count(endNode(r).n)", vec![b]),
+        ("MATCH (:A)-[r:R]->() RETURN 1 ORDER BY endNode(r).n", vec![b]),
+        ("MATCH (:A)-[r:R]->() UNWIND [endNode(r).n] AS n RETURN n", vec![b]),
+        ("MATCH (:A)-[r:R]->() UNWIND range(1, endNode(r).n) AS n RETURN n", vec![b]),
+        ("MATCH (:A)-[r:R]->() WITH endNode(r) AS e WITH e, e.n AS n RETURN n", vec![b]),
+        ("MATCH (:A)-[rs:R*2]->() RETURN [r IN rs | endNode(r).n][0]", vec![b, c]),
+        ("MATCH (:A)-[rs:R*2]->() RETURN endNode(rs[1]).n", vec![c]),
+        ("MATCH p = (:A)-[:R*2]->() RETURN nodes(p)[1].n", vec![b]),
+        ("MATCH (x:C), (:A)-[:R*1..2 {w: x.k}]->(y) RETURN count(*)", vec![c]),
+        ("MATCH p = (:A)-[rs:R*1..2]->() WHERE all(r IN rs WHERE startNode(r).n > 0) RETURN 1", vec![a, b]),
+        ("MATCH (x:C) MATCH (:A) ((s)-[:R]->(t) WHERE s.n < x.k){1,2} () RETURN count(*)", vec![a, c]),
+        ("MATCH (x:C) MATCH (y) WHERE id(y) = x.k RETURN id(y)", vec![c]),
+        ("MATCH (x:C) CALL (x) { UNWIND [x.k] AS k RETURN k } RETURN k", vec![c]),
+        ("MATCH (x:C) FOREACH (k IN [x.k] | CREATE (:New {k: k}))", vec![c]),
+        ("MATCH (:A)-[r:R]->() CREATE (:New {n: endNode(r).n})", vec![b]),
+        ("MATCH (:A)-[r:R]->() MERGE (:New {n: endNode(r).n})", vec![b]),
+        ("MATCH (x:D), (:A)-[r:R]->() SET x.n = endNode(r).n", vec![b]),
+        ("MATCH (x:D), (:A)-[r:R]->() SET x[toString(startNode(r).n)] = 1", vec![a]),
+        ("MATCH (:A)-[r:R]->() SET (endNode(r)).m = 1", vec![]),
+        ("MATCH (x:D), (:A)-[r:R]->() MERGE (m:D) ON MATCH SET m.n = endNode(r).n", vec![b]),
+        ("MATCH (x:A|B|C) WITH collect(x) AS xs RETURN xs[1].n", vec![b]),
+        ("MATCH (x:A|B|C) WITH collect(x) AS xs, 1 AS one SET (xs[one]).m = 1", vec![]),
+        ("MATCH (x:A|B|C) WITH collect(x) AS xs MATCH (y:D) SET y.n = (xs[0]).n", vec![a]),
+        ("MATCH (x:A|B|C) WITH collect(x) AS xs MERGE (y:D) ON MATCH SET y.n = (xs[0]).n", vec![a]),
+        ("MATCH (x:A|B|C) WITH collect(x) AS xs DETACH DELETE xs[1]", vec![]),
+    ];
+    let database = memory();
+    let (mut one, mut other, mut faults) = (database.session(), database.session(), Vec::new());
+    for (text, read) in &reads {
+        for label in [a, b, c, d] {
+            run(&mut one, "MATCH (n) DETACH DELETE n");
+            run(&mut one, GRAPH);
+            one.begin(Mode::Write).unwrap();
+            run(&mut one, text);
+            run(&mut other, &format!("MATCH (x:{label}) SET x.other = 1"));
+            run(&mut one, "CREATE (:Seen)");
+            let lost = one.commit().is_err_and(|error| error.retryable);
+            if lost != read.contains(&label) {
+                faults.push(format!("{text}: {label} changed, lost {lost}"));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
 #[test]
 fn a_plan_does_not_outlive_its_index() {
     let database = memory();

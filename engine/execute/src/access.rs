@@ -172,15 +172,17 @@ impl Environment {
     pub(crate) fn has_one_view(&self) -> bool {
         self.transaction.is_none() || !self.writes
     }
+    /// The transaction, if its reads are validated.
+    pub(crate) fn recording(&self) -> Option<&Arc<Transaction>> {
+        self.transaction.as_ref().filter(|transaction| transaction.mode() == Mode::Write)
+    }
     /// Does the statement run in a transaction whose reads are validated?
     pub(crate) fn is_recording(&self) -> bool {
-        self.transaction.as_ref().is_some_and(|transaction| transaction.mode() == Mode::Write)
+        self.recording().is_some()
     }
     /// Tells the transaction what was read; does nothing for a plain snapshot. Call it once a batch.
     pub(crate) fn record(&self, tell: impl FnOnce(&ReadSet)) {
-        if let Some(transaction) =
-            self.transaction.as_ref().filter(|transaction| transaction.mode() == Mode::Write)
-        {
+        if let Some(transaction) = self.recording() {
             tell(transaction.reads());
         }
     }

@@ -2,6 +2,7 @@
 //! transaction, and the first failure kept until the search has stopped.
 
 use crate::access::Environment;
+use crate::reads::ReadView;
 use dataflow::Failure;
 use expression::{Compiled, Scope};
 use model::{Batch, Column, Direction, EdgeId, EdgeRef, EdgeTypeId, Nulls, VertexId};
@@ -24,7 +25,8 @@ pub(crate) struct Walk {
     view: AdjacencyView,
     types: Arc<Vec<EdgeTypeId>>,
     direction: Direction,
-    condition: Option<EdgeCondition>,
+    /// With the graph as its expressions see it.
+    condition: Option<(EdgeCondition, ReadView)>,
     environment: Arc<Environment>,
     recording: bool,
     failed: AtomicBool,
@@ -43,7 +45,7 @@ impl Walk {
             view: snapshot.adjacency(types, direction),
             types: types.clone(),
             direction,
-            condition,
+            condition: condition.map(|condition| (condition, ReadView::new(snapshot.clone(), environment))),
             environment: environment.clone(),
             recording: environment.is_recording(),
             failed: AtomicBool::new(false),
@@ -88,13 +90,10 @@ impl Walk {
             Direction::Both => self.or_fail(self.view.snapshot().edge(id)).unwrap_or(forward),
         }
     }
-    fn holds(&self, condition: &EdgeCondition, edge: EdgeRef) -> bool {
+    fn holds(&self, condition: &EdgeCondition, view: &ReadView, edge: EdgeRef) -> bool {
         let mut row = condition.row.clone();
         row.push(Column::Edge(vec![edge], Nulls::none()));
-        let scope = Scope::new(self.view.snapshot(), &self.environment.request);
-        if self.recording {
-            self.environment.record(|reads| reads.edge(edge.id));
-        }
+        let scope = Scope::new(view.graph(), &self.environment.request);
         // The search may hold what its other workers wait for.
         let _still = Still::begin();
         match condition.predicate.evaluate_row(&row, 0, &scope) {
@@ -137,9 +136,9 @@ impl paths::Adjacency for Walk {
         self.or_fail(self.view.degree(vertex))
     }
     fn admits_edge(&self, edge: u64, from: u32, to: u32) -> bool {
-        let Some(condition) = &self.condition else { return true };
+        let Some((condition, view)) = &self.condition else { return true };
         let edge = self.edge(EdgeId(edge), VertexId::from_dense(from), VertexId::from_dense(to));
-        self.holds(condition, edge)
+        self.holds(condition, view, edge)
     }
     fn has_edge_predicate(&self) -> bool {
         self.condition.is_some()

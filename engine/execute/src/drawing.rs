@@ -12,7 +12,10 @@ pub(crate) trait Draw: Send {
     type Cursor: Send;
 
     /// A new batch of input.
-    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()>;
+    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
+        let _ = (batch, here);
+        Ok(())
+    }
     /// What a row gives.
     fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Self::Cursor>;
     /// Takes up to `room` values, at least one if there is one, and keeps them for the columns: how many, and whether the cursor is empty,

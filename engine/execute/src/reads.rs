@@ -1,49 +1,156 @@
-//! What an expression reads of the graph, for the read set of a transaction: the vertices and edges in the columns it is given.
+//! What a statement reads of vertices and edges, for the read set of a transaction whose reads are validated.
 //!
-//! Reads are recorded a batch at a time, before the expression is evaluated, and only inside a transaction. An expression that does
-//! not look into entities records nothing; of one that does, every entity in its columns is recorded, which may be a few too many.
+//! Idea: expressions see the graph through a [`ReadView`], which records every vertex and edge that they look into before it hands the question on to
+//! the snapshot. It does not matter how an expression comes to an entity: out of a list, by `startNode()`, by a column that an earlier expression of the same
+//! operator made. Of a list of a million nodes that it takes one of, only that one is recorded.
+//! Invariant: an entity is recorded before it is read. Outside such transactions, expressions see the snapshot itself.
+//! Cost: one key of the read set for each entity and question, recorded together where a column is read.
 
-use crate::turn::Here;
-use expression::Layout;
+use crate::access::Environment;
+use expression::EvalError;
+use expression::graph::{Graph, Names, Visit, VisitRuns};
 use foldhash::HashSet;
 use model::batch::Carried;
-use model::{Batch, Column, EdgeId, Value, VertexId};
-use plan::{Expr, Function};
-use transact::ReadSet;
+use model::{
+    Batch, Column, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, NO_VERTEX, Value, VertexId,
+};
+use std::sync::Arc;
+use store::Snapshot;
+use transact::{ReadSet, Transaction};
 
-/// Columns whose entities an expression looks into.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct EntityReads {
-    columns: Vec<usize>,
+/// A snapshot as the expressions of a statement see it.
+pub(crate) enum ReadView {
+    Plain(Snapshot),
+    Recorded(RecordedView),
 }
 
-impl EntityReads {
-    /// What these expressions read over rows of this layout.
-    pub(crate) fn of<'a>(expressions: impl IntoIterator<Item = &'a Expr>, layout: &Layout) -> EntityReads {
-        let mut columns: Vec<usize> = Vec::new();
-        for expression in expressions {
-            if expression.any(&mut looks_into_entities) {
-                columns.extend(
-                    expression.free_variables().into_iter().filter_map(|variable| layout.position(variable)),
-                );
+impl ReadView {
+    pub(crate) fn new(snapshot: Snapshot, environment: &Environment) -> ReadView {
+        match environment.recording() {
+            Some(transaction) => {
+                ReadView::Recorded(RecordedView { snapshot, transaction: transaction.clone() })
             }
+            None => ReadView::Plain(snapshot),
         }
-        columns.sort_unstable();
-        columns.dedup();
-        EntityReads { columns }
     }
-    /// The columns.
-    pub(crate) fn columns(&self) -> &[usize] {
-        &self.columns
-    }
-    /// Tells the transaction, if there is one, which entities of the batch are read.
-    pub(crate) fn record(&self, batch: &Batch, here: &Here) {
-        if self.columns.is_empty() || !here.environment.is_recording() {
-            return;
+    /// For expressions.
+    pub(crate) fn graph(&self) -> &dyn Graph {
+        match self {
+            ReadView::Plain(snapshot) => snapshot,
+            ReadView::Recorded(view) => view,
         }
-        let mut found = Entities::default();
-        self.columns.iter().for_each(|at| found.column(batch.column(*at), batch.len()));
-        here.environment.record(|reads| found.record(reads));
+    }
+    /// For those who record by themselves what they read.
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        match self {
+            ReadView::Plain(snapshot) | ReadView::Recorded(RecordedView { snapshot, .. }) => snapshot,
+        }
+    }
+}
+
+/// A snapshot that tells the transaction of each entity that is read.
+pub(crate) struct RecordedView {
+    snapshot: Snapshot,
+    transaction: Arc<Transaction>,
+}
+
+impl RecordedView {
+    fn of_vertex(&self, vertex: VertexId) -> &Snapshot {
+        self.transaction.reads().vertex(vertex);
+        &self.snapshot
+    }
+    fn of_vertices(&self, vertices: &[VertexId]) -> &Snapshot {
+        self.transaction.reads().vertices(vertices.iter().copied().filter(|vertex| *vertex != NO_VERTEX));
+        &self.snapshot
+    }
+    fn of_edge(&self, edge: EdgeId) -> &Snapshot {
+        self.transaction.reads().edge(edge);
+        &self.snapshot
+    }
+}
+
+impl Names for RecordedView {
+    fn label(&self, name: &str) -> Option<LabelId> {
+        Names::label(&self.snapshot, name)
+    }
+    fn edge_type(&self, name: &str) -> Option<EdgeTypeId> {
+        Names::edge_type(&self.snapshot, name)
+    }
+    fn key(&self, name: &str) -> Option<KeyId> {
+        Names::key(&self.snapshot, name)
+    }
+}
+
+impl Graph for RecordedView {
+    fn label_name(&self, label: LabelId) -> Arc<str> {
+        self.snapshot.label_name(label)
+    }
+    fn edge_type_name(&self, edge_type: EdgeTypeId) -> Arc<str> {
+        self.snapshot.edge_type_name(edge_type)
+    }
+    fn key_name(&self, key: KeyId) -> Arc<str> {
+        self.snapshot.key_name(key)
+    }
+    fn labels(&self, vertex: VertexId) -> Result<Vec<LabelId>, EvalError> {
+        Graph::labels(self.of_vertex(vertex), vertex)
+    }
+    fn label_set(&self, vertex: VertexId) -> Result<Option<LabelSetId>, EvalError> {
+        Graph::label_set(self.of_vertex(vertex), vertex)
+    }
+    fn has_label(&self, vertex: VertexId, label: LabelId) -> Result<bool, EvalError> {
+        Graph::has_label(self.of_vertex(vertex), vertex, label)
+    }
+    fn property(&self, vertex: VertexId, key: KeyId) -> Result<Value, EvalError> {
+        Graph::property(self.of_vertex(vertex), vertex, key)
+    }
+    fn properties(&self, vertex: VertexId) -> Result<Vec<(KeyId, Value)>, EvalError> {
+        Graph::properties(self.of_vertex(vertex), vertex)
+    }
+    fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Value, EvalError> {
+        Graph::edge_property(self.of_edge(edge), edge, key)
+    }
+    /// Asked of edges that a row holds: whoever found them there has recorded what led to them.
+    fn edge_exists(&self, edge: EdgeRef) -> Result<bool, EvalError> {
+        Graph::edge_exists(&self.snapshot, edge)
+    }
+    fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>, EvalError> {
+        Graph::edge_properties(self.of_edge(edge), edge)
+    }
+    fn read_property(
+        &self,
+        vertices: &mut dyn Iterator<Item = VertexId>,
+        key: KeyId,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), EvalError> {
+        let vertices: Vec<VertexId> = vertices.collect();
+        self.of_vertices(&vertices).read_property(&mut vertices.iter().copied(), key, visit)
+    }
+    fn read_edge_property(
+        &self,
+        edges: &mut dyn Iterator<Item = Option<EdgeId>>,
+        key: KeyId,
+        visit: &mut Visit<'_>,
+    ) -> Result<(), EvalError> {
+        let edges: Vec<Option<EdgeId>> = edges.collect();
+        self.transaction.reads().edges(edges.iter().copied().flatten());
+        self.snapshot.read_edge_property(&mut edges.iter().copied(), key, visit)
+    }
+    fn read_property_runs(
+        &self,
+        vertices: &[VertexId],
+        key: KeyId,
+        visit: &mut VisitRuns<'_>,
+    ) -> Result<(), EvalError> {
+        self.of_vertices(vertices).read_property_runs(vertices, key, visit)
+    }
+    fn read_edge_property_runs(
+        &self,
+        edges: &[EdgeId],
+        key: KeyId,
+        visit: &mut VisitRuns<'_>,
+    ) -> Result<(), EvalError> {
+        self.transaction.reads().edges(edges.iter().copied());
+        self.snapshot.read_edge_property_runs(edges, key, visit)
     }
 }
 
@@ -54,23 +161,12 @@ pub fn record_shown(batch: &Batch, reads: &ReadSet) {
     found.record(reads);
 }
 
-fn looks_into_entities(expression: &Expr) -> bool {
-    match expression {
-        Expr::Property(..) | Expr::HasLabels(..) | Expr::Index(..) | Expr::MapProjection(..) => true,
-        Expr::Call(function, _) => matches!(
-            function,
-            Function::Labels | Function::Keys | Function::Properties | Function::Exists | Function::IsEmpty
-        ),
-        _ => false,
-    }
-}
-
 /// Entities found in values, however deep. A list or map that stands in many rows, or in many places of a value, is gone into once; all values
 /// must live until the last of them was looked at.
 #[derive(Default)]
-pub(crate) struct Entities {
-    pub(crate) vertices: Vec<VertexId>,
-    pub(crate) edges: Vec<EdgeId>,
+struct Entities {
+    vertices: Vec<VertexId>,
+    edges: Vec<EdgeId>,
     /// Where the lists and maps are that were gone into.
     seen: HashSet<*const ()>,
 }
@@ -78,9 +174,9 @@ pub(crate) struct Entities {
 impl Entities {
     fn record(&self, reads: &ReadSet) {
         reads.vertices(self.vertices.iter().copied());
-        self.edges.iter().for_each(|edge| reads.edge(*edge));
+        reads.edges(self.edges.iter().copied());
     }
-    pub(crate) fn column(&mut self, carried: &Carried, len: usize) {
+    fn column(&mut self, carried: &Carried, len: usize) {
         match carried.column() {
             Column::Bool(..) | Column::Int(..) | Column::Float(..) | Column::Text(..) => {}
             Column::Vertex(..) => self.vertices.extend((0..len).filter_map(|row| carried.vertex(row))),
@@ -91,7 +187,7 @@ impl Entities {
             Column::Any(values) => (0..len).for_each(|row| self.value(&values[carried.at(row)])),
         }
     }
-    pub(crate) fn value(&mut self, value: &Value) {
+    fn value(&mut self, value: &Value) {
         match value {
             Value::Vertex(vertex) => self.vertices.push(*vertex),
             Value::Edge(edge) => self.edges.push(edge.id),

@@ -6,6 +6,7 @@
 
 use crate::access::{Environment, Home};
 use crate::demand::DemandPort;
+use crate::reads::ReadView;
 use crate::rows::Rows;
 use dataflow::{Context, Failure, Flow, Operator, Outcome, Tag};
 use expression::{Compiled, Scope};
@@ -19,21 +20,23 @@ pub(crate) type Try<T> = Result<T, Failure>;
 /// An operator's place in its statement: what is shared, and the view it took when its first rows came.
 pub(crate) struct Here {
     pub(crate) environment: Arc<Environment>,
-    snapshot: Option<Snapshot>,
+    view: Option<ReadView>,
 }
 
 impl Here {
     pub(crate) fn new(home: &Home) -> Here {
-        Here { environment: home.environment(), snapshot: None }
+        Here { environment: home.environment(), view: None }
     }
     /// The view; taken at the first call.
     pub(crate) fn snapshot(&mut self) -> &Snapshot {
-        self.snapshot.get_or_insert_with(|| self.environment.view())
+        let environment = &self.environment;
+        self.view.get_or_insert_with(|| ReadView::new(environment.view(), environment)).snapshot()
     }
-    /// The view and the request, for expressions.
+    /// The view and the request, for expressions: what they read is recorded.
     pub(crate) fn scope(&mut self) -> Scope<'_> {
-        let snapshot = self.snapshot.get_or_insert_with(|| self.environment.view());
-        Scope::new(snapshot, &self.environment.request)
+        let environment = &self.environment;
+        let view = self.view.get_or_insert_with(|| ReadView::new(environment.view(), environment));
+        Scope::new(view.graph(), &environment.request)
     }
     /// The values of expressions for one row.
     pub(crate) fn values(&mut self, expressions: &[Compiled], batch: &Batch, row: usize) -> Try<Vec<Value>> {
@@ -43,7 +46,7 @@ impl Here {
     }
     /// Writes what is pending and reads on behind it: for writing operators that must see their own writes.
     pub(crate) fn refresh(&mut self) -> Try<()> {
-        self.snapshot = Some(self.environment.refresh()?);
+        self.view = Some(ReadView::new(self.environment.refresh()?, &self.environment));
         Ok(())
     }
 }

@@ -169,6 +169,36 @@ fn a_list_of_nodes_beside_each_row_is_not_gone_through() {
     assert_eq!(found, (8..47).map(Some).collect::<Vec<_>>(), "each saw what the row before it set");
 }
 
+/// All of a list was recorded as read for each row of a MERGE, and once for a SET: time as rows times elements, and conflicts with all who changed one of
+/// its nodes.
+#[test]
+fn of_a_list_beside_each_row_what_is_read_is_recorded() {
+    const NODES: i64 = 1_000;
+    let engine = engine();
+    made(&engine, "A", NODES);
+    let list = || {
+        let call = support::build::call(AggregateFunction::Collect, Some(var(0)), false);
+        unwind(aggregate(scan(Plan::Unit, 0, "A"), vec![], vec![(1, call)]), range(0, NODES - 1), 2)
+    };
+    let element = |at: i64| Expr::Index(Box::new(var(1)), Box::new(int(at)));
+    let of = |at: i64| Expr::Property(Box::new(element(at)), "n".into());
+    let pointed_at = SetItem::Property(element(7), "m".into(), var(2));
+    let plans = [
+        (set(list(), vec![pointed_at]), 0),
+        (set(list(), vec![SetItem::Property(element(7), "m".into(), of(8))]), 1),
+        (merge_vertex(list(), int(1), 2, vec![], vec![set_property(10, "m", of(8))]), 1),
+        (create(list(), vec![create_vertex(10, &["K"], Some(map(vec![("n", of(8))])))], vec![]), 1),
+    ];
+    for (at, (plan, read)) in plans.into_iter().enumerate() {
+        let transaction = std::sync::Arc::new(engine.begin(transact::Mode::Write));
+        let access = Access::Write(transaction.clone());
+        drain(&mut start(2, access, plan, &[], ExecuteOptions::default()).unwrap()).unwrap();
+        // Which nodes are A, and what MERGE looks for and finds.
+        let recorded = transaction.reads().len();
+        assert!((read..read + 6).contains(&recorded), "plan {at}: {recorded}");
+    }
+}
+
 #[test]
 fn set_replaces_merges_and_removes() {
     let engine = engine();

@@ -118,9 +118,9 @@ impl ImportError {
         let path = file.to_path_buf();
         match self {
             ImportError::Export { what } => ImportError::Columns { path, what },
-            ImportError::Database(TransactError::Store(error @ StoreError::NameTooLong(_))) => {
-                ImportError::Columns { path, what: format!("{error}: {}", error.hint()) }
-            }
+            ImportError::Database(TransactError::Store(
+                error @ (StoreError::NameTooLong(_) | StoreError::NameRefused(_)),
+            )) => ImportError::Columns { path, what: format!("{error}: {}", error.hint()) },
             other => other,
         }
     }

@@ -20,8 +20,10 @@ pub const RECENT_MAX: usize = 1 << 16;
 pub const PAIRS_MAX: usize = 4_096;
 /// Records of one report of a shard to the scribe.
 pub const REPORT_MAX: usize = 1_024;
-/// Records that the scribe holds without a place; at the limit it takes no report until some have one.
+/// Records of one shard that the scribe holds without a place; at the limit it takes none of that shard until some have one. A shard that waits at its own
+/// limit has reported all, so that the scribe can go on.
 pub const UNPLACED_MAX: usize = 1 << 17;
+const _: () = assert!(UNPLACED_MAX > RECENT_MAX);
 /// Places that are written at once.
 pub const PLACES_MAX: usize = 1_024;
 /// Records that are read from truth at once. They may be large, and are held in memory.

@@ -292,15 +292,20 @@ impl Part {
         records: Vec<(Stamp, Box<[u16]>)>,
         taken: Option<Vec<Option<Stamp>>>,
     ) {
-        let unplaced: usize = self.chains.iter().map(BTreeMap::len).sum();
         let reported = &mut self.shards[shard];
-        if from > reported.next || unplaced >= UNPLACED_MAX {
+        if from > reported.next {
             return;
         }
         let end = from + records.len() as u64;
-        for (stamp, shards) in records.into_iter().skip((reported.next - from) as usize) {
+        // Counted by shard: if others filled a common limit, the shard that they all wait for would be refused, for ever.
+        let room = UNPLACED_MAX.saturating_sub(reported.order.len());
+        for (stamp, shards) in records.into_iter().skip((reported.next - from) as usize).take(room) {
             reported.order.push_back(CommitId::of(&stamp));
             self.chains[stamp.gatekeeper()].insert(stamp.counter(), (stamp, shards));
+            reported.next += 1;
+        }
+        if reported.next < end {
+            return;
         }
         // An older report may come late; what it says was taken is taken, all the same.
         for (own, other) in reported.taken.iter_mut().zip(taken.into_iter().flatten()) {
@@ -309,7 +314,6 @@ impl Part {
                 *own = other;
             }
         }
-        reported.next = reported.next.max(end);
     }
 
     /// How far all shards have taken a chain.
@@ -377,3 +381,6 @@ impl Part {
         frontier
     }
 }
+
+#[cfg(test)]
+mod tests;

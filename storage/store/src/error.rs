@@ -59,6 +59,8 @@ pub enum StoreError {
     Unsupported(&'static str),
     /// A label, edge type or property key has so many bytes, more than [`crate::schema::names::NAME_BYTES_MAX`].
     NameTooLong(usize),
+    /// No label, edge type or property key is called this; the text says why.
+    NameRefused(&'static str),
     /// Who asked for long work was ended meanwhile; nothing of it was taken.
     Stopped,
     /// What was just encoded does not decode: a fault of this program, found before anything was given up for it.
@@ -95,6 +97,7 @@ impl StoreError {
             StoreError::Unsupported(_) => "store.unsupported",
             StoreError::Stopped => "store.stopped",
             StoreError::NameTooLong(_) => "store.name_too_long",
+            StoreError::NameRefused(_) => "store.name_refused",
             StoreError::NotReadBack(_) => "store.not_read_back",
         }
     }
@@ -115,6 +118,7 @@ impl StoreError {
             }
             StoreError::Stopped => "ask again, with more time",
             StoreError::NameTooLong(_) => "names have at most 65,535 bytes; keep long text in a property",
+            StoreError::NameRefused(_) => "a name has at least one character, and none that is NUL",
             StoreError::NotReadBack(_) => "nothing is lost: every commit is in the log; report this",
             _ => "the statement met a graph other than the one it was checked against; report this",
         }
@@ -150,6 +154,9 @@ impl fmt::Display for StoreError {
             StoreError::Unsupported(what) => write!(f, "not supported: {what}"),
             StoreError::NameTooLong(bytes) => {
                 write!(f, "a label, relationship type or property key of {bytes} bytes is too long")
+            }
+            StoreError::NameRefused(why) => {
+                write!(f, "the name of a label, relationship type or property key {why}")
             }
             StoreError::Stopped => write!(f, "{}", pace::Stopped),
             StoreError::NotReadBack(what) => write!(f, "what was written could not be read back: {what}"),

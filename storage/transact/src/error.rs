@@ -146,6 +146,7 @@ impl TransactError {
             TransactError::Store(StoreError::EntryRefused(_) | StoreError::NameTooLong(_)) => {
                 "Neo.ClientError.Statement.ArgumentError"
             }
+            TransactError::Store(StoreError::NameRefused(_)) => "Neo.ClientError.Schema.TokenNameError",
             TransactError::Store(StoreError::Full(_)) => "Neo.ClientError.General.LimitExceeded",
             TransactError::Store(StoreError::Unavailable(_)) => {
                 "Neo.TransientError.General.DatabaseUnavailable"
@@ -193,6 +194,7 @@ impl TransactError {
             TransactError::Durable(error) => error.hint().map(str::to_string),
             TransactError::Store(
                 error @ (StoreError::NameTooLong(_)
+                | StoreError::NameRefused(_)
                 | StoreError::Full(_)
                 | StoreError::EntryRefused(_)
                 | StoreError::Corrupt(_)

@@ -176,6 +176,10 @@ impl ReadSet {
     pub fn edge(&self, edge: model::EdgeId) {
         self.extend([Key::edge(edge.0)]);
     }
+    /// Properties of all these edges were read.
+    pub fn edges(&self, edges: impl IntoIterator<Item = model::EdgeId>) {
+        self.extend(edges.into_iter().map(|edge| Key::edge(edge.0)));
+    }
     /// The neighbours of a vertex were read; empty `types` means all types.
     pub fn adjacency(&self, vertex: VertexId, types: &[EdgeTypeId], direction: Direction) {
         self.adjacencies([vertex], types, direction);

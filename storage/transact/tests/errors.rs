@@ -48,6 +48,7 @@ fn errors() -> Vec<TransactError> {
         StoreError::EntryRefused("an entry is too long"),
         StoreError::Full("labels"),
         StoreError::NameTooLong(70_000),
+        StoreError::NameRefused("is empty"),
     ];
     all.extend(stored.map(TransactError::from));
     let durable = [

@@ -411,6 +411,15 @@ fn names_have_at_most_so_many_bytes() {
             assert!(error.hint().unwrap().contains("65,535"));
         }
     }
+    for refused in ["", "\0", "a\0b"] {
+        for error in
+            [t.label(refused).unwrap_err(), t.key(refused).unwrap_err(), t.edge_type(refused).unwrap_err()]
+        {
+            assert_eq!(error.code(), "Neo.ClientError.Schema.TokenNameError", "{refused:?}");
+            assert!(matches!(&error, TransactError::Store(error) if error.code() == "store.name_refused"));
+            assert!(error.hint().unwrap().contains("at least one character"), "{refused:?}");
+        }
+    }
     t.commit().unwrap();
     drop(t);
     let engine = opened_again(&disk, engine);

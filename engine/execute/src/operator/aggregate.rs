@@ -7,7 +7,6 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::operator::distinct::{VertexSet, plain_vertices};
-use crate::reads::EntityReads;
 use crate::scope_rows::ScopeRows;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
@@ -28,7 +27,6 @@ struct Call {
 struct Grouping {
     keys: Vec<Compiled>,
     calls: Vec<Call>,
-    reads: EntityReads,
     /// One group that is there without any row.
     single: bool,
     /// Inside a sub-query, without keys of its own: the outer rows of each instance.
@@ -304,7 +302,6 @@ impl Partial {
 
 impl Breaker for Partial {
     fn take(&mut self, _: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
-        self.plan.reads.record(&batch, turn.here);
         let groups = self.groups.get_or_insert_with(|| Groups::new(&self.plan));
         groups.take(&self.plan, &batch, turn.here)?;
         self.batches += 1;
@@ -401,13 +398,7 @@ fn grouping(
         output.push(*variable);
     }
     let every = compiler.inside.as_ref().filter(|_| node.keys.is_empty()).map(|inside| inside.rows.clone());
-    let reads = EntityReads::of(expressions(node), layout);
-    Ok(Grouping { single: keys.is_empty(), keys, calls, reads, every })
-}
-
-fn expressions(node: &plan::algebra::Aggregate) -> impl Iterator<Item = &plan::Expr> {
-    let arguments = node.aggregates.iter().flat_map(|(_, call)| &call.arguments);
-    node.keys.iter().map(|(_, expression)| expression).chain(arguments)
+    Ok(Grouping { single: keys.is_empty(), keys, calls, every })
 }
 
 pub(crate) fn compile(

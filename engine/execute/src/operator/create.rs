@@ -5,7 +5,6 @@ use crate::access::Counting;
 use crate::compile::Compiler;
 use crate::operator::set::names;
 use crate::operator::write::{self, Dirty, RowWriter};
-use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Try};
 use expression::{Compiled, Layout};
@@ -47,7 +46,6 @@ pub(crate) enum End {
 pub(crate) struct Creation {
     vertices: Vec<NewVertex>,
     edges: Vec<NewEdge>,
-    reads: EntityReads,
 }
 
 /// The values created for one row: vertices, then edges.
@@ -89,8 +87,7 @@ impl Creation {
             Some(at) => Ok(End::New(at)),
             None => Compiler::position(layout, variable).map(End::Column),
         };
-        let mut creation =
-            Creation { vertices: Vec::new(), edges: Vec::new(), reads: EntityReads::default() };
+        let mut creation = Creation { vertices: Vec::new(), edges: Vec::new() };
         for vertex in vertices {
             let labels =
                 vertex.labels.iter().map(|label| transaction.label(label)).collect::<Result<_, _>>()?;
@@ -108,16 +105,7 @@ impl Creation {
                 properties: map(&edge.properties)?,
             });
         }
-        let maps =
-            vertices.iter().map(|vertex| &vertex.properties).chain(edges.iter().map(|edge| &edge.properties));
-        let types = edges.iter().filter_map(|edge| edge.dynamic_type.as_ref());
-        creation.reads = EntityReads::of(maps.flatten().chain(types), layout);
         Ok(creation)
-    }
-
-    /// What their expressions read of the graph.
-    pub(crate) fn reads(&self) -> &EntityReads {
-        &self.reads
     }
 
     /// Evaluates the property maps and types for one row.
@@ -226,9 +214,6 @@ struct Create {
 
 impl RowWriter for Create {
     fn write(&mut self, batch: &Batch, row: usize, here: &mut Here) -> Try<()> {
-        if row == 0 {
-            self.creation.reads().record(batch, here);
-        }
         let shape = self.creation.shape(batch, row, here, &mut self.dirty)?;
         let created = self.creation.create(shape, batch, row, here, &mut self.dirty)?;
         for (column, at) in self.columns.iter_mut().zip(self.keep.iter()) {

@@ -7,7 +7,6 @@ use crate::ExecuteError;
 use crate::access::Counting;
 use crate::compile::Compiler;
 use crate::operator::write::{self, RowWriter};
-use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Progress, Try};
 use expression::Compiled;
@@ -19,7 +18,6 @@ use std::sync::Arc;
 
 struct Deleting {
     targets: Vec<Compiled>,
-    reads: EntityReads,
     detach: bool,
 }
 
@@ -133,9 +131,6 @@ impl Delete {
 impl RowWriter for Delete {
     fn write(&mut self, batch: &Batch, row: usize, here: &mut Here) -> Try<()> {
         let plan = self.plan.clone();
-        if row == 0 {
-            plan.reads.record(batch, here);
-        }
         for target in &plan.targets {
             let value = target.evaluate_row(batch, row, &here.scope())?;
             self.note(&value)?;
@@ -159,11 +154,7 @@ pub(crate) fn compile(
 ) -> Result<Stream, ExecuteError> {
     let layout = feed.layout();
     let targets = node.targets.iter().map(|target| compiler.expression(target, &layout));
-    let plan = Arc::new(Deleting {
-        targets: targets.collect::<Result<_, _>>()?,
-        reads: EntityReads::of(&node.targets, &layout),
-        detach: node.detach,
-    });
+    let plan = Arc::new(Deleting { targets: targets.collect::<Result<_, _>>()?, detach: node.detach });
     write::attach(compiler, "Delete", feed, layout, move || Delete {
         plan: plan.clone(),
         vertices: Vec::new(),

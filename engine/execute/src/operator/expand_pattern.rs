@@ -8,7 +8,6 @@ use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::labels::LabelCheck;
 use crate::operator::expand::edge_types;
-use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Here, Progress, Try, Turn};
 use conditions::{Legs, Tests};
@@ -29,12 +28,6 @@ mod conditions;
 /// Edges a search visits in one slice: some tens of microseconds.
 const EDGES_PER_SLICE: u64 = 16_384;
 
-/// A condition over a row with more columns behind it.
-struct Test {
-    predicate: Compiled,
-    reads: EntityReads,
-}
-
 /// What the plan says.
 struct Expansion {
     from: usize,
@@ -46,8 +39,9 @@ struct Expansion {
     places: Vec<LabelExpr>,
     /// Edges of each part.
     edges: Vec<usize>,
-    rounds: Vec<Option<Test>>,
-    whole: Option<Test>,
+    /// Conditions over a row with more columns behind it.
+    rounds: Vec<Option<Compiled>>,
+    whole: Option<Compiled>,
     mode: paths::PathMode,
     choice: Choice,
     reversed: bool,
@@ -308,15 +302,17 @@ pub(crate) fn compile(
     Ok(compiler.attach_fan_out("ExpandPattern", &feed, required, &columns, make))
 }
 
-fn test(compiler: &Compiler, predicate: &Expr, layout: &Layout, own: &[Var]) -> Result<Test, ExecuteError> {
+fn test(
+    compiler: &Compiler,
+    predicate: &Expr,
+    layout: &Layout,
+    own: &[Var],
+) -> Result<Compiled, ExecuteError> {
     let mut longer = layout.clone();
     own.iter().for_each(|variable| {
         longer.push(*variable);
     });
-    Ok(Test {
-        predicate: compiler.expression(predicate, &longer)?,
-        reads: EntityReads::of([predicate], &longer),
-    })
+    compiler.expression(predicate, &longer)
 }
 
 /// The mode of a plan as the searches have it.

@@ -2,7 +2,6 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Step, Try};
 use expression::Compiled;
@@ -13,13 +12,11 @@ use std::sync::Arc;
 #[derive(Clone)]
 struct Extend {
     items: Arc<Vec<Compiled>>,
-    reads: Arc<EntityReads>,
     carry: Arc<[usize]>,
 }
 
 impl Step for Extend {
     fn step(&mut self, _: usize, mut batch: Batch, here: &mut Here) -> Try<Batch> {
-        self.reads.record(&batch, here);
         for item in self.items.iter() {
             let column = item.evaluate_carried(&batch, &here.scope())?;
             batch.push_carried(column);
@@ -37,15 +34,13 @@ pub(crate) fn compile(
     required: &VarSet,
     feed: Feed,
 ) -> Result<Stream, ExecuteError> {
-    let expressions = || node.items.iter().map(|(_, expression)| expression);
     let mut layout = feed.layout();
-    let reads = Arc::new(EntityReads::of(expressions(), &layout));
     let mut items = Vec::new();
     for (variable, expression) in &node.items {
         items.push(compiler.expression(expression, &layout)?);
         layout.push(*variable);
     }
     let (carry, kept) = compiler.carry(&layout, required);
-    let extend = Extend { items: Arc::new(items), reads, carry };
+    let extend = Extend { items: Arc::new(items), carry };
     Ok(compiler.attach_step("Extend", &feed, kept, move || extend.clone()))
 }

@@ -2,7 +2,6 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Step, Try};
 use expression::Compiled;
@@ -13,14 +12,12 @@ use std::sync::Arc;
 #[derive(Clone)]
 struct Filter {
     predicate: Arc<Compiled>,
-    reads: Arc<EntityReads>,
     carry: Arc<[usize]>,
     selected: Vec<u32>,
 }
 
 impl Step for Filter {
     fn step(&mut self, _: usize, batch: Batch, here: &mut Here) -> Try<Batch> {
-        self.reads.record(&batch, here);
         self.predicate.select(&batch, &here.scope(), &mut self.selected)?;
         let kept = batch.project(&self.carry);
         if self.selected.len() == batch.len() {
@@ -42,7 +39,6 @@ pub(crate) fn compile(
     let layout = feed.layout();
     let (carry, kept) = compiler.carry(&layout, required);
     let predicate = Arc::new(compiler.expression(&node.predicate, &layout)?);
-    let reads = Arc::new(EntityReads::of([&node.predicate], &layout));
-    let filter = Filter { predicate, reads, carry, selected: Vec::new() };
+    let filter = Filter { predicate, carry, selected: Vec::new() };
     Ok(compiler.attach_step("Filter", &feed, kept, move || filter.clone()))
 }

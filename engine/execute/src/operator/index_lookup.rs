@@ -163,14 +163,6 @@ fn text_after(prefix: &str) -> Option<String> {
     None
 }
 
-pub(crate) fn expressions(seek: &Seek) -> Vec<&Expr> {
-    match seek {
-        Seek::Equal(values) => values.iter().collect(),
-        Seek::In(value) | Seek::Prefix(value) => vec![value],
-        Seek::Range(lower, upper) => lower.iter().chain(upper).map(|(value, _)| value).collect(),
-    }
-}
-
 pub(crate) fn lookup(compiler: &Compiler, seek: &Seek, layout: &Layout) -> Result<Lookup, ExecuteError> {
     let bound = |end: &Option<(Expr, bool)>| {
         end.as_ref()

@@ -11,9 +11,8 @@ use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
 use crate::imports::Imports;
 use crate::operator::graph_procedure::recharge;
-use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Progress, Try, Turn};
+use crate::turn::{Progress, Try, Turn};
 use dataflow::watch::{self, Hold};
 use expression::{Compiled, EvalError};
 use fetch::Fetch;
@@ -77,7 +76,6 @@ struct LoadCsv {
     format: FileFormat,
     /// File; of CSV also whether the first record gives titles, and the separator.
     arguments: Arc<Vec<Compiled>>,
-    reads: Arc<EntityReads>,
     /// What is read above, in the order of the columns, each with its values.
     columns: Vec<(Field, Vec<Value>)>,
     /// Bytes of the records in them, and what is charged for those.
@@ -339,10 +337,6 @@ impl LoadCsv {
 impl Draw for LoadCsv {
     type Cursor = Cursor;
 
-    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
-        self.reads.record(batch, here);
-        Ok(())
-    }
     fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Cursor> {
         let values = turn.here.values(&self.arguments, batch, row)?;
         Ok(Cursor::new(self.format, &turn.here.environment, values)?)
@@ -389,7 +383,6 @@ pub(crate) fn compile(
     };
     let arguments = node.arguments.iter().map(|argument| compiler.expression(argument, &layout));
     let arguments = Arc::new(arguments.collect::<Result<Vec<_>, _>>()?);
-    let reads = Arc::new(EntityReads::of(&node.arguments, &layout));
     let kept = node.yields.iter().filter(|(_, variable)| required.contains(*variable));
     let kept: Vec<_> = kept
         .map(|(name, variable)| match &**name {
@@ -400,9 +393,9 @@ pub(crate) fn compile(
         .collect();
     let columns: Vec<_> = kept.iter().map(|(_, variable)| *variable).collect();
     let make = move || {
-        let (arguments, reads) = (arguments.clone(), reads.clone());
+        let arguments = arguments.clone();
         let columns = kept.iter().map(|(field, _)| (*field, Vec::new())).collect();
-        Drawing::new(LoadCsv { format, arguments, reads, columns, bytes: 0, charged: 0 })
+        Drawing::new(LoadCsv { format, arguments, columns, bytes: 0, charged: 0 })
     };
     let stream = compiler.attach_fan_out(format.operator(), &feed, required, &columns, make);
     Ok(Stream { fans_out: false, ..stream })

@@ -179,7 +179,6 @@ impl MergeClose {
     fn set(&mut self, on_create: bool, whole: &Batch) -> Try<()> {
         let plan = self.plan.clone();
         let changes = if on_create { &plan.on_create } else { &plan.on_match };
-        changes.record(whole, &self.here);
         changes.apply(whole, 0, &mut self.here, &mut self.dirty)
     }
     /// Works one row off; false if it must be matched anew first.
@@ -222,9 +221,6 @@ impl MergeClose {
     /// A slice of the rows: all worked off, or as many as can be before the rest is matched anew?
     fn rows(&mut self, context: &Context<'_, Rows>) -> Try<bool> {
         let Some(outer) = self.outer.take() else { return Ok(true) };
-        if self.next == 0 {
-            self.plan.creation.reads().record(&outer, &self.here);
-        }
         while self.next < outer.len() && self.row(&outer, self.next)? {
             self.next += 1;
             if self.next < outer.len() && context.should_yield() {

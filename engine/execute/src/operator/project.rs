@@ -2,7 +2,6 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Step, Try};
 use dataflow::watch::Hold;
@@ -15,12 +14,10 @@ use std::sync::Arc;
 #[derive(Clone)]
 struct Project {
     items: Arc<Vec<Compiled>>,
-    reads: Arc<EntityReads>,
 }
 
 impl Step for Project {
     fn step(&mut self, _: usize, batch: Batch, here: &mut Here) -> Try<Batch> {
-        self.reads.record(&batch, here);
         let mut columns: Vec<Carried> = Vec::with_capacity(self.items.len());
         let mut hold = Hold::default();
         for item in self.items.iter() {
@@ -58,7 +55,6 @@ pub(crate) fn compile(
         items.push(compiler.expression(expression, &layout)?);
         kept.push(*variable);
     }
-    let reads = Arc::new(EntityReads::of(wanted.iter().map(|(_, expression)| expression), &layout));
-    let project = Project { items: Arc::new(items), reads };
+    let project = Project { items: Arc::new(items) };
     Ok(compiler.attach_step("Project", &feed, kept, move || project.clone()))
 }

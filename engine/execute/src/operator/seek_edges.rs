@@ -5,10 +5,9 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
-use crate::operator::index_lookup::{Found, Lookup, expressions, lookup};
-use crate::reads::EntityReads;
+use crate::operator::index_lookup::{Found, Lookup, lookup};
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Progress, Try, Turn};
+use crate::turn::{Progress, Try, Turn};
 use model::schema::{IndexId, SchemaTarget};
 use model::{Batch, Column, Direction, EdgeRef, Nulls, VertexId};
 use plan::VarSet;
@@ -21,7 +20,6 @@ const EDGES_PER_SLICE_MAX: usize = 1_024;
 struct Seeking {
     index: IndexId,
     lookup: Lookup,
-    reads: EntityReads,
     direction: Direction,
     /// Are the edge, its left end and its right end read?
     keep: [bool; 3],
@@ -57,10 +55,6 @@ impl SeekEdges {
 impl Draw for SeekEdges {
     type Cursor = Found<EdgeRef>;
 
-    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
-        self.plan.reads.record(batch, here);
-        Ok(())
-    }
     fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Found<EdgeRef>> {
         self.plan.lookup.find(self.plan.index, batch, row, turn.here)
     }
@@ -118,7 +112,6 @@ pub(crate) fn compile(
     let plan = Arc::new(Seeking {
         index: index(compiler, node)?,
         lookup: lookup(compiler, &node.seek, &layout)?,
-        reads: EntityReads::of(expressions(&node.seek), &layout),
         direction: node.direction,
         keep,
     });

@@ -5,10 +5,9 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
-use crate::operator::index_lookup::{Found, Lookup, expressions, lookup};
-use crate::reads::EntityReads;
+use crate::operator::index_lookup::{Found, Lookup, lookup};
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Progress, Try, Turn};
+use crate::turn::{Progress, Try, Turn};
 use model::schema::{IndexId, SchemaTarget};
 use model::{Batch, Column, Nulls, VertexId};
 use plan::VarSet;
@@ -20,7 +19,6 @@ const VERTICES_PER_SLICE_MAX: usize = 1_024;
 struct Seeking {
     index: IndexId,
     lookup: Lookup,
-    reads: EntityReads,
     keep: bool,
 }
 
@@ -32,10 +30,6 @@ struct SeekVertices {
 impl Draw for SeekVertices {
     type Cursor = Found<VertexId>;
 
-    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
-        self.plan.reads.record(batch, here);
-        Ok(())
-    }
     fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Found<VertexId>> {
         self.plan.lookup.find(self.plan.index, batch, row, turn.here)
     }
@@ -90,7 +84,6 @@ pub(crate) fn compile(
     let plan = Arc::new(Seeking {
         index: index(compiler, node)?,
         lookup: lookup(compiler, &node.seek, &layout)?,
-        reads: EntityReads::of(expressions(&node.seek), &layout),
         keep,
     });
     let make = move || Drawing::new(SeekVertices { plan: plan.clone(), vertices: Vec::new() });

@@ -4,7 +4,6 @@ use crate::ExecuteError;
 use crate::access::Counting;
 use crate::compile::Compiler;
 use crate::operator::write::{self, Dirty, RowWriter, storable};
-use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Here, Try};
 use expression::{Compiled, Layout};
@@ -25,8 +24,7 @@ enum Change {
 
 /// A list of changes, compiled.
 pub(crate) struct Changes {
-    /// Each with what it reads of the graph.
-    items: Vec<(Change, EntityReads)>,
+    items: Vec<Change>,
 }
 
 /// A vertex or an edge.
@@ -34,17 +32,6 @@ pub(crate) struct Changes {
 enum Entity {
     Vertex(VertexId),
     Edge(EdgeRef),
-}
-
-/// The expressions of a change, for what they read. A subject that is a variable is only pointed at.
-fn expressions(item: &SetItem) -> Vec<&Expr> {
-    match item {
-        SetItem::Property(subject, _, value) => vec![subject, value],
-        SetItem::DynamicProperty(subject, key, value) => vec![subject, key, value],
-        SetItem::Properties { value, .. } => vec![value],
-        SetItem::DynamicLabels { labels, .. } => vec![labels],
-        SetItem::AddLabels(..) | SetItem::RemoveLabels(..) => Vec::new(),
-    }
 }
 
 impl Changes {
@@ -57,16 +44,12 @@ impl Changes {
             items.iter().map(|item| Changes::item(compiler, item, layout)).collect::<Result<_, _>>()?;
         Ok(Changes { items: compiled })
     }
-    fn item(
-        compiler: &Compiler,
-        item: &SetItem,
-        layout: &Layout,
-    ) -> Result<(Change, EntityReads), ExecuteError> {
+    fn item(compiler: &Compiler, item: &SetItem, layout: &Layout) -> Result<Change, ExecuteError> {
         let transaction = compiler.transaction()?;
         let compile = |expression: &Expr| compiler.expression(expression, layout);
         let labels =
             |names: &[Name]| names.iter().map(|name| transaction.label(name)).collect::<Result<Vec<_>, _>>();
-        let change = match item {
+        Ok(match item {
             SetItem::Property(subject, key, value) => {
                 Change::Property { subject: compile(subject)?, key: key.clone(), value: compile(value)? }
             }
@@ -90,17 +73,11 @@ impl Changes {
                 let subject = Compiler::position(layout, *variable)?;
                 Change::Labels { subject, add: Vec::new(), remove: labels(names)? }
             }
-        };
-        let reads = EntityReads::of(expressions(item), layout);
-        Ok((change, reads))
+        })
     }
     /// Applies all changes to one row.
     pub(crate) fn apply(&self, batch: &Batch, row: usize, here: &mut Here, dirty: &mut Dirty) -> Try<()> {
-        self.items.iter().try_for_each(|(change, _)| apply(change, batch, row, here, dirty))
-    }
-    /// Tells the transaction what the changes of a batch read.
-    pub(crate) fn record(&self, batch: &Batch, here: &Here) {
-        self.items.iter().for_each(|(_, reads)| reads.record(batch, here));
+        self.items.iter().try_for_each(|change| apply(change, batch, row, here, dirty))
     }
 }
 
@@ -174,10 +151,10 @@ fn change_labels(
 pub(crate) fn names(value: Value, what: &str) -> Try<Vec<Name>> {
     let refuse = |value: &Value| {
         let kind = value.value_type().name();
-        ExecuteError::WrongType(format!("{what} is named by a String that is not empty, not by a {kind}"))
+        ExecuteError::WrongType(format!("{what} is named by a String, not by a {kind}"))
     };
     let name = |value: &Value| match value {
-        Value::String(text) if !text.is_empty() => Ok(text.clone()),
+        Value::String(text) => Ok(text.clone()),
         other => Err(refuse(other)),
     };
     match &value {
@@ -274,9 +251,6 @@ struct Set {
 
 impl RowWriter for Set {
     fn write(&mut self, batch: &Batch, row: usize, here: &mut Here) -> Try<()> {
-        if row == 0 {
-            self.changes.record(batch, here);
-        }
         self.changes.apply(batch, row, here, &mut self.dirty)
     }
 }

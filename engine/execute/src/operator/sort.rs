@@ -9,7 +9,6 @@ use crate::columns::{concatenate, piece};
 use crate::compile::Compiler;
 use crate::limits::{TOP_PARTIAL_ROWS_MAX, TOP_ROWS_SLACK};
 use crate::operator::limit::row_count;
-use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
 use expression::functions::type_place;
@@ -45,7 +44,6 @@ impl Key {
 
 struct Sorting {
     keys: Vec<Key>,
-    reads: EntityReads,
     /// Rows to keep.
     limit: Option<usize>,
     /// The limit counts by the first key.
@@ -211,7 +209,6 @@ impl Breaker for Sort {
         if self.plan.limit == Some(0) {
             return Ok(());
         }
-        self.plan.reads.record(&batch, turn.here);
         let scope = turn.here.scope();
         let mut batch = batch;
         // Most rows fall by their first key: the others are not even computed for them.
@@ -352,6 +349,5 @@ fn sorting(
         keys.push(Key { expression, descending: key.descending, order: key.order });
     }
     let (carry, kept) = compiler.carry(layout, required);
-    let reads = EntityReads::of(node.keys.iter().map(|key| &key.expr), layout);
-    Ok(Sorting { keys, reads, limit, by_row: compiler.inside.is_some(), width: kept.len(), carry })
+    Ok(Sorting { keys, limit, by_row: compiler.inside.is_some(), width: kept.len(), carry })
 }

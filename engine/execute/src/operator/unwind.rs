@@ -4,7 +4,6 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
-use crate::reads::EntityReads;
 use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Here, Progress, Try, Turn};
 use expression::Compiled;
@@ -17,7 +16,6 @@ use std::sync::Arc;
 
 struct Unwind {
     list: Arc<Compiled>,
-    reads: Arc<EntityReads>,
     keep: bool,
     lists: Option<Carried>,
     row: usize,
@@ -27,7 +25,6 @@ struct Unwind {
 
 impl FanOut for Unwind {
     fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
-        self.reads.record(batch, here);
         self.lists = Some(self.list.evaluate_carried(batch, &here.scope())?);
         (self.row, self.element) = (0, 0);
         Ok(())
@@ -96,15 +93,14 @@ pub(crate) fn attach(
     required: &VarSet,
 ) -> Result<Stream, ExecuteError> {
     let layout = feed.layout();
-    let reads = Arc::new(EntityReads::of([list], &layout));
     let keep = required.contains(variable);
     let new = if keep { vec![variable] } else { Vec::new() };
     if let Expr::Call(Function::Range, arguments) = list {
         let arguments = arguments.iter().map(|argument| compiler.expression(argument, &layout));
         let arguments = Arc::new(arguments.collect::<Result<Vec<_>, _>>()?);
         let make = move || {
-            let (arguments, reads) = (arguments.clone(), reads.clone());
-            Drawing::new(Count { arguments, reads, keep, numbers: Vec::new() })
+            let arguments = arguments.clone();
+            Drawing::new(Count { arguments, keep, numbers: Vec::new() })
         };
         let stream = compiler.attach_fan_out("Unwind", feed, required, &new, make);
         return Ok(Stream { fans_out: false, ..stream });
@@ -112,7 +108,6 @@ pub(crate) fn attach(
     let list = Arc::new(compiler.expression(list, &layout)?);
     let make = move || Unwind {
         list: list.clone(),
-        reads: reads.clone(),
         keep,
         lists: None,
         row: 0,
@@ -127,7 +122,6 @@ pub(crate) fn attach(
 /// Unwinds `range(start, end, step)` without making the list.
 struct Count {
     arguments: Arc<Vec<Compiled>>,
-    reads: Arc<EntityReads>,
     keep: bool,
     numbers: Vec<i64>,
 }
@@ -135,10 +129,6 @@ struct Count {
 impl Draw for Count {
     type Cursor = Counting;
 
-    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
-        self.reads.record(batch, here);
-        Ok(())
-    }
     fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Counting> {
         Ok(counting(&turn.here.values(&self.arguments, batch, row)?)?)
     }

@@ -478,30 +478,47 @@ fn a_folder_knows_whose_it_is() {
             Chance::seeded(1),
         )
     };
-    for (first, then, is_taken) in [
-        (&["a"][..], &["b"][..], true),
-        (&["a"], &["a"], true),
-        (&["a"], &[], true),
-        (&["a"], &["b", "c"], false),
-        (&["a", "b"], &["b"], false),
-        (&["a", "c"], &["b"], false),
+    for (first, then, known_as) in [
+        (&["a"][..], &["b"][..], Some("a")),
+        (&["a"], &["a"], Some("a")),
+        (&["a"], &[], Some("a")),
+        (&["a"], &["b", "c"], None),
+        (&["a"], &["a", "b"], None),
+        // Each member is known in a folder of its group.
+        (&["a", "b"], &["b"], Some("b")),
+        (&["a", "b"], &["a", "b", "c"], Some("b")),
+        (&["a", "c"], &["b"], None),
+        (&["a", "c"], &[], None),
+        (&["a", "c"], &["a", "b", "c"], None),
+        // A folder that was told of no group yet is nobody's.
+        (&[], &[], Some("b")),
+        (&[], &["a"], Some("b")),
     ] {
         let disk = SimDisk::new();
         start(&disk, "a", first).expect("a new folder").close().expect("the disk works");
-        let again = start(&disk, "b", then);
-        // One of the members of the folder is always known there.
-        let is_member = first.contains(&"b");
-        match again {
-            Ok(replica) => {
-                assert!(is_taken || is_member, "{first:?} becomes {then:?}");
-                let id = replica_id(if is_member { "b" } else { "a" });
-                assert_eq!(replica.node.raft.id, id, "it stays who it was");
+        match (start(&disk, "b", then), known_as) {
+            (Ok(replica), Some(address)) => {
+                let id = replica_id(address);
+                assert_eq!(
+                    (replica.id, replica.node.raft.id),
+                    (id, id),
+                    "{first:?} {then:?}: it stays who it was"
+                );
+                assert_eq!(
+                    replica.status().members,
+                    Members::of(first.iter().copied()),
+                    "{first:?} {then:?}"
+                );
+                replica.close().expect("the disk works");
             }
-            Err(error) => assert!(
-                !is_taken && matches!(error, ReplicateError::Foreign(_)),
-                "{first:?} {then:?}: {error}"
-            ),
+            (Err(error), None) => {
+                assert!(matches!(error, ReplicateError::Foreign(_)), "{first:?} {then:?}: {error}")
+            }
+            (outcome, _) => panic!("{first:?} {then:?}: {:?}", outcome.map(|replica| replica.id)),
         }
+        // Whoever tried, it is still the folder of who was there first.
+        let owner = start(&disk, "a", first).expect("its own folder");
+        assert_eq!(owner.node.raft.id, replica_id("a"), "{first:?} {then:?}");
     }
 }
 

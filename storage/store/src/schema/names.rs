@@ -418,23 +418,26 @@ impl Names {
     }
     /// Number of a label, handed out on first use.
     pub fn intern_label(&self, name: &str) -> Result<LabelId, StoreError> {
-        check_length(name)?;
-        let number =
-            self.intern(|table| &mut table.labels, |table| &table.labels, name, LABEL_COUNT_MAX, LABELS)?;
+        let max = LABEL_COUNT_MAX;
+        let number = self.intern_name(|table| &mut table.labels, |table| &table.labels, name, max, LABELS)?;
         Ok(LabelId(number as u16))
     }
     /// Number of an edge type, handed out on first use.
     pub fn intern_edge_type(&self, name: &str) -> Result<EdgeTypeId, StoreError> {
-        check_length(name)?;
         let max = EDGE_TYPE_COUNT_MAX;
-        let number =
-            self.intern(|table| &mut table.edge_types, |table| &table.edge_types, name, max, EDGE_TYPES)?;
+        let number = self.intern_name(
+            |table| &mut table.edge_types,
+            |table| &table.edge_types,
+            name,
+            max,
+            EDGE_TYPES,
+        )?;
         Ok(EdgeTypeId(number as u16))
     }
     /// Number of a property key, handed out on first use.
     pub fn intern_key(&self, name: &str) -> Result<KeyId, StoreError> {
-        check_length(name)?;
-        let number = self.intern(|table| &mut table.keys, |table| &table.keys, name, KEY_COUNT_MAX, KEYS)?;
+        let max = KEY_COUNT_MAX;
+        let number = self.intern_name(|table| &mut table.keys, |table| &table.keys, name, max, KEYS)?;
         Ok(KeyId(number))
     }
     /// Number of a set of labels, handed out on first use; `labels` in any order, repetition allowed.
@@ -451,6 +454,21 @@ impl Names {
             LABEL_SETS,
         )?;
         Ok(LabelSetId(number))
+    }
+    /// A name that is new must be one that is allowed; one that an older version took stays as it is.
+    fn intern_name(
+        &self,
+        pick_mut: impl Fn(&mut NameTable) -> &mut Table<str>,
+        pick: impl Fn(&NameTable) -> &Table<str>,
+        name: &str,
+        count_max: usize,
+        limit: &'static str,
+    ) -> Result<u32, StoreError> {
+        if let Some(number) = pick(&self.inner.read().table).number(name) {
+            return Ok(number);
+        }
+        check_name(name)?;
+        self.intern(pick_mut, pick, name, count_max, limit)
     }
     fn intern<T: ?Sized + std::hash::Hash + Eq>(
         &self,
@@ -534,6 +552,11 @@ impl Names {
     }
 }
 
-fn check_length(name: &str) -> Result<(), StoreError> {
-    if name.len() > NAME_BYTES_MAX { Err(StoreError::NameTooLong(name.len())) } else { Ok(()) }
+fn check_name(name: &str) -> Result<(), StoreError> {
+    match name.len() {
+        0 => Err(StoreError::NameRefused("is empty")),
+        _ if name.contains('\0') => Err(StoreError::NameRefused("has a NUL in it")),
+        1..=NAME_BYTES_MAX => Ok(()),
+        bytes => Err(StoreError::NameTooLong(bytes)),
+    }
 }

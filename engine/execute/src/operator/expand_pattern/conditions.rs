@@ -1,12 +1,12 @@
 //! What a pattern search asks while it runs: adjacencies, labels, and expressions over rounds and paths.
 
-use super::{Bound, Expansion, Test};
+use super::{Bound, Expansion};
 use crate::access::Environment;
 use crate::adjacency::Walk;
 use crate::labels::LabelCheck;
-use crate::reads::Entities;
+use crate::reads::ReadView;
 use dataflow::Failure;
-use expression::Scope;
+use expression::{Compiled, Scope};
 use model::{Batch, Column, Direction, EdgeId, EdgeRef, EdgeTypeId, Nulls, VertexId};
 use parking_lot::Mutex;
 use paths::{EdgeScratch, PatternPath};
@@ -81,7 +81,7 @@ pub(super) struct Tests {
     plan: Arc<Expansion>,
     legs: Legs,
     row: Batch,
-    snapshot: Snapshot,
+    view: ReadView,
     labels: Arc<Mutex<Vec<LabelCheck>>>,
     environment: Arc<Environment>,
     failed: AtomicBool,
@@ -100,7 +100,7 @@ impl Tests {
             plan: plan.clone(),
             legs: legs.clone(),
             row,
-            snapshot: bound.snapshot.clone(),
+            view: ReadView::new(bound.snapshot.clone(), environment),
             labels: bound.labels.clone(),
             environment: environment.clone(),
             failed: AtomicBool::new(false),
@@ -119,23 +119,15 @@ impl Tests {
         self.failed.store(true, Ordering::Release);
         self.failure.lock().get_or_insert(failure.into());
     }
-    fn holds(&self, test: &Test, columns: impl Iterator<Item = Column>) -> bool {
+    fn holds(&self, test: &Compiled, columns: impl Iterator<Item = Column>) -> bool {
         let mut row = self.row.clone();
         columns.for_each(|column| {
             row.push(column);
         });
-        if self.environment.is_recording() {
-            let mut found = Entities::default();
-            test.reads.columns().iter().for_each(|at| found.column(row.column(*at), 1));
-            self.environment.record(|reads| {
-                reads.vertices(found.vertices.iter().copied());
-                found.edges.iter().for_each(|edge| reads.edge(*edge));
-            });
-        }
-        let scope = Scope::new(&self.snapshot, &self.environment.request);
+        let scope = Scope::new(self.view.graph(), &self.environment.request);
         // The search may hold what its other workers wait for.
         let _still = Still::begin();
-        match test.predicate.evaluate_row(&row, 0, &scope) {
+        match test.evaluate_row(&row, 0, &scope) {
             Ok(value) => value.as_bool().unwrap_or(false),
             Err(error) => {
                 self.fail(error);
@@ -147,7 +139,7 @@ impl Tests {
 
 impl paths::Conditions for Tests {
     fn admits_vertex(&self, place: usize, vertex: u32) -> bool {
-        let admits = self.labels.lock()[place].admits(VertexId::from_dense(vertex), &self.snapshot);
+        let admits = self.labels.lock()[place].admits(VertexId::from_dense(vertex), self.view.snapshot());
         admits.unwrap_or_else(|failure| {
             self.fail(failure);
             false
