@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use std::time::Duration;
+use tanglewood_database::gremlin::GremlinOptions;
 use tanglewood_database::{Database, Limits, MEMORY, Mode, Options, Params, Session, Value, params};
 use world::clock::monotonic_ns;
 
@@ -54,7 +55,7 @@ fn lost_update_through_a_returned_node_is_refused() {
 #[test]
 fn what_expressions_read_is_validated_however_they_come_to_it() {
     const GRAPH: &str = "CREATE (a:A {n: 1, k: 1})-[:R {w: 1}]->(b:B {n: 2, k: 2})-[:R {w: 1}]->(c:C {n: 3, k: 1}) \
-        CREATE (:D {n: 4, k: 0})";
+        CREATE (:D {n: 4, k: 0, m: 0})";
     let (a, b, c, d) = ("A", "B", "C", "D");
     // What is read, of whom: only changes of these are in its way.
     let reads = [
@@ -90,18 +91,50 @@ fn what_expressions_read_is_validated_however_they_come_to_it() {
         ("MATCH (x:A|B|C) WITH collect(x) AS xs MERGE (y:D) ON MATCH SET y.n = (xs[0]).n", vec![a]),
         ("MATCH (x:A|B|C) WITH collect(x) AS xs DETACH DELETE xs[1]", vec![]),
     ];
+    // The same of traversals, whether an engine of plans walks them or the machine of steps.
+    let walked = [
+        ("g.V().hasLabel('A').values('n')", vec![a]),
+        ("g.V().hasLabel('A').valueMap()", vec![a]),
+        ("g.V().hasLabel('A').elementMap()", vec![a]),
+        ("g.V().hasLabel('A').path().by('n')", vec![a]),
+        ("g.V().hasLabel('A').as('x').out('R').select('x').values('n')", vec![a]),
+        ("g.V().hasLabel('A').out('R').values('n')", vec![b]),
+        ("g.V().hasLabel('A').both('R').values('n')", vec![b]),
+        ("g.V().hasLabel('A').outE('R').inV().values('n')", vec![b]),
+        ("g.V().hasLabel('A').outE('R').values('w')", vec![]),
+        ("g.V().hasLabel('A').out('R').has('n', 7)", vec![b]),
+        ("g.V().hasLabel('A').where(out('R').has('n', 7))", vec![b]),
+        ("g.V().hasLabel('A').order().by(out('R').values('n'))", vec![b]),
+        ("g.V().hasLabel('A').out('R').group().by('n').by(count())", vec![b]),
+        ("g.V().hasLabel('A').out('R').project('n').by('n')", vec![b]),
+        ("g.V().hasLabel('A').local(out('R').fold()).unfold().values('n')", vec![b]),
+        ("g.V().hasLabel('A').repeat(out('R')).times(2).values('n')", vec![c]),
+        ("g.V().hasLabel('A').repeat(out('R')).until(has('n', 3)).count()", vec![b, c]),
+        ("g.V().hasLabel('A').optional(out('R').out('R')).values('n')", vec![c]),
+        ("g.V().has('A', 'n', 1).out('R').values('n')", vec![a, b]),
+        ("g.V().hasLabel('A').coalesce(values('m'), out('R').values('n'))", vec![a, b]),
+    ];
     let database = memory();
     let (mut one, mut other, mut faults) = (database.session(), database.session(), Vec::new());
-    for (text, read) in &reads {
+    for (text, read) in reads.iter().chain(&walked) {
         for label in [a, b, c, d] {
             run(&mut one, "MATCH (n) DETACH DELETE n");
             run(&mut one, GRAPH);
             one.begin(Mode::Write).unwrap();
-            run(&mut one, text);
+            match text.starts_with("g.") {
+                true => {
+                    let mut found =
+                        one.gremlin_text(text, &Params::new(), &GremlinOptions::default()).unwrap();
+                    while found.next_objects().unwrap().is_some() {}
+                }
+                false => drop(run(&mut one, text)),
+            }
             run(&mut other, &format!("MATCH (x:{label}) SET x.other = 1"));
             run(&mut one, "CREATE (:Seen)");
             let lost = one.commit().is_err_and(|error| error.retryable);
-            if lost != read.contains(&label) {
+            // The machine of steps may take a node for read that it only passed.
+            let may_be_lost = text.starts_with("g.") && lost && label != d;
+            if lost != read.contains(&label) && !may_be_lost {
                 faults.push(format!("{text}: {label} changed, lost {lost}"));
             }
         }
