@@ -324,19 +324,41 @@ fn odd_files(place: &Place) {
     );
     (0..2_100).for_each(|n| edges.push_str(&format!("{},{},MANY,{n}\n", 1 + n % 4, 1 + n % 3)));
     place.file("odd/edges.csv", &edges);
-    place.file("more/Person.csv", "id:ID(Person),name,age:int\n1,Ada,37\n3,Eve,20\n");
-    place.file(
-        "more/KNOWS.csv",
-        ":START_ID(Person),:END_ID(Person),since:int\n1,1,1833\n1,3,1840\n1,3,1840\n",
-    );
+    place.file("more/Person.csv", "id:ID(Person),name,age:int\n1,Ada,37\n2,Charles,41\n3,Eve,20\n");
+    let mut edges =
+        String::from(":START_ID(Person),:END_ID(Person),since:int\n1,1,1833\n1,3,1840\n1,3,1840\n");
+    // More alike than one statement takes.
+    (0..2_100).for_each(|_| edges.push_str("1,2,\n"));
+    place.file("more/KNOWS.csv", &edges);
+    // Two kinds of ids under one label, so no constraint keeps them apart.
+    place.file("two/a.csv", "id:ID(A),:LABEL\n1,Thing;A\n2,Thing;A\n");
+    place.file("two/b.csv", "id:ID(B),:LABEL\n1,Thing;B\n3,Thing;B\n");
+    place.file("two/e.csv", ":START_ID(A),:END_ID(B),:TYPE\n1,3,TO\n");
+    // What the database keeps unique, of files without ids of their own.
+    place.file("keyless/c.csv", ":ID,code:string,part:int,:LABEL\n1,x,1,Coded\n2,x,2,Coded\n3,y,1,Coded\n");
+    place.file("list.txt", "1 2\n2 5\n");
+    place.file("more.txt", "2 5\n5 9\n");
 }
 
 /// What a database holds, whatever the numbers of its nodes.
 fn content(place: &Place, database: &str) -> String {
-    let nodes = "MATCH (n) RETURN labels(n) AS l, properties(n) AS p ORDER BY p.key, p.id, p.name, l[0]";
-    let edges = "MATCH (a)-[r]->(b) RETURN type(r) AS t, properties(r) AS p, [a.key, a.id, b.key, b.id] AS e \
-                 ORDER BY t, p.w, p.since, e[0], e[1], e[2], e[3]";
-    [nodes, edges, "SHOW CONSTRAINTS YIELD createStatement"]
+    // In one order, whichever label was met first.
+    let labels = |node: &str| {
+        format!(
+            "[l IN ['Person', 'Od`d', 'Per son', 'Thing', 'A', 'B', 'Coded', 'Node'] WHERE l IN labels({node})]"
+        )
+    };
+    let nodes = format!(
+        "MATCH (n) WITH {} AS l, properties(n) AS p RETURN l, p ORDER BY p.key, p.id, p.name, l[0], l[1], p.code, p.part",
+        labels("n")
+    );
+    let edges = format!(
+        "MATCH (a)-[r]->(b) WITH type(r) AS t, properties(r) AS p, [a.key, a.id, b.key, b.id] AS e, {} + {} AS l \
+         RETURN t, p, e, l ORDER BY t, p.w, p.since, e[0], e[1], e[2], e[3], l[0], l[1], l[2]",
+        labels("a"),
+        labels("b")
+    );
+    [&nodes, &edges, "SHOW CONSTRAINTS YIELD createStatement"]
         .map(|text| place.run(&["query", database, text, "--format", "jsonl"]).ok())
         .concat()
 }
@@ -368,8 +390,26 @@ fn files_are_imported_where_a_server_has_the_database_open() {
     assert!(refused.contains("Import.Exists") && refused.contains("--existing skip"), "{refused}");
     import(&["--from", "more", "--existing", "skip"]).ok();
     import(&["--from", "more", "--existing", "merge"]).ok();
+    import(&["--from", "two"]).ok();
+    import(&["--from", "two"]).failed(1);
+    import(&["--from", "two", "--existing", "skip"]).ok();
+    import(&["--from", "list.txt"]).ok();
+    import(&["--from", "more.txt"]).failed(1);
+    import(&["--from", "more.txt", "--existing", "skip"]).ok();
+    for database in ["people.db", "twin.db"] {
+        let key = "CREATE CONSTRAINT coded FOR (n:Coded) REQUIRE (n.code, n.part) IS UNIQUE; CREATE (:Coded {code: 'x', part: 2})";
+        place.run(&["query", database, key]).ok();
+    }
+    import(&["--from", "keyless"]).failed(1);
+    import(&["--from", "keyless", "--existing", "skip"]).ok();
     let missing = place.run(&["import", &serving.url, "--from", "none"]).failed(1);
     assert!(missing.contains("Import.NotFound"), "{missing}");
+    let graphson =
+        place.run(&["import", &serving.url, "--from", "list.txt", "--layout", "graphson"]).failed(1);
+    assert!(graphson.contains("Import.Graphson"), "{graphson}");
+    // The name of the constraint is another's: it gets one of the server's.
+    place.file("named/person.csv", "id:ID(person)\n1\n");
+    place.run(&["import", "people.db", "--from", "named"]).ok();
 
     // A constraint of the server holds, and what came before stays and is told.
     place.run(&["query", "people.db", "CREATE CONSTRAINT old FOR (p:Person) REQUIRE p.age IS UNIQUE"]).ok();

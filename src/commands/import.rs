@@ -186,6 +186,9 @@ impl Import {
         bar: Option<ProgressBar>,
         watch: &interrupted::Watch,
     ) -> Result<(), Exit> {
+        if matches!(self.layout, LayoutName::Graphson) {
+            return Err(there::refused().into());
+        }
         let started_ns = world::clock::monotonic_ns();
         let graph = Database::open(MEMORY, Options::default())?;
         // Of what is there already the server tells.
@@ -194,7 +197,7 @@ impl Import {
             watch.sends();
             let rows = report.vertices + report.edges;
             let told = |sent: there::Sent| bar.iter().for_each(|bar| follow_sent(bar, sent, rows));
-            let sent = there::send(&graph, &mut remote, self.existing.policy(), &told);
+            let sent = there::send(&graph, &report.known_by, &mut remote, self.existing.policy(), &told);
             bar.iter().for_each(ProgressBar::finish_and_clear);
             let sent = sent?;
             (report.vertices, report.edges, report.existing) =

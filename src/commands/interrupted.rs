@@ -81,7 +81,7 @@ fn end(unfinished: Unfinished) {
             world::files::say(format_args!("interrupted: nothing was imported, and no database was made"));
         }
         None if unfinished.is_sent => world::files::say(format_args!(
-            "interrupted: what was sent before stays there; with --existing skip an import goes on from there"
+            "interrupted: what was sent before stays there; --existing skip passes over nodes that something unique tells apart"
         )),
         None => {
             world::files::say(format_args!("interrupted: the database has all of the import, or nothing"))

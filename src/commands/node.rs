@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use truth::PostgresTruth;
+use truth::{ConnectError, PostgresTruth};
 use world::clock;
 
 /// A process tells so often that it lives, and looks so often whether it has to end.
@@ -213,6 +213,11 @@ pub(super) fn trusted(
         keep()?;
         match PostgresTruth::connect(address) {
             Ok(truth) => return Ok(truth),
+            Err(ConnectError::Address(what)) => {
+                return Err(Error::new("Tanglewood.ClientError.Cluster.Truth", what).hint(
+                    "--truth 'host=… user=… dbname=… sslmode=verify-full sslrootcert=/…/ca.pem', or a URL",
+                ));
+            }
             Err(error) if clock::monotonic_ns() > until_ns => {
                 let message = format!("the database that the cluster trusts does not answer: {error}");
                 return Err(Error::new("Tanglewood.DatabaseError.Cluster.Truth", message));

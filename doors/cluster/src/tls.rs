@@ -3,10 +3,12 @@
 //! Connections carry frames one way (`world::net`), so nothing comes back on one behind its handshake: no session tickets, TLS 1.3 alone.
 
 use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::pki_types::{CertificateDer, InvalidDnsNameError, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
 use rustls::version::TLS13;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use std::fmt::Display;
@@ -27,6 +29,9 @@ pub struct PeerTls {
     client: Arc<ClientConfig>,
     server: Arc<ServerConfig>,
     told_ns: AtomicU64,
+    servers: Arc<WebPkiServerVerifier>,
+    clients: Arc<dyn ClientCertVerifier>,
+    chain: Vec<CertificateDer<'static>>,
 }
 
 impl PeerTls {
@@ -74,17 +79,33 @@ impl PeerTls {
         let mut server = ServerConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(&[&TLS13])
             .map_err(misfit)?
-            .with_client_cert_verifier(clients)
+            .with_client_cert_verifier(clients.clone())
             .with_single_cert(chain.clone(), key.clone_key())
             .map_err(misfit)?;
         server.send_tls13_tickets = 0;
         let client = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&TLS13])
             .map_err(misfit)?
-            .with_webpki_verifier(servers)
-            .with_client_auth_cert(chain, key)
+            .with_webpki_verifier(servers.clone())
+            .with_client_auth_cert(chain.clone(), key)
             .map_err(misfit)?;
-        Ok(PeerTls { client: Arc::new(client), server: Arc::new(server), told_ns: AtomicU64::new(0) })
+        let (client, server, told_ns) = (Arc::new(client), Arc::new(server), AtomicU64::new(0));
+        Ok(PeerTls { client, server, told_ns, servers, clients, chain })
+    }
+    /// Would another process take what this one shows, both where it is connected to at this address and where it connects?
+    ///
+    /// # Errors
+    /// Why not, in words.
+    pub fn check(&self, address: &str) -> Result<(), String> {
+        let refused = |error: &dyn Display| format!("the certificate is not taken for {address}: {error}");
+        let name = name_of(address).map_err(|error| refused(&error))?;
+        let Some((own, above)) = self.chain.split_first() else {
+            return Err("there is no certificate".into());
+        };
+        let now = UnixTime::now();
+        let as_server = self.servers.verify_server_cert(own, above, &name, &[], now);
+        as_server.map_err(|error| refused(&error))?;
+        self.clients.verify_client_cert(own, above, now).map(drop).map_err(|error| refused(&error))
     }
     /// Tells whoever runs the process why a peer is refused: nothing else shows it.
     fn tell(&self, peer: &dyn Display, error: &io::Error) {
@@ -93,9 +114,15 @@ impl PeerTls {
         let is_of_tls = matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput);
         if is_due && is_of_tls {
             self.told_ns.store(now, Ordering::Relaxed);
-            eprintln!("no TLS with {peer}: {error}");
+            world::files::say(format_args!("no TLS with {peer}: {error}"));
         }
     }
+}
+
+/// The name that the process at an address must prove to have.
+fn name_of(address: &str) -> Result<ServerName<'static>, InvalidDnsNameError> {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    ServerName::try_from(host.trim_start_matches('[').trim_end_matches(']').to_string())
 }
 
 /// The end of who was connected to; tells of a handshake that fails.
@@ -119,9 +146,7 @@ impl Read for AcceptedStream<'_> {
 
 impl Cover for PeerTls {
     fn connected<'s>(&self, socket: &'s TcpStream, address: &str) -> io::Result<Box<dyn Write + 's>> {
-        let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_string();
-        let name = ServerName::try_from(host).map_err(io::Error::other)?;
+        let name = name_of(address).map_err(io::Error::other)?;
         let mut connection = ClientConnection::new(self.client.clone(), name).map_err(io::Error::other)?;
         let mut at_socket = socket;
         while connection.is_handshaking() {

@@ -57,19 +57,68 @@ struct Plain {
 fn plain(address: &str) -> Plain {
     let is_url = address.starts_with("postgres://") || address.starts_with("postgresql://");
     let (head, words, between) = match (is_url, address.split_once('?')) {
-        (true, Some((head, query))) => (format!("{head}?"), query.split('&').collect::<Vec<_>>(), "&"),
+        (true, Some((head, query))) => {
+            (format!("{head}?"), query.split('&').map(str::to_string).collect::<Vec<_>>(), "&")
+        }
         (true, None) => (address.to_string(), Vec::new(), "&"),
-        (false, _) => (String::new(), address.split(' ').collect(), " "),
+        (false, _) => (String::new(), words(address), " "),
     };
     let (mut kept, mut roots) = (Vec::new(), None);
     for word in words {
-        match word.split_once('=') {
-            Some(("sslrootcert", file)) => roots = Some(file.trim_matches('\'').replace("%2F", "/")),
-            Some(("sslmode", "verify-ca" | "verify-full")) => kept.push("sslmode=require"),
+        let (name, value) = word.split_once('=').unwrap_or((&word, ""));
+        let value = if is_url { unescaped(value) } else { unquoted(value.trim()) };
+        match (name.trim(), value.as_str()) {
+            ("sslrootcert", _) => roots = Some(value),
+            ("sslmode", "verify-ca" | "verify-full") => kept.push("sslmode=require".to_string()),
             _ => kept.push(word),
         }
     }
     Plain { address: head + &kept.join(between), roots }
+}
+
+/// The words of an address, cut at blanks outside of quotes; a blank before or after `=` is left out.
+fn words(address: &str) -> Vec<String> {
+    let (mut words, mut word, mut is_quoted, mut is_escaped) = (Vec::new(), String::new(), false, false);
+    for letter in address.chars() {
+        match letter {
+            ' ' if !is_quoted && !is_escaped && word.ends_with('=') => {}
+            ' ' if !is_quoted && !is_escaped => words.push(std::mem::take(&mut word)),
+            '=' if !is_quoted && word.is_empty() => {
+                // The name stood before a blank.
+                word = words.pop().unwrap_or_default() + "=";
+            }
+            letter => word.push(letter),
+        }
+        is_quoted ^= letter == '\'' && !is_escaped;
+        is_escaped = letter == '\\' && !is_escaped;
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+fn unquoted(value: &str) -> String {
+    let inner = value.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')).unwrap_or(value);
+    let (mut plain, mut is_escaped) = (String::new(), false);
+    for letter in inner.chars() {
+        is_escaped = letter == '\\' && !is_escaped;
+        if !is_escaped {
+            plain.push(letter);
+        }
+    }
+    plain
+}
+
+/// A part of a URL without its percent signs.
+fn unescaped(value: &str) -> String {
+    let (mut bytes, mut rest) = (Vec::new(), value.as_bytes());
+    while let Some((first, left)) = rest.split_first() {
+        let code = (*first == b'%').then(|| left.get(..2)).flatten();
+        let code = code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &left[2..] } else { left };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Connects as the address says.
@@ -78,6 +127,9 @@ fn plain(address: &str) -> Plain {
 /// See [`ConnectError`].
 pub(crate) fn connect(address: &str) -> Result<Client, ConnectError> {
     let Plain { address, roots } = plain(address);
+    if let Some(file) = roots.as_ref().filter(|file| !Path::new(file).is_absolute()) {
+        return Err(ConnectError::Address(format!("sslrootcert={file}: name the file by its whole path")));
+    }
     let config: Config = address.parse()?;
     if config.get_ssl_mode() != SslMode::Require {
         return match roots {
@@ -136,10 +188,23 @@ mod tests {
                 of("postgresql://me@db/tw?sslmode=require&connect_timeout=3", Some("/a/b.pem")),
             ),
             ("postgres://me:sslmode=x@db/tw", of("postgres://me:sslmode=x@db/tw", None)),
+            (
+                "host=db  sslmode = 'verify-full' sslrootcert='/a b/it\\'s.pem' user=me",
+                of("host=db sslmode=require user=me", Some("/a b/it's.pem")),
+            ),
+            ("password='a b sslmode=c' host=db", of("password='a b sslmode=c' host=db", None)),
+            (
+                "postgres://db/?sslrootcert=/a%20b%2fc&sslmode=verify%2Dfull",
+                of("postgres://db/?sslmode=require", Some("/a b/c")),
+            ),
         ] {
             assert_eq!(plain(address), expected, "{address}");
         }
-        for wrong in ["host=db sslrootcert=/none", "host=db sslmode=require sslrootcert=/none"] {
+        for wrong in [
+            "host=db sslmode=require sslrootcert=ca.pem",
+            "host=db sslrootcert=/none",
+            "host=db sslmode=require sslrootcert=/none",
+        ] {
             assert!(matches!(connect(wrong), Err(ConnectError::Address(_))), "{wrong}");
         }
     }

@@ -2,12 +2,14 @@
 
 use crate::commands::Exit;
 use crate::commands::serve::failed;
+use cluster::node::NodeRole;
 use cluster::{Addresses, PeerTls};
 use database::Error;
 use serde_json::{Value, json};
 use server::Tls;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use world::disk::{RealDisk, replace_whole};
 
 /// The doors of a gate.
 #[derive(Clone, Debug)]
@@ -40,6 +42,21 @@ impl Certificates {
         let authority = self.authority.as_deref().unwrap_or(Path::new(""));
         PeerTls::from_files(&self.certificate, &self.key, authority)
             .map_err(|what| Error::new("Tanglewood.ClientError.Cluster.Certificates", what))
+    }
+    /// Does what a process shows at these addresses prove who it is to another?
+    ///
+    /// # Errors
+    /// It does not, or the files do not fit.
+    pub fn check_peers(&self, addresses: &Addresses) -> Result<(), Error> {
+        let tls = self.of_peers()?;
+        for role in NodeRole::all(addresses) {
+            let address = role.address(addresses).unwrap_or_default();
+            tls.check(address).map_err(|what| {
+                Error::new("Tanglewood.ClientError.Cluster.Certificates", what)
+                    .hint("one certificate, signed by --peer-ca, for all addresses and both uses, server and client")
+            })?;
+        }
+        Ok(())
     }
     /// For those of drivers.
     ///
@@ -153,9 +170,9 @@ impl Layout {
         let failed = |error: world::disk::DiskError| {
             Error::new("Tanglewood.DatabaseError.General.Io", format!("{}: {error}", path.display()))
         };
-        // Only its owner may read the secret: it is closed to others before it has one.
-        world::files::write_bytes(path, b"").map_err(failed)?;
-        super::up::shell("chmod", &["600", &path.display().to_string()])?;
-        world::files::write_bytes(path, format!("{value:#}\n").as_bytes()).map_err(failed)
+        // Whole or not at all, and readable by its owner alone.
+        let (folder, name) = (path.parent().unwrap_or(Path::new(".")), path.file_name().unwrap_or_default());
+        replace_whole(&RealDisk, folder, &name.to_string_lossy(), format!("{value:#}\n").as_bytes())
+            .map_err(failed)
     }
 }

@@ -68,6 +68,7 @@ pub fn up(up: &Up) -> Result<(), Exit> {
         known.peer_tls = given.0.or(known.peer_tls);
         known.door_tls = given.1.or(known.door_tls);
         if (&known.peer_tls, &known.door_tls) != (&before.0, &before.1) {
+            known.peer_tls.iter().try_for_each(|peers| peers.check_peers(&known.addresses))?;
             known.write(&layout::file(&folder))?;
         }
     } else {
@@ -77,7 +78,9 @@ pub fn up(up: &Up) -> Result<(), Exit> {
             drop(load::source(Path::new(from))?);
         }
         let (peer_tls, door_tls) = certificates(up)?;
-        Layout { from, peer_tls, door_tls, ..made(up)? }.write(&layout::file(&folder))?;
+        let made = Layout { from, peer_tls, door_tls, ..made(up)? };
+        made.peer_tls.iter().try_for_each(|peers| peers.check_peers(&made.addresses))?;
+        made.write(&layout::file(&folder))?;
     }
     start_watching(&folder)?;
     await_service(&folder)?;

@@ -1,23 +1,24 @@
 //! An import into a database that a server has open, be it one process or a cluster.
 //!
 //! ```text
-//!   files ── import ──> graph in memory, here ──> schema · nodes of which the server knows the ids · new nodes · relationships ──> server
+//!   files ── import ──> graph in memory, here ──> schema · nodes that the server may have · new nodes · relationships ──> server
 //! ```
 //!
 //! Idea: files are read, understood and checked as always, into a graph of their own. What came of that is sent by statements that any client could
 //! send, so the server's rights, constraints and limits hold.
-//! Invariants: before anything is changed there, every node is looked for that a constraint keeps unique. What is sent comes in pieces, each a commit;
-//! a statement that failed as retryable is sent again, one whose outcome is unknown is not.
-//! Cost: the graph of the files in memory, here; some 40 bytes a node beside it.
+//! Invariants: before a node or a relationship is sent, every node is looked for that can be known: by the ids of the files, by what a constraint of
+//! theirs or of the server keeps unique. What is sent comes in pieces, each a commit; a statement that failed as retryable is sent again, one whose
+//! outcome is unknown is not. Each relationship of the server counts for one of the files, in whichever piece that comes.
+//! Cost: the graph of the files in memory, here; some 40 bytes a node beside it, and the relationships between nodes that were there.
 
 use crate::commands::Exit;
 use crate::commands::remote::{Remote, plain};
 use database::entity::Hydrated;
 use database::{Database, Error, Params, Quoted, Value, is_hidden_key};
-use ingest::ExistingPolicy;
+use ingest::{ExistingPolicy, KnownBy};
 use shell::text::value_text;
 use shell::{Local, Talk};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,8 +38,17 @@ const THERE_ALREADY: [&str; 3] = [
     "Neo.ClientError.Schema.IndexAlreadyExists",
     "Neo.ClientError.Schema.ConstraintAlreadyExists",
 ];
+/// Codes of a name that another index or constraint has.
+const NAME_TAKEN: [&str; 2] = [
+    "Neo.ClientError.Schema.IndexWithNameAlreadyExists",
+    "Neo.ClientError.Schema.ConstraintWithNameAlreadyExists",
+];
 /// Code of what is there already, and was not told what to do then.
 const EXISTS: &str = "Neo.ClientError.Import.Exists";
+/// Constraints that keep nodes apart: label, properties.
+const APART: &str = "SHOW CONSTRAINTS YIELD entityType, type, labelsOrTypes, properties \
+                     WHERE entityType = 'NODE' AND type IN ['UNIQUENESS', 'NODE_KEY', 'NODE_PROPERTY_UNIQUENESS'] \
+                     RETURN labelsOrTypes[0], properties";
 
 /// What was sent so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,55 +59,71 @@ pub struct Sent {
     pub relationships: u64,
     /// Nodes and relationships that were there.
     pub existing: u64,
+    /// Nodes that were there whose properties were set.
+    updated: u64,
     /// Rows that the server has dealt with.
     pub rows: u64,
 }
 
-/// Sends all of a graph to a server; `told` hears after each piece how far it is.
+/// GraphSON is not sent.
+pub fn refused() -> Error {
+    let what = "statements cannot send what GraphSON keeps beside properties: the file's own ids, several values of one";
+    Error::new("Tanglewood.ClientError.Import.Graphson", what)
+        .hint("import it into a folder that no server has open, and serve that")
+}
+
+/// Sends all of a graph to a server, whose nodes are known by these ids beside constraints; `told` hears after each piece how far it is.
 ///
 /// # Errors
 /// A node is there already and may not be; the server refuses something, or is gone. What was sent before stays; the error says how much.
 pub fn send(
     graph: &Database,
+    known_by: &[KnownBy],
     remote: &mut Remote,
     policy: ExistingPolicy,
     told: &dyn Fn(Sent),
 ) -> Result<Sent, Exit> {
+    if graph.latest()?.catalog().names().keys().iter().any(|key| is_hidden_key(key)) {
+        return Err(refused().into());
+    }
     let mut sending = Sending {
-        unique: unique(graph)?,
         graph: Local::new(graph.session()),
+        known_by,
+        made: Vec::new(),
         server: Server {
             remote,
             policy,
             told,
             ids: HashMap::new(),
             found: HashMap::new(),
+            looked_for: HashSet::new(),
+            asked: HashSet::new(),
+            held: HashMap::new(),
+            is_repeatable: true,
             sent: Sent::default(),
         },
     };
-    let snapshot = graph.latest()?;
-    if snapshot.catalog().names().keys().iter().any(|key| is_hidden_key(key)) {
-        let what = "several values of one property, and properties of properties, cannot be sent to a server";
-        let error = Error::new("Tanglewood.ClientError.Import.MultiProperties", what);
-        return Err(error.hint("import into a folder that no server has open").into());
+    let outcome = sending.all();
+    if outcome.is_err() && !sending.server.has_sent() {
+        sending.drop_schema();
     }
-    sending.all().map_err(|error| sending.server.explained(error))?;
+    outcome.map_err(|error| sending.server.explained(error))?;
     Ok(sending.server.sent)
 }
 
-/// By label, the property whose values a constraint keeps unique.
-fn unique(graph: &Database) -> Result<BTreeMap<String, String>, Error> {
-    let mut local = Local::new(graph.session());
-    let text = "SHOW CONSTRAINTS YIELD entityType, type, labelsOrTypes, properties \
-                WHERE entityType = 'NODE' AND type IN ['UNIQUENESS', 'NODE_KEY'] AND size(properties) = 1 \
-                RETURN labelsOrTypes[0], properties[0]";
-    let mut unique = BTreeMap::new();
-    each(&mut local, text, &mut |row| {
-        let text = |at: usize| row.get(at).and_then(Value::as_str).unwrap_or_default().to_string();
-        unique.insert(text(0), text(1));
-        Ok(())
-    })?;
-    Ok(unique)
+/// How nodes are known: a label, and the properties that no two of them have alike.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    label: String,
+    properties: Vec<String>,
+    /// May what is there be there, whatever is said of others?
+    is_implied: bool,
+}
+
+/// The key of a row of [`APART`].
+fn apart(row: &[Value]) -> Option<Key> {
+    let label = row.first()?.as_str()?.to_string();
+    Some(Key { label, properties: texts(row.get(1)?), is_implied: false })
 }
 
 /// Reads every row of a statement.
@@ -118,8 +144,8 @@ fn each(
 /// What rows of one kind have in common: labels, or a type.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// Nodes with these labels, to be looked for by the property of the first.
-    Known(String, String),
+    /// Nodes to be looked for by this.
+    Known(Key),
     /// New nodes.
     Nodes(Vec<String>),
     /// Nodes that are there, whose properties are set.
@@ -172,7 +198,9 @@ impl Waiting {
 /// A graph on its way.
 struct Sending<'s> {
     graph: Local,
-    unique: BTreeMap<String, String>,
+    known_by: &'s [KnownBy],
+    /// Statements that undo the schema that was made.
+    made: Vec<String>,
     server: Server<'s>,
 }
 
@@ -185,46 +213,94 @@ impl Sending<'_> {
     }
     /// Makes the indexes and constraints that are not there.
     fn schema(&mut self) -> Result<(), Error> {
-        let mut statements: Vec<String> = Vec::new();
+        let mut there = HashSet::new();
+        for kind in ["CONSTRAINTS", "INDEXES"] {
+            let text = format!("SHOW {kind} YIELD createStatement");
+            let rows = self.server.run(&text, Params::new())?;
+            there.extend(rows.iter().filter_map(|row| row.first()?.as_str().map(str::to_string)));
+        }
+        let mut wanted = Vec::new();
         let mut add = |row: Vec<Value>| {
-            statements.extend(row.first().and_then(Value::as_str).map(str::to_string));
+            let text = |at: usize| row.get(at).and_then(Value::as_str).unwrap_or_default().to_string();
+            wanted.push((text(0), text(1)));
             Ok(())
         };
-        each(&mut self.graph, "SHOW CONSTRAINTS YIELD createStatement", &mut add)?;
-        let indexes = "SHOW INDEXES YIELD createStatement, owningConstraint WHERE owningConstraint IS NULL \
-                       RETURN createStatement";
+        each(&mut self.graph, "SHOW CONSTRAINTS YIELD createStatement, name", &mut add)?;
+        let indexes = "SHOW INDEXES YIELD createStatement, name, owningConstraint WHERE owningConstraint IS NULL \
+                       RETURN createStatement, name";
         each(&mut self.graph, indexes, &mut add)?;
-        let mut there = self.server.run("SHOW CONSTRAINTS YIELD createStatement", Params::new())?;
-        there.extend(self.server.run("SHOW INDEXES YIELD createStatement", Params::new())?);
-        let is_there = |statement: &String| {
-            there.iter().any(|row| row.first().and_then(Value::as_str) == Some(statement.as_str()))
-        };
-        for statement in statements.iter().filter(|statement| !is_there(statement)) {
-            match self.server.run(statement, Params::new()) {
-                Err(error) if !THERE_ALREADY.contains(&&*error.code) => return Err(error),
-                _ => {}
+        wanted.retain(|(statement, _)| !there.contains(statement));
+        wanted.iter().try_for_each(|(statement, name)| self.make(statement, name))
+    }
+    /// Makes an index or constraint; under another name where its own is taken.
+    fn make(&mut self, statement: &str, name: &str) -> Result<(), Error> {
+        let kind = if statement.starts_with("CREATE CONSTRAINT") { "CONSTRAINT" } else { "INDEX" };
+        let quoted = Quoted(name).to_string();
+        match self.server.run(statement, Params::new()) {
+            Ok(_) => self.made.push(format!("DROP {kind} {quoted} IF EXISTS")),
+            Err(error) if THERE_ALREADY.contains(&&*error.code) => {}
+            // It gets a name of the server's, and stays, whatever comes.
+            Err(error) if NAME_TAKEN.contains(&&*error.code) => {
+                match self.server.run(&statement.replacen(&quoted, "", 1), Params::new()) {
+                    Err(error) if !THERE_ALREADY.contains(&&*error.code) => return Err(error),
+                    _ => {}
+                }
             }
+            Err(error) => return Err(error),
         }
         Ok(())
     }
-    /// Finds the nodes that the server has already, by what is unique.
-    fn look_for_nodes(&mut self) -> Result<(), Error> {
-        let unique = std::mem::take(&mut self.unique);
-        let (mut waiting, server) = (Waiting::default(), &mut self.server);
-        for (label, key) in &unique {
-            let (label, key) = (label.as_str(), key.as_str());
-            let text = format!(
-                "MATCH (n:{0}) WHERE n.{1} IS NOT NULL RETURN id(n), n.{1}",
-                Quoted(label),
-                Quoted(key)
-            );
-            each(&mut self.graph, &text, &mut |mut row| {
-                let (value, own) = (row.pop().unwrap_or(Value::Null), row.first().and_then(Value::as_int));
-                let kind = Kind::Known(label.to_string(), key.to_string());
-                server.send_all(waiting.take(kind, own.unwrap_or_default(), value))
-            })?;
+    /// Nothing was sent: the schema goes again, as far as that is possible.
+    fn drop_schema(&mut self) {
+        for statement in std::mem::take(&mut self.made) {
+            let _ = self.server.run(&statement, Params::new());
         }
-        server.send_all(waiting.all())
+    }
+    /// The ways in which nodes are known: by their ids, by what the files keep unique, by what the server does.
+    fn keys(&mut self) -> Result<Vec<Key>, Error> {
+        let of_ids = |known: &KnownBy| Key {
+            label: known.label.clone(),
+            properties: vec![known.property.clone()],
+            is_implied: known.is_implied,
+        };
+        let mut keys: Vec<Key> = self.known_by.iter().map(of_ids).collect();
+        let mut add = |row: &[Value]| {
+            let is_like =
+                |key: &Key, other: &Key| (&key.label, &key.properties) == (&other.label, &other.properties);
+            keys.extend(apart(row).filter(|key| !keys.iter().any(|other| is_like(key, other))));
+        };
+        each(&mut self.graph, APART, &mut |row| {
+            add(&row);
+            Ok(())
+        })?;
+        self.server.run(APART, Params::new())?.iter().for_each(|row| add(row));
+        Ok(keys)
+    }
+    /// Finds the nodes that the server has already.
+    fn look_for_nodes(&mut self) -> Result<(), Error> {
+        for key in self.keys()? {
+            let properties: Vec<String> =
+                key.properties.iter().map(|property| format!("n.{}", Quoted(property))).collect();
+            let all = properties.iter().map(|property| format!("{property} IS NOT NULL")).collect::<Vec<_>>();
+            let text = format!(
+                "MATCH (n:{}) WHERE {} RETURN id(n), [{}]",
+                Quoted(&key.label),
+                all.join(" AND "),
+                properties.join(", ")
+            );
+            let (mut waiting, server) = (Waiting::default(), &mut self.server);
+            each(&mut self.graph, &text, &mut |mut row| {
+                let (values, own) = (row.pop().unwrap_or(Value::Null), row.first().and_then(Value::as_int));
+                let own = own.unwrap_or_default();
+                server.looked_for.insert(own);
+                match server.found.contains_key(&own) {
+                    true => Ok(()),
+                    false => server.send_all(waiting.take(Kind::Known(key.clone()), own, values)),
+                }
+            })?;
+            server.send_all(waiting.all())?;
+        }
+        Ok(())
     }
     fn nodes(&mut self) -> Result<(), Error> {
         let (mut waiting, server) = (Waiting::default(), &mut self.server);
@@ -239,7 +315,10 @@ impl Sending<'_> {
                     }
                     waiting.take(Kind::Updates, own, Value::list(vec![Value::Int(*there), properties]))
                 }
-                None => waiting.take(Kind::Nodes(texts(&labels)), own, properties),
+                None => {
+                    server.is_repeatable &= server.looked_for.contains(&own);
+                    waiting.take(Kind::Nodes(texts(&labels)), own, properties)
+                }
             };
             server.send_all(ready)
         })?;
@@ -290,6 +369,14 @@ struct Server<'s> {
     ids: HashMap<i64, i64>,
     /// The same of nodes that were there.
     found: HashMap<i64, i64>,
+    /// Nodes of the files that can be known.
+    looked_for: HashSet<i64>,
+    /// Nodes that were there between which relationships of a type were asked for.
+    asked: HashSet<(String, i64, i64)>,
+    /// Relationships that were there and stand for none of the files yet, by type, ends and properties.
+    held: HashMap<String, usize>,
+    /// Would a second import know every node that was sent?
+    is_repeatable: bool,
     sent: Sent,
 }
 
@@ -314,11 +401,12 @@ impl Server<'_> {
     fn send(&mut self, kind: Kind, rows: Rows) -> Result<(), Error> {
         let count = rows.rows.len() as u64;
         match kind {
-            Kind::Known(label, key) => self.look_for(&label, &key, rows)?,
+            Kind::Known(key) => self.look_for(&key, rows)?,
             Kind::Nodes(labels) => self.create(&labels, rows)?,
             Kind::Updates => {
                 let text = "UNWIND $rows AS row MATCH (n) WHERE id(n) = row[0] SET n += row[1]";
                 self.run(text, of(rows.rows))?;
+                self.sent.updated += count;
             }
             Kind::Relationships(name) => self.relate(&name, rows.rows)?,
             Kind::Repeated(name) => {
@@ -333,28 +421,51 @@ impl Server<'_> {
         (self.told)(self.sent);
         Ok(())
     }
-    fn look_for(&mut self, label: &str, key: &str, rows: Rows) -> Result<(), Error> {
+    /// Looks for nodes by the values of a key; for those with a whole number that are not found, by its text as well, as which it was kept where not all
+    /// ids of a file are numbers.
+    fn look_for(&mut self, key: &Key, rows: Rows) -> Result<(), Error> {
+        let unfound = self.look_once(key, &rows.own, rows.rows)?;
+        let as_text = |row: Value| match &row {
+            Value::List(values) if values.len() == 1 => {
+                let number = values.iter().next()?.as_int()?;
+                Some(Value::list(vec![Value::from(number.to_string())]))
+            }
+            _ => None,
+        };
+        let (own, rows): (Vec<i64>, Vec<Value>) =
+            unfound.into_iter().filter_map(|(own, row)| Some((own, as_text(row)?))).unzip();
+        if !rows.is_empty() {
+            self.look_once(key, &own, rows)?;
+        }
+        Ok(())
+    }
+    /// Looks for nodes; those that are not there.
+    fn look_once(&mut self, key: &Key, own: &[i64], rows: Vec<Value>) -> Result<Vec<(i64, Value)>, Error> {
+        let Key { label, properties, is_implied } = key;
+        let of_property = |(at, property): (usize, &String)| format!("{}: row[{at}]", Quoted(property));
+        let pattern: Vec<String> = properties.iter().enumerate().map(of_property).collect();
         let text = format!(
-            "UNWIND range(0, size($rows) - 1) AS at MATCH (n:{} {{{}: $rows[at]}}) RETURN at, id(n)",
+            "UNWIND range(0, size($rows) - 1) AS at WITH at, $rows[at] AS row MATCH (n:{} {{{}}}) RETURN at, id(n)",
             Quoted(label),
-            Quoted(key)
+            pattern.join(", ")
         );
-        let values = rows.rows.clone();
-        for row in self.run(&text, of(rows.rows))? {
+        let mut left: Vec<Option<Value>> = rows.iter().cloned().map(Some).collect();
+        for row in self.run(&text, of(rows))? {
             let (Some(at), Some(id)) = (number(&row, 0), number(&row, 1)) else { continue };
-            let at = usize::try_from(at).unwrap_or(usize::MAX);
-            let Some(own) = rows.own.get(at) else { continue };
-            if self.policy == ExistingPolicy::Fail {
-                let value = value_text(&Hydrated::Plain(values[at].clone()));
+            let Some(at) = usize::try_from(at).ok().filter(|at| *at < own.len()) else { continue };
+            let Some(values) = left[at].take() else { continue };
+            if self.policy == ExistingPolicy::Fail && !is_implied {
+                let (properties, values) = (properties.join(", "), value_text(&Hydrated::Plain(values)));
                 let what = format!(
-                    "a node :{label} with {key} {value} is in the database already; nothing was imported"
+                    "a node :{label} with {properties} {values} is in the database already; nothing was imported"
                 );
                 let hint = "--existing skip adds the rest, and merge sets the properties of what is there";
                 return Err(Error::new(EXISTS, what).hint(hint));
             }
-            self.found.insert(*own, id);
+            self.found.insert(own[at], id);
         }
-        Ok(())
+        let unfound = own.iter().copied().zip(left);
+        Ok(unfound.filter_map(|(own, row)| Some((own, row?))).collect())
     }
     fn create(&mut self, labels: &[String], rows: Rows) -> Result<(), Error> {
         let labels: String = labels.iter().map(|label| format!(":{}", Quoted(label))).collect();
@@ -381,45 +492,62 @@ impl Server<'_> {
         let made = self.run(&text, of(rows))?.first().and_then(|row| number(row, 0)).unwrap_or(0);
         self.sent.relationships += u64::try_from(made).unwrap_or(0);
         if made < wanted {
-            let what = format!("others deleted nodes of {} relationships meanwhile", wanted - made);
-            return Err(Error::new("Neo.ClientError.Statement.EntityNotFound", what));
+            let what = format!(
+                "the ends of {} relationships are not there any more, or not for this user",
+                wanted - made
+            );
+            return Err(Error::new("Neo.ClientError.Statement.EntityNotFound", what)
+                .hint("others deleted nodes meanwhile, or the user may not read what it may create"));
         }
         Ok(())
     }
-    /// The relationships that are not there: each of the server's counts for one of the files, of the same type, ends and properties.
+    /// The relationships that are not there. What the server has between two nodes is asked once, before the first of the files is sent.
     fn fresh(&mut self, name: &str, rows: Vec<Value>) -> Result<Vec<Value>, Error> {
         let text = format!(
-            "UNWIND $rows AS row WITH DISTINCT row[0] AS source, row[1] AS target \
-             MATCH (a) WHERE id(a) = source MATCH (b) WHERE id(b) = target MATCH (a)-[r:{}]->(b) \
-             RETURN source, target, properties(r)",
+            "UNWIND $rows AS row MATCH (a) WHERE id(a) = row[0] MATCH (b) WHERE id(b) = row[1] \
+             MATCH (a)-[r:{}]->(b) RETURN row[0], row[1], properties(r)",
             Quoted(name)
         );
-        let ends = |row: &Value| match row {
-            Value::List(row) => Value::list(row.iter().take(2).cloned().collect::<Vec<_>>()),
-            _ => Value::Null,
-        };
-        let mut held: HashMap<String, usize> = HashMap::new();
-        for row in self.run(&text, of(rows.iter().map(ends).collect()))? {
-            *held.entry(format!("{:?}", Value::list(row))).or_default() += 1;
+        let mut unasked = Vec::new();
+        for row in &rows {
+            let Value::List(row) = row else { continue };
+            let mut ends = row.iter().filter_map(Value::as_int);
+            let (Some(source), Some(target)) = (ends.next(), ends.next()) else { continue };
+            if self.asked.insert((name.to_string(), source, target)) {
+                unasked.push(Value::list(vec![Value::Int(source), Value::Int(target)]));
+            }
         }
-        let is_fresh = |row: &Value| match held.get_mut(&format!("{row:?}")) {
+        let alike = |row: &Value| format!("{name} {row:?}");
+        if !unasked.is_empty() {
+            for row in self.run(&text, of(unasked))? {
+                *self.held.entry(alike(&Value::list(row))).or_default() += 1;
+            }
+        }
+        let mut fresh = rows;
+        fresh.retain(|row| match self.held.get_mut(&alike(row)) {
             Some(left) if *left > 0 => {
                 *left -= 1;
                 false
             }
             _ => true,
-        };
-        let mut is_fresh = is_fresh;
-        Ok(rows.into_iter().filter(|row| is_fresh(row)).collect())
+        });
+        Ok(fresh)
+    }
+    fn has_sent(&self) -> bool {
+        self.sent.nodes + self.sent.relationships + self.sent.updated > 0
     }
     /// Says what an import that broke off has left.
     fn explained(&self, error: Error) -> Error {
-        let Sent { nodes, relationships, .. } = self.sent;
-        if nodes + relationships == 0 {
+        let Sent { nodes, relationships, updated, .. } = self.sent;
+        if !self.has_sent() {
             return error;
         }
+        let again = match self.is_repeatable {
+            true => "--existing skip goes on from there",
+            false => "a second import would add again those nodes that nothing unique tells apart",
+        };
         let left = format!(
-            "{nodes} nodes and {relationships} relationships were sent before, and stay; --existing skip goes on from there"
+            "{nodes} nodes and {relationships} relationships were added and {updated} nodes set before, and stay, as may what was sent last; {again}"
         );
         let hint = error.hint.as_deref().map_or(left.clone(), |hint| format!("{hint}; {left}"));
         error.hint(hint)

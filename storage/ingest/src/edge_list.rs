@@ -69,6 +69,7 @@ pub(crate) fn load<'a>(
     }
     let indexes = vec![WantedIndex { label: kind.label, key: kind.key, unique: true }];
     counts.existing += repeated.count();
+    counts.known_by.insert((kind.label, kind.key), true);
     Ok(Loaded { bulk, counts, indexes, existing, updates: Updates::default() })
 }
 

@@ -61,8 +61,8 @@ pub use mapping::{
     MappedColumn, MappedEdges, MappedEnd, MappedFile, MappedNodes, Mapping, edges_flag, nodes_flag,
 };
 pub use options::{
-    DEFAULT_EDGE_TYPE, DEFAULT_VERTEX_LABEL, ExistingPolicy, ImportOptions, ImportReport, Layout, Progress,
-    ProgressListener, REJECTED_SHOWN_MAX, Rejected, UnderstoodListener,
+    DEFAULT_EDGE_TYPE, DEFAULT_VERTEX_LABEL, ExistingPolicy, ImportOptions, ImportReport, KnownBy, Layout,
+    Progress, ProgressListener, REJECTED_SHOWN_MAX, Rejected, UnderstoodListener,
 };
 
 pub use understood::{Understood, UnderstoodColumn};

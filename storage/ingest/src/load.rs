@@ -11,7 +11,7 @@
 
 use crate::existing::{Existing, LabelSets};
 use crate::ids::{Id, IdMap, NO_ROW};
-use crate::options::ImportOptions;
+use crate::options::{ImportOptions, KnownBy};
 use crate::reject::Rejects;
 use crate::repeated::Repeated;
 use crate::rows;
@@ -33,6 +33,8 @@ pub(crate) struct Counts {
     pub edges: BTreeMap<EdgeTypeId, u64>,
     /// Vertices and edges that were there.
     pub existing: u64,
+    /// What vertices are known by: the keys of their ids, and whether files speak of them as ends of edges alone.
+    pub known_by: BTreeMap<(LabelId, KeyId), bool>,
 }
 
 impl Counts {
@@ -54,6 +56,10 @@ impl Counts {
         }
         report.by_label.sort();
         report.by_type.sort();
+        for ((id, key), is_implied) in self.known_by {
+            let property = names.key_name(key).map_or(String::new(), |name| name.to_string());
+            report.known_by.push(KnownBy { label: label(&id), property, is_implied });
+        }
     }
 }
 
@@ -116,6 +122,7 @@ pub(crate) fn load<'a>(
     linking.edges(names, &mut counts)?;
     counts.existing += repeated.count();
     let indexes = wanted_indexes(plan, &made.label_sets);
+    counts.known_by = known_by(plan, &made.label_sets);
     existing.watch(&plan.spaces, &made.label_sets);
     drop(made);
     Ok(Loaded { bulk, counts, indexes, existing, updates })
@@ -207,6 +214,24 @@ fn wanted_indexes(plan: &Tables, label_sets: &[LabelSets]) -> Vec<WantedIndex> {
         wanted.push(WantedIndex { label, key, unique: same.len() == 1 });
     }
     wanted
+}
+
+/// The keys of ids, by the labels of their vertices.
+fn known_by(plan: &Tables, label_sets: &[LabelSets]) -> BTreeMap<(LabelId, KeyId), bool> {
+    let mut known_by = BTreeMap::new();
+    for (number, (space, sets)) in plan.spaces.iter().zip(label_sets).enumerate() {
+        let mut own = plan.tables.iter().filter_map(|table| match &table.rows {
+            Rows::Vertices(vertex) if vertex.space == number => Some(vertex.implied),
+            _ => None,
+        });
+        let is_implied = own.all(|implied| implied);
+        for (label, key) in sets.iter().flatten().chain(&space.labels).zip(std::iter::repeat(space.key)) {
+            if let Some(key) = key {
+                *known_by.entry((*label, key)).or_insert(true) &= is_implied;
+            }
+        }
+    }
+    known_by
 }
 
 /// Edges between vertices that are known by now.

@@ -154,4 +154,17 @@ pub struct ImportReport {
     pub by_label: Vec<(String, u64)>,
     /// Edges by type, sorted by name.
     pub by_type: Vec<(String, u64)>,
+    /// What vertices are known by in a later import.
+    pub known_by: Vec<KnownBy>,
+}
+
+/// Vertices that are known by the ids of files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownBy {
+    /// A label that they have.
+    pub label: String,
+    /// The property that keeps their ids.
+    pub property: String,
+    /// Do the files speak of them as ends of edges alone? Then they may be there already, whatever is said of others.
+    pub is_implied: bool,
 }

@@ -82,6 +82,22 @@ fn an_address_of_others_needs_a_secret_or_certificates() {
 }
 
 #[test]
+fn what_another_would_refuse_is_known_before() {
+    let (ours, theirs) = (Authority::new(), Authority::new());
+    let fits = tls(&ours, "127.0.0.1", &ours);
+    assert_eq!(fits.check("127.0.0.1:7800"), Ok(()));
+    assert_eq!(tls(&ours, "::1", &ours).check("[::1]:7800"), Ok(()));
+    assert_eq!(tls(&ours, "db.example.org", &ours).check("db.example.org:7800"), Ok(()));
+    for (tls, address) in [
+        (&fits, "10.0.0.1:7800"),
+        (&fits, "db.example.org:7800"),
+        (&tls(&theirs, "127.0.0.1", &ours), "127.0.0.1:7800"),
+    ] {
+        assert!(tls.check(address).unwrap_err().contains("is not taken for"), "{address}");
+    }
+}
+
+#[test]
 fn files_that_do_not_fit_are_told() {
     let (ours, (certificate, key)) = (Authority::new(), Authority::new().sign("db"));
     let (_, other) = ours.sign("db");

@@ -12,7 +12,7 @@ use crate::paging::pager::{Evict, Pager, Turn};
 use crate::paging::source::BlobKey;
 use arc_swap::{ArcSwapOption, Guard};
 use model::walk;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -114,15 +114,18 @@ impl<T: Paged> Page<T> {
         }
         Ok(Read(content))
     }
-    #[cold]
-    fn load(self: &Arc<Page<T>>) -> Result<Read<T>, StoreError> {
-        // Another loads it meanwhile, perhaps from a machine that is lost: whoever waits for it ends when its own statement does.
-        let pins = loop {
+    /// Another may load it meanwhile, perhaps from a machine that is lost: whoever waits for it ends when its own statement does.
+    fn pins(&self) -> Result<MutexGuard<'_, usize>, StoreError> {
+        loop {
             match self.pins.try_lock_for(LOOK_EVERY) {
-                Some(pins) => break pins,
+                Some(pins) => return Ok(pins),
                 None => walk::check()?,
             }
-        };
+        }
+    }
+    #[cold]
+    fn load(self: &Arc<Page<T>>) -> Result<Read<T>, StoreError> {
+        let pins = self.pins()?;
         let content = self.content.load();
         if content.is_some() {
             return Ok(Read(content));
@@ -151,7 +154,7 @@ impl<T: Paged> Page<T> {
     /// Keeps the page in memory, if the pager has room for it.
     pub(crate) fn pin(self: &Arc<Page<T>>) -> Result<Option<Pinned<T>>, StoreError> {
         let read = self.read()?;
-        let mut pins = self.pins.lock();
+        let mut pins = self.pins()?;
         // It may have left meanwhile; then it is under pressure, and not worth a pin.
         if self.content.load().is_none() {
             return Ok(None);

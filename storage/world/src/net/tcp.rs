@@ -9,6 +9,7 @@ use super::{
     CONNECTIONS_MAX, FRAME_BYTES_MAX, INBOX_FRAMES_MAX, Net, NetCounts, NetError, PEER_FRAMES_MAX, PEERS_MAX,
     QUEUED_BYTES_MAX,
 };
+use crate::clock;
 use crate::threads::{self, Thread};
 use parking_lot::{Condvar, Mutex};
 use std::collections::{BTreeMap, VecDeque};
@@ -25,7 +26,7 @@ const SECRET_BYTES_MAX: usize = 1_024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// A peer that takes nothing for so long is not there.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
-/// Who connects must say the secret within this time.
+/// Who connects must say the secret within this time, or is let go when the next one comes.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(2);
 /// Pause before a peer that was not there is tried again.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
@@ -104,14 +105,30 @@ struct Shared {
     closed: AtomicBool,
     inbox: Queue,
     /// Connections that others made, to be shut when this is closed.
-    taken: Mutex<BTreeMap<u64, Arc<TcpStream>>>,
+    taken: Mutex<BTreeMap<u64, Taken>>,
     sent: AtomicU64,
     received: AtomicU64,
     dropped: AtomicU64,
     connects: AtomicU64,
 }
 
+/// A connection that another made.
+struct Taken {
+    socket: Arc<TcpStream>,
+    /// When it must have said the secret (of [`clock::monotonic_ns`]); none once it has.
+    until_ns: Option<u64>,
+}
+
 impl Shared {
+    /// Ends connections that have not said the secret in time, however slowly they say anything: each takes the place of another.
+    fn shut_silent(&self) {
+        let now_ns = clock::monotonic_ns();
+        for taken in self.taken.lock().values() {
+            if taken.until_ns.is_some_and(|until_ns| now_ns > until_ns) {
+                let _ = taken.socket.shutdown(Shutdown::Both);
+            }
+        }
+    }
     fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
@@ -220,7 +237,7 @@ impl Drop for TcpNet {
             CONNECT_TIMEOUT,
         );
         self.accepting.take();
-        self.shared.taken.lock().values().for_each(|socket| drop(socket.shutdown(Shutdown::Both)));
+        self.shared.taken.lock().values().for_each(|taken| drop(taken.socket.shutdown(Shutdown::Both)));
         // Their threads look every now and then, and are waited for here.
         self.peers.lock().clear();
     }
@@ -240,16 +257,18 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             continue;
         };
         readers.retain(|reader| !reader.is_finished());
+        shared.shut_silent();
         if shared.is_closed() || readers.len() >= CONNECTIONS_MAX {
             continue;
         }
         number += 1;
         let socket = Arc::new(socket);
-        shared.taken.lock().insert(number, socket.clone());
+        let until_ns = Some(clock::after_ns(HELLO_TIMEOUT));
+        shared.taken.lock().insert(number, Taken { socket: socket.clone(), until_ns });
         let inner = shared.clone();
         let reader = threads::try_spawn("net-read", move || {
             // Why a connection ended does not matter: its peer makes another one.
-            let _ = read(&socket, &inner);
+            let _ = read(number, &socket, &inner);
             let _ = socket.shutdown(Shutdown::Both);
             inner.taken.lock().remove(&number);
         });
@@ -261,11 +280,11 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             }
         }
     }
-    shared.taken.lock().values().for_each(|socket| drop(socket.shutdown(Shutdown::Both)));
+    shared.taken.lock().values().for_each(|taken| drop(taken.socket.shutdown(Shutdown::Both)));
 }
 
 /// Reads frames of one connection into the inbox until it ends.
-fn read(socket: &TcpStream, shared: &Shared) -> io::Result<()> {
+fn read(number: u64, socket: &TcpStream, shared: &Shared) -> io::Result<()> {
     socket.set_read_timeout(Some(HELLO_TIMEOUT))?;
     socket.set_write_timeout(Some(HELLO_TIMEOUT))?;
     let covered = shared.cover.as_ref().map(|cover| cover.accepted(socket)).transpose()?;
@@ -281,6 +300,9 @@ fn read(socket: &TcpStream, shared: &Shared) -> io::Result<()> {
     from.read_exact(&mut secret)?;
     if !is_same(&secret, &shared.secret) {
         return Ok(());
+    }
+    if let Some(taken) = shared.taken.lock().get_mut(&number) {
+        taken.until_ns = None;
     }
     // A quiet peer is no lost one; one that is lost has a successor with a connection of its own.
     socket.set_read_timeout(None)?;
