@@ -29,6 +29,8 @@ struct Inner {
 
 impl PlanCache {
     pub fn get(&self, text: &str, snapshot: &Snapshot) -> Option<Arc<Planned>> {
+        // What a restricted reader is shown may have to be searched for: others do not wait for that.
+        snapshot.catalog();
         let mut inner = self.inner.lock();
         inner.turn += 1;
         let turn = inner.turn;

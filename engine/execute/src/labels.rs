@@ -104,16 +104,18 @@ impl LabelCheck {
     #[cold]
     fn judge(&mut self, chunk: ChunkNo, vertex: VertexId, snapshot: &Snapshot) -> Try<bool> {
         let catalog = snapshot.catalog();
-        let sets = snapshot.labels_in_chunk(chunk);
-        let passing = sets.iter().filter(|set| self.filter.accepts(catalog.labels_of(**set))).count();
+        // A vertex that is met is shown, whatever else is in its chunk.
+        let sets = snapshot.labels_in_chunk(chunk).iter().filter(|set| snapshot.shows_label_set(**set));
+        let known = sets.clone().count();
+        let passing = sets.filter(|set| self.filter.accepts(catalog.labels_of(**set))).count();
         let at = chunk as usize;
         if self.chunks.len() <= at {
             self.chunks.resize(at + 1, Verdict::Unknown);
         }
         self.chunks[at] = match passing {
-            _ if sets.is_empty() => Verdict::Some,
+            _ if known == 0 => Verdict::Some,
             0 => Verdict::NonePass,
-            count if count == sets.len() => Verdict::AllPass,
+            count if count == known => Verdict::AllPass,
             _ => Verdict::Some,
         };
         self.admits(vertex, snapshot)

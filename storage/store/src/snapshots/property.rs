@@ -4,6 +4,7 @@
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
 use crate::chunks::column::{PropertyRef, PropertyRun, StoredColumn};
+use crate::chunks::delta::bit;
 use crate::snapshots::root::Snapshot;
 use crate::snapshots::sight::ShownSlots;
 use crate::versions::cell::ChunkRef;
@@ -163,7 +164,7 @@ impl<'a> PropertyReader<'a> {
             ShownSlots::All => true,
             ShownSlots::None | ShownSlots::Each => false,
             ShownSlots::Some(bits) => {
-                vertices[..len].iter().all(|vertex| bits.has(usize::from(vertex.slot())))
+                vertices[..len].iter().all(|vertex| bit(bits, usize::from(vertex.slot())))
             }
         };
         if !all_shown {
@@ -191,7 +192,7 @@ impl<'a> PropertyReader<'a> {
         let is_shown = match current.shown {
             ShownSlots::All => true,
             ShownSlots::None => false,
-            ShownSlots::Some(bits) => bits.has(slot),
+            ShownSlots::Some(bits) => bit(bits, slot),
             ShownSlots::Each => self.snapshot.shows_property_at(&current.chunk, slot, self.key),
         };
         if !is_shown {

@@ -5,22 +5,24 @@
 //! null; a hidden label is carried by nobody. No engine and no door has to know of it.
 //! Invariant: whatever leaves a snapshot with a sight passed it. Commits are made of snapshots without one.
 //! Cost: a snapshot without a sight pays one test where it is asked. With one, edges of types that the counts show no hidden vertex to have are
-//! read as without. Any other edge costs a look at the verdict of the far end's chunk, and where that chunk holds shown and hidden vertices, a bit
-//! of what the version of the chunk keeps for this reader (see `shown`); a list that turns out to be shown whole is not copied.
+//! read as without. Any other edge costs a look at a bit of the far end: what versions of chunks keep for this reader (see `shown`) is copied into one
+//! array as it is asked for, an eighth of a byte a vertex, once enough was asked to pay for it. A list that turns out to be shown whole is not copied.
 
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
+use crate::chunks::delta::{SlotBits, bit};
+use crate::paging::pager::{Charge, Pager};
 use crate::schema::catalog::Catalog;
 use crate::schema::filter::LabelFilter;
 use crate::schema::mask::{Mask, Visibility};
 use crate::schema::met::NameNo;
 use crate::schema::statistics::Statistics;
-use crate::snapshots::collected::{Collected, questions_for_array, split};
+use crate::snapshots::collected::{questions_for_array, split};
 use crate::snapshots::root::{Root, Snapshot};
 use crate::snapshots::sampled::SampledEdges;
 use crate::snapshots::searches::{Searches, Versions};
 use crate::versions::cell::ChunkRef;
-use crate::versions::shown::{ReaderId, ShownBits};
+use crate::versions::shown::ReaderId;
 use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, VertexId, pace};
 use parking_lot::Mutex;
 use std::ops::Range;
@@ -185,8 +187,8 @@ pub(crate) struct Sight {
     /// Which vertices of each chunk are shown; empty where no vertex is hidden.
     verdicts: Box<[AtomicU8]>,
     reader: ReaderId,
-    /// The bits of chunks that hold shown and hidden vertices, once enough was asked.
-    bits: OnceLock<Collected<ShownBits>>,
+    /// Which vertices are shown, by chunk, once enough was asked: what versions of chunks keep, lying together.
+    bits: OnceLock<ChunkBits>,
     /// Questions that had to look up a label set.
     questions: AtomicU32,
     /// What this reader has met and looked for, in any snapshot of what was committed.
@@ -203,7 +205,7 @@ pub(crate) enum ShownSlots<'a> {
     All,
     None,
     /// Those with their bit.
-    Some(&'a ShownBits),
+    Some(&'a SlotBits),
     /// Each has to be asked.
     Each,
 }
@@ -268,54 +270,86 @@ impl Sight {
         match self.verdict(root, chunk) {
             ALL_SHOWN => Ok(ShownSlots::All),
             NONE_SHOWN => Ok(ShownSlots::None),
-            _ => match self.bits.get().and_then(|bits| bits.get(chunk as usize)) {
-                Some(bits) => Ok(ShownSlots::Some(bits)),
-                None => self.collect(root, chunk),
-            },
+            _ => Ok(self.collect(root, chunk)?.map_or(ShownSlots::Each, ShownSlots::Some)),
         }
     }
+    /// Is a vertex shown, if it is there; none where its chunk was not collected.
+    #[inline(always)]
+    fn known(&self, vertex: u32) -> Option<bool> {
+        self.bits.get()?.known(vertex)
+    }
     /// The bits of a chunk, if enough was asked and there is room for them.
+    #[inline]
+    fn collect(&self, root: &Root, chunk: ChunkNo) -> Result<Option<&SlotBits>, StoreError> {
+        match self.bits.get().and_then(|bits| bits.chunks.get(chunk as usize)?.get()) {
+            Some(known) => Ok(Some(known)),
+            None => self.collect_now(root, chunk),
+        }
+    }
     #[inline(never)]
-    fn collect(&self, root: &Root, chunk: ChunkNo) -> Result<ShownSlots<'_>, StoreError> {
+    fn collect_now(&self, root: &Root, chunk: ChunkNo) -> Result<Option<&SlotBits>, StoreError> {
         let bound = root.directory.bound();
         let places = match self.bits.get() {
             Some(places) => places,
-            None if self.questions.fetch_add(1, Ordering::Relaxed) < questions_for_array(bound) => {
-                return Ok(ShownSlots::Each);
+            None if self.questions.fetch_add(1, Ordering::Relaxed) < questions_for_array(bound)
+                || !root.pager.may_pin(ChunkBits::bytes(bound)) =>
+            {
+                return Ok(None);
             }
-            None => self.bits.get_or_init(|| Collected::new(bound, &root.pager)),
+            None => self.bits.get_or_init(|| ChunkBits::new(bound, &root.pager)),
         };
-        let Some(cell) = root.directory.get(chunk) else { return Ok(ShownSlots::None) };
-        let bits = cell.shown_bits(&self.reader, |set| self.mask.shows_set(set))?;
-        let kept = bits.and_then(|bits| places.place(chunk as usize, bits));
-        Ok(kept.map_or(ShownSlots::Each, ShownSlots::Some))
+        let bits = match self.verdict(root, chunk) {
+            ALL_SHOWN => [u64::MAX; 64],
+            NONE_SHOWN => [0; 64],
+            _ => {
+                let Some(cell) = root.directory.get(chunk) else { return Ok(None) };
+                match cell.shown_bits(&self.reader, |set| self.mask.shows_set(set))? {
+                    Some(kept) => kept.bits,
+                    None => return Ok(None),
+                }
+            }
+        };
+        Ok(places.chunks.get(chunk as usize).map(|place| place.get_or_init(|| bits)))
     }
 }
 
-/// Tests the vertices of lists, and remembers the chunk of the last.
+/// Bits of the vertices of all chunks that were asked for, in one array.
+struct ChunkBits {
+    chunks: Box<[OnceLock<SlotBits>]>,
+    _charge: Charge,
+}
+
+impl ChunkBits {
+    fn bytes(bound: ChunkNo) -> usize {
+        bound as usize * size_of::<OnceLock<SlotBits>>()
+    }
+    fn new(bound: ChunkNo, pager: &Arc<Pager>) -> ChunkBits {
+        let chunks = (0..bound).map(|_| OnceLock::new()).collect();
+        ChunkBits { chunks, _charge: Charge::new(pager, ChunkBits::bytes(bound)) }
+    }
+    #[inline(always)]
+    fn known(&self, vertex: u32) -> Option<bool> {
+        let (chunk, slot) = split(vertex);
+        Some(bit(self.chunks.get(chunk)?.get()?, slot))
+    }
+}
+
+/// Tests the vertices of lists.
 pub(crate) struct ShownTest<'a> {
     snapshot: &'a Snapshot,
-    chunk: usize,
-    slots: ShownSlots<'a>,
+    bits: Option<&'a ChunkBits>,
 }
 
 impl<'a> ShownTest<'a> {
     #[inline]
     pub(crate) fn new(snapshot: &'a Snapshot) -> ShownTest<'a> {
-        ShownTest { snapshot, chunk: usize::MAX, slots: ShownSlots::None }
+        ShownTest { snapshot, bits: snapshot.sight.as_ref().and_then(|sight| sight.bits.get()) }
     }
-    #[inline]
+    #[inline(always)]
     fn is_shown(&mut self, vertex: u32) -> Result<bool, StoreError> {
-        let (chunk, slot) = split(vertex);
-        if chunk != self.chunk {
-            self.slots = self.snapshot.shown_slots(chunk as ChunkNo)?;
-            self.chunk = chunk;
-        }
-        match self.slots {
-            ShownSlots::All => Ok(true),
-            ShownSlots::None => Ok(false),
-            ShownSlots::Some(bits) => Ok(bits.has(slot)),
-            ShownSlots::Each => self.snapshot.shows_dense(vertex),
+        match self.bits.and_then(|bits| bits.known(vertex)) {
+            Some(known) => Ok(known),
+            None => self.snapshot.find_shown(vertex),
         }
     }
     /// The first of these vertices that is shown.
@@ -401,8 +435,24 @@ impl Snapshot {
         self.sight.as_ref().is_some_and(|sight| sight.mask.hides_vertices)
     }
     /// Is this vertex shown, if it is there?
+    #[inline]
     pub(crate) fn shows_dense(&self, vertex: u32) -> Result<bool, StoreError> {
-        self.shows(VertexId::from_dense(vertex))
+        match self.sight.as_ref().and_then(|sight| sight.known(vertex)) {
+            Some(known) => Ok(known),
+            None => self.find_shown(vertex),
+        }
+    }
+    /// The same of a vertex whose chunk may not have been collected; collects it, where it is worth its while.
+    #[inline(never)]
+    fn find_shown(&self, vertex: u32) -> Result<bool, StoreError> {
+        let Some(sight) = self.sight.as_ref().filter(|sight| sight.mask.hides_vertices) else {
+            return Ok(true);
+        };
+        let (chunk, slot) = split(vertex);
+        match sight.collect(&self.root, chunk as ChunkNo)? {
+            Some(bits) => Ok(bit(bits, slot)),
+            None => self.shows(VertexId::from_dense(vertex)),
+        }
     }
     /// Which vertices of a chunk are shown.
     #[inline]
@@ -435,7 +485,7 @@ impl Snapshot {
         match self.shown_slots(vertex.chunk())? {
             ShownSlots::All => Ok(true),
             ShownSlots::None => Ok(false),
-            ShownSlots::Some(bits) => Ok(bits.has(usize::from(vertex.slot()))),
+            ShownSlots::Some(bits) => Ok(bit(bits, usize::from(vertex.slot()))),
             ShownSlots::Each => {
                 let set = self.locate(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
                 Ok(set.is_some_and(|set| self.shows_set(set)))

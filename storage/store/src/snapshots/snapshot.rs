@@ -205,7 +205,7 @@ impl Snapshot {
         let bits = match shown {
             ShownSlots::None => return Ok(()),
             ShownSlots::All | ShownSlots::Each => None,
-            ShownSlots::Some(shown) => Some(&shown.bits),
+            ShownSlots::Some(shown) => Some(shown),
         };
         // Hidden vertices are left out by their bits, where there are bits.
         let passes = |set: &LabelSetId| accepts(*set) || bits.is_some() && !self.shows_set(*set);

@@ -7,7 +7,7 @@
 
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
-use crate::chunks::delta::{SlotBits, bit};
+use crate::chunks::delta::SlotBits;
 use crate::paging::pager::{Charge, Pager};
 use crate::versions::cell::Cell;
 use model::LabelSetId;
@@ -27,10 +27,6 @@ impl ShownBits {
     fn new(reader: &ReaderId, bits: SlotBits, pager: &Arc<Pager>) -> Arc<ShownBits> {
         let charge = Charge::new(pager, size_of::<ShownBits>());
         Arc::new(ShownBits { bits, reader: Arc::downgrade(reader), _charge: charge })
-    }
-    #[inline(always)]
-    pub(crate) fn has(&self, slot: usize) -> bool {
-        bit(&self.bits, slot)
     }
     pub(crate) fn is_of(&self, reader: &ReaderId) -> bool {
         std::ptr::eq(self.reader.as_ptr(), Arc::as_ptr(reader))
