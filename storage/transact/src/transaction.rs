@@ -516,8 +516,9 @@ impl Transaction {
         if self.has_met(party, &act) || is_known(&party.shown(self.base.clone()))? {
             return Ok(());
         }
-        let is_own = !self.view.read().is_same(&self.base) && is_known(&self.snapshot())?;
-        if is_own { Ok(()) } else { Err(refused.into()) }
+        // No lock is held while it is looked for, which may pause.
+        let has_own = !self.view.read().is_same(&self.base);
+        if has_own && is_known(&self.snapshot())? { Ok(()) } else { Err(refused.into()) }
     }
     /// Has somebody to whom the same is shown met this name in what was committed?
     fn has_met(&self, party: &Party, act: &Act<'_>) -> bool {
