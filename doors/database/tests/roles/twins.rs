@@ -254,7 +254,7 @@ fn listings() -> Vec<String> {
 }
 
 /// Statements that an attacker would try, in their order.
-const ATTACKS: [(By, &str); 81] = [
+const ATTACKS: [(By, &str); 82] = [
     (By::Cypher, "CALL graph.lcc({label: 'SecretLabel'}) YIELD coefficient RETURN coefficient"),
     (By::Cypher, "CALL graph.lcc({types: 'SECRET_TYPE'}) YIELD coefficient RETURN count(*)"),
     (
@@ -295,6 +295,7 @@ const ATTACKS: [(By, &str); 81] = [
     (By::Explain, "MATCH ()-[r]->() RETURN count(r)"),
     (By::Explain, "MATCH (n) RETURN count(n)"),
     (By::Profile, "MATCH (a:A {p: 1})-[r:T]->(b) RETURN b.id, r.w"),
+    (By::Profile, "MATCH (n:A {id: 9})-[:SECRET_TYPE*1..3]->(m) RETURN DISTINCT m.id"),
     (By::Profile, "MATCH (a:A)-[:T]->(b)<-[:T]-(c) RETURN count(*)"),
     (By::Profile, "MATCH (b:B) WHERE b.u > 12 RETURN b.id"),
     (By::Profile, "MATCH (a:A {id: 1})--(b) RETURN count(b)"),
