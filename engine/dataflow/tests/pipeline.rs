@@ -32,8 +32,8 @@ enum Kind {
     Panic,
     /// Never gets on.
     Wait,
-    /// Two ports: adds the sum of the first port's rows to those of the second, which wait for the first port's end.
-    After,
+    /// Adds the sum of the rows of so many ports to those of the ports behind, which wait for their ends.
+    After(usize),
     /// Two outputs: each row on both.
     Tee,
 }
@@ -92,12 +92,16 @@ impl Operator<Rows> for Part {
                 }
                 self.send(message.rows, context);
             }
-            Kind::After if port == 0 => {
-                assert!(self.seen == 0, "the first port has come to its end");
+            Kind::After(before) if port < before => {
+                assert!(self.seen & 1 << port == 0, "the port has come to its end");
                 self.sum = message.rows.iter().fold(self.sum, |sum, row| sum.wrapping_add(*row));
             }
-            Kind::After => {
-                assert!(self.seen == 1, "the first port has not come to its end");
+            Kind::After(before) => {
+                let ends = (1 << before) - 1;
+                assert!(
+                    self.seen & (ends | 1 << port) == ends,
+                    "ports before it have not come to their ends"
+                );
                 self.send(message.rows.iter().map(|row| row.wrapping_add(self.sum)).collect(), context);
             }
             Kind::Tee => {
@@ -130,9 +134,10 @@ impl Operator<Rows> for Part {
     fn on_completion(&mut self, port: usize, context: &mut Context<'_, Rows>) -> Outcome {
         match self.kind {
             Kind::Sum => self.send(vec![self.sum], context),
-            Kind::After => {
-                assert_eq!(self.seen, port as u64, "the ends of ports come in order");
-                self.seen += 1;
+            Kind::After(before) => {
+                let ends = if port < before { 0 } else { (1 << before) - 1 };
+                assert!(self.seen & (ends | 1 << port) == ends, "ends of ports before come before, and once");
+                self.seen |= 1 << port;
             }
             _ => {}
         }
@@ -190,8 +195,13 @@ fn branch(random: &mut Random, builder: &mut GraphBuilder<Rows>, census: &Census
         1 => (Kind::Explode(random.below(4)), one()),
         2 if random.below(8) == 0 => (Kind::Fail(random.below(40)), one()),
         2 | 3 => (Kind::Map, VertexOptions::ports(2)),
-        4 => (Kind::After, VertexOptions { port_order: 1, create_if_empty: true, ..VertexOptions::ports(2) }),
-        5 | 6 => (Kind::After, VertexOptions { port_order: 1, ..VertexOptions::ports(2) }),
+        kind @ 4..=6 => {
+            let ports = 2 + random.below(2) as usize;
+            let port_order = 1 + random.below(ports as u64 - 1) as usize;
+            let options =
+                VertexOptions { port_order, create_if_empty: kind == 4, ..VertexOptions::ports(ports) };
+            (Kind::After(port_order), options)
+        }
         _ => (Kind::Map, one()),
     };
     let ports = options.ports;
@@ -200,8 +210,9 @@ fn branch(random: &mut Random, builder: &mut GraphBuilder<Rows>, census: &Census
         builder.connect(below, 0, node, 0, Route::Local);
         return node;
     }
-    let first = random.below(2) as usize;
-    if random.below(3) == 0 {
+    let first = random.below(ports as u64) as usize;
+    let others: Vec<usize> = (0..ports).filter(|port| *port != first).collect();
+    if ports == 2 && random.below(3) == 0 {
         // A diamond: both ports wait for the same rows.
         let tee = vertex(builder, Kind::Tee, one());
         builder.connect(below, 0, tee, 0, Route::Local);
@@ -209,10 +220,12 @@ fn branch(random: &mut Random, builder: &mut GraphBuilder<Rows>, census: &Census
         builder.connect(tee, 1, node, 1 - first, Route::Local);
         return node;
     }
-    let depth = random.below(depth);
-    let other = branch(random, builder, census, depth);
     builder.connect(below, 0, node, first, Route::Local);
-    builder.connect(other, 0, node, 1 - first, Route::Local);
+    for port in others {
+        let depth = random.below(depth);
+        let other = branch(random, builder, census, depth);
+        builder.connect(other, 0, node, port, Route::Local);
+    }
     node
 }
 
