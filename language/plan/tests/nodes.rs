@@ -636,6 +636,47 @@ fn listings_of_what_runs_need_no_executor() {
     }
 }
 
+/// A listing of what runs stays one below what only chooses, orders and cuts its rows; whatever may take longer takes the place of an executor.
+#[test]
+fn what_only_lists_work_does_nothing_else_that_may_take_long() {
+    let listing = |name: &str| {
+        let yields = vec![("name".into(), var("v"))];
+        let call = CallProcedure { input: Plan::Unit, name: name.into(), arguments: Vec::new(), yields };
+        Plan::CallProcedure(Box::new(call))
+    };
+    let (mut lists, mut others) = (0, 0);
+    for mut plan in every_plan() {
+        let Some(input) = plan.input_mut() else { continue };
+        *input = listing("show queries");
+        let mut takes_long = false;
+        plan.expressions(&mut |whole| {
+            takes_long |= whole.any(&mut |part| {
+                matches!(part, Expr::Comprehension { .. } | Expr::Quantified { .. } | Expr::Reduce { .. })
+                    || matches!(part, Expr::Subquery(_) | Expr::Call(Function::Range, _))
+            });
+        });
+        let name = explain::name(&plan);
+        let is_light = match &plan {
+            Plan::Filter(_) | Plan::Extend(_) | Plan::Project(_) | Plan::Aggregate(_) => true,
+            Plan::Distinct(_) | Plan::Sort(_) | Plan::Skip(_) | Plan::Limit(_) => true,
+            _ => false,
+        };
+        assert_eq!(plan.only_lists_work(), is_light && !takes_long, "{name}");
+        (lists, others) = (lists + usize::from(is_light), others + usize::from(!is_light));
+        // Of other procedures, of none, and of two it is not true whatever stands above.
+        for below in [listing("db.labels"), Plan::Unit] {
+            *plan.input_mut().unwrap() = below;
+            assert!(!plan.only_lists_work(), "{name}");
+        }
+        let mut two = listing("show transactions");
+        assert!(two.only_lists_work());
+        *two.input_mut().unwrap() = listing("show queries");
+        *plan.input_mut().unwrap() = two;
+        assert!(!plan.only_lists_work(), "{name}");
+    }
+    assert!(lists > 20 && others > 20, "{lists} and {others}");
+}
+
 fn check(name: &str, told: String) {
     let file = format!("{}/tests/plans/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     if std::env::var("TANGLEWOOD_BLESS").is_ok() {

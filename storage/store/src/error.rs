@@ -171,3 +171,66 @@ impl From<pace::Stopped> for StoreError {
 }
 
 impl std::error::Error for StoreError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of each kind; a kind that is new does not build until it stands here.
+    fn all() -> Vec<StoreError> {
+        let all = vec![
+            StoreError::Corrupt("chunk 3".into()),
+            StoreError::Source("no such file".into()),
+            StoreError::Unavailable("shard 2 does not answer".into()),
+            StoreError::NoVertex(VertexId(7)),
+            StoreError::VertexExists(VertexId(7)),
+            StoreError::NoEdge(EdgeId(9)),
+            StoreError::EdgeExists(EdgeId(9)),
+            StoreError::VertexHasEdges(VertexId(7)),
+            StoreError::NoIndex(IndexId(3)),
+            StoreError::IndexExists("by_name".into()),
+            StoreError::NoConstraint("one_name".into()),
+            StoreError::ConstraintExists("one_name".into()),
+            StoreError::BadName("label 5 twice".into()),
+            StoreError::NotUnique { index: IndexId(3), vertices: (VertexId(7), VertexId(8)) },
+            StoreError::EdgesNotUnique { index: IndexId(3), edges: (EdgeId(9), EdgeId(10)) },
+            StoreError::EntryRefused("its name is empty"),
+            StoreError::Full("labels"),
+            StoreError::ChunkMismatch(2),
+            StoreError::Outdated("a node was deleted"),
+            StoreError::Unsupported("an index over labels"),
+            StoreError::NameTooLong(70_000),
+            StoreError::NameRefused("is empty"),
+            StoreError::Stopped,
+            StoreError::NotReadBack("chunk 3".into()),
+        ];
+        for error in &all {
+            match error {
+                StoreError::Corrupt(_) | StoreError::Source(_) | StoreError::Unavailable(_) => {}
+                StoreError::NoVertex(_) | StoreError::VertexExists(_) | StoreError::VertexHasEdges(_) => {}
+                StoreError::NoEdge(_) | StoreError::EdgeExists(_) | StoreError::BadName(_) => {}
+                StoreError::NoIndex(_) | StoreError::IndexExists(_) | StoreError::NoConstraint(_) => {}
+                StoreError::ConstraintExists(_) | StoreError::NotUnique { .. } => {}
+                StoreError::EdgesNotUnique { .. } | StoreError::EntryRefused(_) | StoreError::Full(_) => {}
+                StoreError::ChunkMismatch(_) | StoreError::Outdated(_) | StoreError::Unsupported(_) => {}
+                StoreError::NameTooLong(_) | StoreError::NameRefused(_) | StoreError::Stopped => {}
+                StoreError::NotReadBack(_) => {}
+            }
+        }
+        all
+    }
+
+    /// With `LEDGER=write` the page is written anew, to be read as any other change is.
+    #[test]
+    fn each_error_has_its_code_words_and_hint() {
+        let line = |error: &StoreError| format!("{}: {error}\n    {}\n", error.code(), error.hint());
+        let told: String = all().iter().map(line).collect();
+        if std::env::var("LEDGER").is_ok_and(|what| what == "write") {
+            std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/error.txt"), &told).unwrap();
+        }
+        assert_eq!(told, include_str!("error.txt"));
+        let codes: std::collections::BTreeSet<&str> = all().iter().map(StoreError::code).collect();
+        // The two kinds of what is not unique have one.
+        assert_eq!(codes.len() + 1, all().len(), "each has a code of its own");
+    }
+}

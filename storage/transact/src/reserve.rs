@@ -204,6 +204,30 @@ mod tests {
         assert!(!turns.holds_back(None, &writes(2)));
     }
 
+    /// Between two turns every commit that was held back is judged; one that never is does not keep the next turn from its time.
+    #[test]
+    fn the_next_turn_waits_for_those_who_were_held_back_and_not_for_ever() {
+        let turns = Arc::new(Turns::default());
+        let patience_ns = span_ns(HELD_PATIENCE);
+        let (one, other) = (turns.hold(), turns.hold());
+        let turn = turns.take(reads(1), span_ns(TURN_MAX));
+        let ended_ns = monotonic_ns();
+        turns.end(turn);
+        let turn = turns.take(reads(1), 0);
+        assert!(monotonic_ns() - ended_ns >= patience_ns, "two wait to be judged");
+        turns.end(turn);
+        let is_crowded_at = |ended_ns: u64| {
+            let mut state = turns.state.lock();
+            state.ended_ns = ended_ns;
+            is_crowded(&state)
+        };
+        assert!(is_crowded_at(monotonic_ns()) && !is_crowded_at(monotonic_ns() - patience_ns));
+        drop(one);
+        assert!(is_crowded_at(monotonic_ns()) && !is_crowded_at(monotonic_ns() - patience_ns));
+        drop(other);
+        assert!(!is_crowded_at(monotonic_ns()), "all were judged");
+    }
+
     #[test]
     fn turns_are_taken_one_after_the_other() {
         let turns = Arc::new(Turns::default());
