@@ -85,3 +85,126 @@ fn strip(plan: &mut Plan) {
         *plan = distinct.input.take()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LabelExpr;
+    use crate::expr::{Expr, Var};
+    use crate::pattern::{PathMode, Selector};
+    use crate::scope::Scope;
+    use model::Direction;
+
+    /// Ten vertices, and hardly an edge.
+    struct Sparse;
+
+    impl Planning for Sparse {
+        fn vertices(&self, _: Option<&str>) -> f64 {
+            10.0
+        }
+        fn edges(&self, _: Option<&str>, _: &[&str], _: Direction) -> f64 {
+            3.0
+        }
+        fn far_share(&self, _: Option<&str>, _: &[&str], _: Direction, _: &str) -> f64 {
+            1.0
+        }
+        fn index(&self, _: &str, _: &[&str]) -> Option<Vec<String>> {
+            None
+        }
+        fn distinct(&self, _: &str, _: &[&str]) -> Option<f64> {
+            None
+        }
+    }
+
+    /// SplitMix64.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, bound: u64) -> u64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let bits = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            (bits ^ (bits >> 31)) % bound
+        }
+    }
+
+    fn search(input: Plan, at: u32, distinct_ends: bool) -> Plan {
+        Plan::ExpandPath(Box::new(ExpandPath {
+            input,
+            from: Var(at),
+            edges: None,
+            edges_reversed: false,
+            length: None,
+            to: Var(at + 1),
+            types: vec!["R".into()],
+            direction: Direction::Out,
+            into: false,
+            labels: LabelExpr::Any,
+            min: 1,
+            max: Some(2),
+            mode: PathMode::Trail,
+            selector: Selector::Every,
+            distinct_ends,
+            edge_predicate: None,
+        }))
+    }
+
+    fn distinct(input: Plan, at: u32) -> Plan {
+        Plan::Distinct(Box::new(Distinct { input, columns: vec![Var(at)], carried: Vec::new() }))
+    }
+
+    fn test(input: Plan, inner: Plan, kind: ApplyKind, at: u32) -> Plan {
+        let (imports, scope) = (vec![Var(at)], Scope::default());
+        Plan::Apply(Box::new(Apply { input, inner, imports, kind, scope, rank: None }))
+    }
+
+    /// A line of searches with what compares their ends, tests and filters above them; tests have such lines, too.
+    fn line(random: &mut Random, at: &mut u32, start: Plan, depth: u64) -> Plan {
+        let mut plan = start;
+        for _ in 0..1 + random.below(3) {
+            plan = search(plan, *at, random.below(5) > 0);
+            *at += 1;
+            for _ in 0..random.below(5) {
+                plan = match random.below(6) {
+                    0 => Plan::Filter(Box::new(Filter { input: plan, predicate: Expr::Variable(Var(*at)) })),
+                    1 | 2 => distinct(plan, *at),
+                    other => {
+                        let start = Plan::Argument(vec![Var(*at)]);
+                        let (own, mut below) = (*at, *at + 1);
+                        let inner = match depth {
+                            0 => start,
+                            _ => line(random, &mut below, start, depth - 1),
+                        };
+                        let kind = if other == 3 { ApplyKind::Anti } else { ApplyKind::Semi };
+                        test(plan, inner, kind, own)
+                    }
+                };
+            }
+        }
+        plan
+    }
+
+    /// The obvious twin: is there any place where a test would still change places?
+    fn has_more(plan: &Plan) -> bool {
+        swap(&mut plan.clone(), &Sparse) || plan.children().into_iter().any(has_more)
+    }
+
+    /// Two that move in one pass along one line were taken for none by a sum that forgets; whatever moves leads to another pass, until nothing does.
+    #[test]
+    fn tests_move_until_none_would_move_any_more() {
+        let (mut some, mut none) = (0, 0);
+        for seed in 0..3_000 {
+            let mut random = Random(seed);
+            let depth = random.below(2);
+            let whole = line(&mut random, &mut 0, Plan::Unit, depth);
+            let (moves, mut plan) = (has_more(&whole), whole.clone());
+            assert_eq!(late_distinct(&mut plan, &Sparse), moves, "seed {seed}: {whole:?}");
+            assert!(!has_more(&plan), "seed {seed}: {whole:?} becomes {plan:?}");
+            let mut again = plan.clone();
+            assert!(!late_distinct(&mut again, &Sparse) && again == plan, "seed {seed}");
+            some += u32::from(moves);
+            none += u32::from(!moves);
+        }
+        assert!(some > 300 && none > 300, "{some} moved, {none} did not");
+    }
+}
