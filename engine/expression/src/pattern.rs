@@ -85,6 +85,82 @@ fn collect_edges(part: &Value, note: &mut dyn FnMut(EdgeId)) -> Result<(), EvalE
 #[cfg(test)]
 mod tests {
     use super::*;
+    use world::chance::Chance;
+
+    /// A walk over few vertices, so that loops, edges there and back, and parallel ones are among it.
+    fn walk(chance: &mut Chance) -> Path {
+        let mut path = Path { vertices: vec![VertexId(chance.below(4))], edges: Vec::new() };
+        for number in 0..chance.below(6) {
+            let (last, next) = (path.vertices[path.vertices.len() - 1], VertexId(chance.below(4)));
+            let (source, target) = if chance.happens(0.5) { (last, next) } else { (next, last) };
+            path.edges.push(EdgeRef { id: EdgeId(number), source, target });
+            path.vertices.push(next);
+        }
+        path
+    }
+
+    /// Cuts a walk into parts as a pattern has them: edges, lists of them that may be empty, walks; vertices between them, or none.
+    fn parts(chance: &mut Chance, path: &Path) -> Vec<Value> {
+        let (mut parts, mut at) = (vec![Value::Vertex(path.vertices[0])], 0);
+        if chance.happens(0.2) {
+            parts.clear();
+            let (vertices, edges) = (vec![path.vertices[0]], Vec::new());
+            parts.push(Value::Path(Arc::new(Path { vertices, edges })));
+        }
+        while at < path.edges.len() || chance.happens(0.3) {
+            let end = (at + chance.index(4)).min(path.edges.len());
+            let (edges, vertices) = (&path.edges[at..end], path.vertices[at..=end].to_vec());
+            parts.push(match edges {
+                [edge] if chance.happens(0.6) => Value::from(*edge),
+                _ if chance.happens(0.3) => Value::Path(Arc::new(Path { vertices, edges: edges.to_vec() })),
+                _ => Value::list(edges.iter().map(|edge| Value::from(*edge)).collect()),
+            });
+            if chance.happens(0.6) {
+                parts.push(Value::Vertex(path.vertices[end]));
+            }
+            at = end;
+        }
+        parts
+    }
+
+    #[test]
+    fn parts_of_a_walk_become_it_and_parts_of_none_are_refused() {
+        let (mut refused, mut taken) = (0, 0);
+        for seed in 0..3_000 {
+            let mut chance = Chance::seeded(seed);
+            let path = walk(&mut chance);
+            let parts = parts(&mut chance, &path);
+            let whole = path_of(&parts).unwrap();
+            let Value::Path(found) = &whole else { panic!("seed {seed}: {whole:?}") };
+            assert_eq!(
+                (&found.vertices, &found.edges),
+                (&path.vertices, &path.edges),
+                "seed {seed}: {parts:?}"
+            );
+            // Something else at one place.
+            let at = chance.index(parts.len());
+            let mut changed = parts.clone();
+            changed[at] = Value::Null;
+            assert!(path_of(&changed).unwrap().is_null(), "seed {seed}: {changed:?}");
+            changed[at] = Value::Int(1);
+            assert!(path_of(&changed).is_err(), "seed {seed}: {changed:?}");
+            if at > 0 {
+                changed[at] = Value::Vertex(VertexId(9));
+                assert!(path_of(&changed).is_err(), "seed {seed}: no walk comes there, {changed:?}");
+                let (source, target) = (VertexId(8), VertexId(9));
+                let edge = Value::from(EdgeRef { id: EdgeId(77), source, target });
+                for wrong in [edge.clone(), Value::list(vec![edge])] {
+                    changed[at] = wrong;
+                    assert!(path_of(&changed).is_err(), "seed {seed}: {changed:?}");
+                }
+                refused += 1;
+            }
+            taken += path.edges.len();
+        }
+        assert!(refused > 1_000 && taken > 3_000, "{refused} refused, {taken} edges");
+        let before = [Value::from(EdgeRef { id: EdgeId(1), source: VertexId(1), target: VertexId(2) })];
+        assert!(path_of(&before).is_err(), "a walk begins with a vertex");
+    }
 
     /// Few edges and many, alone and in lists, all different or one of them twice.
     #[test]
