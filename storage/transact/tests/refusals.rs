@@ -3,11 +3,12 @@
 
 use durable::{LocalFolder, LogOptions, OpenMode};
 use model::schema::SchemaTarget;
-use model::{Value, ValueType};
+use model::{EdgeRef, EdgeTypeId, KeyId, LabelId, Value, ValueType, VertexId};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tanglewood_transact::{
-    ConstraintRequest, Engine, Mode, OpenOptions, Rule, TransactError, open, open_backing,
+    Act, ConstraintRequest, Engine, Mode, OpenOptions, Party, Permission, Rule, TransactError, Transaction,
+    open, open_backing,
 };
 use world::disk::{Disk, Faults, SimDisk};
 use world::threads::in_parallel;
@@ -164,4 +165,126 @@ fn a_relationship_that_is_gone_takes_no_property() {
     first.commit().unwrap();
     let refused = late.commit();
     assert!(matches!(refused, Err(TransactError::Conflict { .. })), "{refused:?}");
+}
+
+/// Notes what is asked for, and refuses one of it.
+struct Asked {
+    seen: Mutex<Vec<String>>,
+    refused: usize,
+}
+
+impl Permission for Asked {
+    fn allows(&self, act: &Act<'_>) -> bool {
+        let mut seen = self.seen.lock().unwrap();
+        seen.push(format!("{act:?}").replace('"', ""));
+        seen.len() - 1 != self.refused
+    }
+}
+
+/// A graph with (a:A:B {k: 1})-[:R {k: 1}]->(b:C), and (:C) alone.
+struct Known {
+    labels: [LabelId; 3],
+    kind: EdgeTypeId,
+    keys: [KeyId; 2],
+    vertices: [VertexId; 3],
+    edge: EdgeRef,
+}
+
+fn known(engine: &Engine) -> Known {
+    let t = engine.begin(Mode::Write);
+    let labels = ["A", "B", "C"].map(|name| t.label(name).unwrap());
+    let keys = ["k", "l"].map(|name| t.key(name).unwrap());
+    let kind = t.edge_type("R").unwrap();
+    let one = || vec![(keys[0], Value::Int(1))];
+    let a = t.create_vertex(&labels[..2], one()).unwrap();
+    let [b, alone] = [0, 1].map(|_| t.create_vertex(&labels[2..], vec![]).unwrap());
+    let edge = t.create_edge(a, b, kind, one()).unwrap();
+    t.commit().unwrap();
+    Known { labels, kind, keys, vertices: [a, b, alone], edge }
+}
+
+type Work = fn(&Transaction, &Known) -> Result<(), TransactError>;
+
+/// Each write, and what it asks for, in order, before it changes anything.
+const WRITES: [(Work, &[&str]); 17] = [
+    (
+        |t, known| {
+            let properties = vec![(known.keys[0], Value::Int(1)), (known.keys[1], Value::Null)];
+            t.create_vertex(&known.labels[..2], properties).map(drop)
+        },
+        &["CreateVertex([A, B])", "SetProperty([A, B], k)"],
+    ),
+    (|t, _| t.create_vertex(&[], vec![]).map(drop), &["CreateVertex([])"]),
+    (
+        |t, known| {
+            let ([a, b, _], properties) = (known.vertices, vec![(known.keys[1], Value::Int(1))]);
+            t.create_edge(a, b, known.kind, properties).map(drop)
+        },
+        &["CreateEdge(R)", "SetEdgeProperty(R, l)"],
+    ),
+    (|t, known| t.set_property(known.vertices[0], known.keys[1], Value::Int(2)), &["SetProperty([A, B], l)"]),
+    (|t, known| t.set_property(known.vertices[1], known.keys[0], Value::Null), &["SetProperty([C], k)"]),
+    (|t, known| t.set_edge_property(known.edge, known.keys[1], Value::Int(2)), &["SetEdgeProperty(R, l)"]),
+    (
+        |t, known| t.change_labels(known.vertices[0], &known.labels[2..], &known.labels[1..2]).map(drop),
+        &["AddLabel(C)", "RemoveLabel(B)"],
+    ),
+    (|t, known| t.change_labels(known.vertices[0], &known.labels[..2], &known.labels[2..]).map(drop), &[]),
+    (|t, known| t.delete_edge(known.edge).map(drop), &["DeleteEdge(R)"]),
+    (|t, known| t.delete_vertex(known.vertices[2], false).map(drop), &["DeleteVertex([C])"]),
+    (
+        |t, known| t.delete_vertex(known.vertices[0], true).map(drop),
+        &["DeleteVertex([A, B])", "DeleteEdge(R)"],
+    ),
+    (|t, _| t.label("New").map(drop), &["NewLabel(New)"]),
+    (|t, _| t.edge_type("New").map(drop), &["NewEdgeType(New)"]),
+    (|t, _| t.key("new").map(drop), &["NewKey(new)"]),
+    (|t, _| t.label("A").map(drop), &[]),
+    (|t, _| t.edge_type("R").map(drop), &[]),
+    (|t, _| t.key("l").map(drop), &[]),
+];
+
+#[test]
+fn every_write_of_somebody_who_may_not_do_everything_is_asked_for_before() {
+    for (number, (work, wanted)) in WRITES.into_iter().enumerate() {
+        // Each is refused, then all are allowed.
+        for refused in 0..=wanted.len() {
+            let (engine, _) = open(None, &OpenOptions::default()).unwrap();
+            let known = known(&engine);
+            let asked = Arc::new(Asked { seen: Mutex::default(), refused });
+            let party = Party { restriction: None, permission: asked.clone() };
+            let transaction = engine.begin(Mode::Write).of(Some(party));
+            let outcome = work(&transaction, &known);
+            let seen = asked.seen.lock().unwrap().clone();
+            assert_eq!(seen, wanted[..wanted.len().min(refused + 1)], "write {number}");
+            assert!(!transaction.has_changes() || refused == wanted.len(), "write {number}: {seen:?}");
+            match outcome {
+                Ok(()) => assert_eq!(refused, wanted.len(), "write {number}"),
+                Err(error) => {
+                    assert_eq!(error.code(), "Neo.ClientError.Security.Forbidden", "write {number}: {error}");
+                    assert!(refused < wanted.len(), "write {number}: {error}");
+                }
+            }
+        }
+    }
+}
+
+/// What a vertex has become in the same transaction is what is asked about.
+#[test]
+fn labels_of_earlier_writes_are_asked_about() {
+    let (engine, _) = open(None, &OpenOptions::default()).unwrap();
+    let known = known(&engine);
+    let asked = Arc::new(Asked { seen: Mutex::default(), refused: usize::MAX });
+    let party = Party { restriction: None, permission: asked.clone() };
+    let t = engine.begin(Mode::Write).of(Some(party));
+    t.change_labels(known.vertices[1], &known.labels[..1], &known.labels[2..]).unwrap();
+    t.set_property(known.vertices[1], known.keys[0], Value::Int(1)).unwrap();
+    t.delete_vertex(known.vertices[1], true).unwrap();
+    let wanted =
+        ["AddLabel(A)", "RemoveLabel(C)", "SetProperty([A], k)", "DeleteVertex([A])", "DeleteEdge(R)"];
+    assert_eq!(*asked.seen.lock().unwrap(), wanted);
+    // Who may do everything is asked nothing, and does the same.
+    let t = engine.begin(Mode::Write);
+    WRITES.iter().for_each(|(work, _)| drop(work(&t, &known)));
+    assert_eq!(asked.seen.lock().unwrap().len(), wanted.len());
 }
