@@ -8,6 +8,7 @@ extern crate tanglewood_procedures as procedures;
 use model::schema::SchemaTarget;
 use model::{Column, Direction, EdgeId, EdgeRef, EdgeTypeId, Value, ValueType, VertexId};
 use paths::{Adjacency, EdgeScratch, Turn};
+use procedures::cheapest_path::{CheapestPath, Ends};
 use procedures::running::{Helper, Output, Running};
 use procedures::settings::Settings;
 use procedures::{GraphWalk, Question};
@@ -362,6 +363,134 @@ fn questions_have_the_answers_of_their_twins() {
 }
 
 /// What a call may say, and what is said to it otherwise.
+/// The end of a cheapest path, its cost, and its edges where paths are read.
+type CheapEnd = (u32, f64, Option<Vec<EdgeRef>>);
+
+/// Ends of cheapest paths as they come, with slices of `room` rows.
+fn cheapest_ends(
+    graph: &Graph,
+    settings: &Value,
+    room: usize,
+    keeps_paths: bool,
+) -> Result<Vec<CheapEnd>, String> {
+    let snapshot = graph.engine.snapshot();
+    let walk = |types: &std::sync::Arc<Vec<EdgeTypeId>>, way| lists(graph, &snapshot, types, way);
+    let told = |failure: dataflow::Failure| format!("{failure:?}");
+    let mut search = CheapestPath::new(Some(settings), &snapshot, walk).map_err(told)?;
+    let (mut ends, mut found) = (Ends::new(keeps_paths), Vec::new());
+    for _ in 0..100_000 {
+        let (count, is_over) = search.step(room, &mut ends).map_err(told)?;
+        assert!(count <= room && search.bytes() > 0);
+        assert_eq!(ends.bytes() > 0, keeps_paths && count > 0, "what waits is counted");
+        let [nodes, paths, costs] = ends.take();
+        assert_eq!(ends.bytes(), 0);
+        let (Column::Vertex(nodes, _), Column::Any(paths), Column::Float(costs, _)) = (nodes, paths, costs)
+        else {
+            panic!("other columns")
+        };
+        assert_eq!(
+            (nodes.len(), costs.len(), paths.len()),
+            (count, count, if keeps_paths { count } else { 0 })
+        );
+        for (at, (node, cost)) in nodes.iter().zip(costs.iter()).enumerate() {
+            let edges = paths.get(at).map(|path| match path {
+                Value::Path(path) => path.edges.clone(),
+                other => panic!("{other:?} is no path"),
+            });
+            found.push((node.dense(), *cost, edges));
+        }
+        if is_over {
+            return Ok(found);
+        }
+    }
+    Err("it does not end".into())
+}
+
+/// Does this lead from one to the other, each edge walked as `way` says, and what does it cost?
+fn cost_of(
+    graph: &Graph,
+    source: u32,
+    way: Direction,
+    edges: &[EdgeRef],
+    weighs: bool,
+) -> Option<(u32, f64)> {
+    let (mut at, mut cost) = (source, 0.0);
+    for edge in edges {
+        let (_, (from, to, _, weight)) = graph.edges.iter().find(|(known, _)| known == edge)?;
+        at = match way {
+            Direction::Out if *from == at => *to,
+            Direction::In if *to == at => *from,
+            Direction::Both if *from == at => *to,
+            Direction::Both if *to == at => *from,
+            _ => return None,
+        };
+        cost += if weighs { *weight as f64 } else { 1.0 };
+    }
+    Some((at, cost))
+}
+
+#[test]
+fn cheapest_paths_are_those_of_the_twin_and_lead_where_they_say() {
+    let (mut paths, mut reached, mut unreached) = (0, 0, 0);
+    for seed in 1..40 {
+        let graph = graph(seed);
+        for (only, kind, direction, word) in [
+            (false, None, Direction::Out, "out"),
+            (true, Some(0), Direction::In, "in"),
+            (true, None, Direction::Both, "both"),
+        ] {
+            let (part, weighs) = (part(&graph, only, kind, direction), seed % 2 == 0);
+            let source = part.vertices[seed as usize % part.vertices.len()];
+            let node = |vertex: u32| Value::Vertex(VertexId::from_dense(vertex));
+            let mut pairs = vec![("direction", Value::from(word)), ("source", node(source))];
+            pairs.extend(only.then(|| ("label", "L".into())));
+            pairs.extend(kind.map(|kind| ("types", ["A", "B"][usize::from(kind)].into())));
+            pairs.extend(weighs.then(|| ("weight", "w".into())));
+            let (expected, what) = (cheapest(&part, source, weighs), format!("seed {seed}, {pairs:?}"));
+            for (room, keeps_paths) in [(1, true), (3, false), (100, true)] {
+                let found = cheapest_ends(&graph, &settings(&pairs), room, keeps_paths).unwrap();
+                let costs: Vec<f64> = found.iter().map(|(_, cost, _)| *cost).collect();
+                assert!(costs.is_sorted(), "{what}: the cheapest come first, {costs:?}");
+                near(&found.iter().map(|(end, cost, _)| (*end, *cost)).collect(), &expected, &what);
+                assert_eq!(found.len(), expected.len(), "{what}: each once");
+                for (end, cost, edges) in found {
+                    let Some(edges) = edges else { continue };
+                    assert_eq!(
+                        cost_of(&graph, source, direction, &edges, weighs),
+                        Some((end, cost)),
+                        "{what}"
+                    );
+                    paths += 1;
+                }
+            }
+            for target in [source, part.vertices[0], part.vertices[part.vertices.len() / 2]] {
+                let pairs = [pairs.clone(), vec![("target", node(target))]].concat();
+                let found = cheapest_ends(&graph, &settings(&pairs), 5, false).unwrap();
+                let wanted: Vec<CheapEnd> =
+                    expected.get(&target).map(|cost| (target, *cost, None)).into_iter().collect();
+                assert_eq!(found, wanted, "{what} to {target}");
+                reached += wanted.len();
+                unreached += 1 - wanted.len();
+            }
+        }
+    }
+    assert!(paths > 500 && reached > 100 && unreached > 20, "{paths}, {reached}, {unreached}");
+    let graph = graph(3);
+    let (first, foreign) = (graph.edges[0].1.0, VertexId::from_dense(1 << 30));
+    let source = ("source", Value::Vertex(VertexId::from_dense(first)));
+    for (pairs, told) in [
+        (vec![], "`source` is the node that paths begin at"),
+        (vec![("source", Value::Vertex(foreign))], "`source` is the node that paths begin at"),
+        (vec![source.clone(), ("target", Value::Int(1))], "`target` is the node that paths end at"),
+        (vec![source.clone(), ("target", Value::Vertex(foreign))], "`target` is the node that paths end at"),
+        (vec![source.clone(), ("damping", Value::Float(0.5))], "there is no setting `damping` here"),
+        (vec![source, ("weight", "c".into())], "weigh"),
+    ] {
+        let error = cheapest_ends(&graph, &settings(&pairs), 5, true).unwrap_err();
+        assert!(error.contains(told), "{pairs:?}: {error}");
+    }
+}
+
 #[test]
 fn settings_are_read_as_they_are_meant() {
     let graph = graph(3);
