@@ -222,6 +222,7 @@ mod tests {
 
     /// With `LEDGER=write` the page is written anew, to be read as any other change is.
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "a test that writes its page")]
     fn each_error_has_its_code_words_and_hint() {
         let line = |error: &StoreError| format!("{}: {error}\n    {}\n", error.code(), error.hint());
         let told: String = all().iter().map(line).collect();
