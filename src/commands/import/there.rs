@@ -96,7 +96,8 @@ pub fn send(
             told,
             ids: HashMap::new(),
             found: HashMap::new(),
-            looked_for: HashSet::new(),
+            implied: HashSet::new(),
+            looked_for: HashMap::new(),
             asked: HashSet::new(),
             held: HashMap::new(),
             is_repeatable: true,
@@ -116,6 +117,8 @@ pub fn send(
 struct Key {
     label: String,
     properties: Vec<String>,
+    /// Is it that of the files' ids? Who has one is known by it alone.
+    is_of_ids: bool,
     /// May what is there be there, whatever is said of others?
     is_implied: bool,
 }
@@ -123,7 +126,7 @@ struct Key {
 /// The key of a row of [`APART`].
 fn apart(row: &[Value]) -> Option<Key> {
     let label = row.first()?.as_str()?.to_string();
-    Some(Key { label, properties: texts(row.get(1)?), is_implied: false })
+    Some(Key { label, properties: texts(row.get(1)?), is_of_ids: false, is_implied: false })
 }
 
 /// Reads every row of a statement.
@@ -154,6 +157,8 @@ enum Kind {
     Relationships(String),
     /// Relationships between nodes that were there.
     Repeated(String),
+    /// The same, none of which may be there.
+    Checked(String),
 }
 
 /// Rows that wait to be sent together.
@@ -208,8 +213,11 @@ impl Sending<'_> {
     fn all(&mut self) -> Result<(), Error> {
         self.schema()?;
         self.look_for_nodes()?;
+        if self.server.policy == ExistingPolicy::Fail && !self.server.found.is_empty() {
+            self.relationships(true)?;
+        }
         self.nodes()?;
-        self.relationships()
+        self.relationships(false)
     }
     /// Makes the indexes and constraints that are not there.
     fn schema(&mut self) -> Result<(), Error> {
@@ -261,6 +269,7 @@ impl Sending<'_> {
         let of_ids = |known: &KnownBy| Key {
             label: known.label.clone(),
             properties: vec![known.property.clone()],
+            is_of_ids: true,
             is_implied: known.is_implied,
         };
         let mut keys: Vec<Key> = self.known_by.iter().map(of_ids).collect();
@@ -292,8 +301,8 @@ impl Sending<'_> {
             each(&mut self.graph, &text, &mut |mut row| {
                 let (values, own) = (row.pop().unwrap_or(Value::Null), row.first().and_then(Value::as_int));
                 let own = own.unwrap_or_default();
-                server.looked_for.insert(own);
-                match server.found.contains_key(&own) {
+                let is_by_id = *server.looked_for.entry(own).or_insert(key.is_of_ids);
+                match server.found.contains_key(&own) || is_by_id && !key.is_of_ids {
                     true => Ok(()),
                     false => server.send_all(waiting.take(Kind::Known(key.clone()), own, values)),
                 }
@@ -308,6 +317,7 @@ impl Sending<'_> {
             let [own, labels, properties] = three(row)?;
             let own = own.as_int().unwrap_or_default();
             let ready = match server.found.get(&own) {
+                Some(_) if server.implied.contains(&own) => return Ok(()),
                 Some(there) => {
                     server.sent.existing += 1;
                     if server.policy != ExistingPolicy::Merge {
@@ -316,7 +326,7 @@ impl Sending<'_> {
                     waiting.take(Kind::Updates, own, Value::list(vec![Value::Int(*there), properties]))
                 }
                 None => {
-                    server.is_repeatable &= server.looked_for.contains(&own);
+                    server.is_repeatable &= server.looked_for.contains_key(&own);
                     waiting.take(Kind::Nodes(texts(&labels)), own, properties)
                 }
             };
@@ -324,7 +334,8 @@ impl Sending<'_> {
         })?;
         server.send_all(waiting.all())
     }
-    fn relationships(&mut self) -> Result<(), Error> {
+    /// Sends relationships; or only looks whether those are there that may not be, before anything is sent.
+    fn relationships(&mut self, only_looks: bool) -> Result<(), Error> {
         let (mut waiting, server) = (Waiting::default(), &mut self.server);
         let text = "MATCH (a)-[r]->(b) RETURN id(a), id(b), type(r), properties(r)";
         each(&mut self.graph, text, &mut |mut row| {
@@ -343,7 +354,11 @@ impl Sending<'_> {
                 ));
             };
             let name = name.as_str().unwrap_or_default().to_string();
-            let kind = if was_there && was_too { Kind::Repeated(name) } else { Kind::Relationships(name) };
+            let kind = match was_there && was_too {
+                true if only_looks => Kind::Checked(name),
+                true => Kind::Repeated(name),
+                false => Kind::Relationships(name),
+            };
             let row = Value::list(vec![Value::Int(source), Value::Int(target), properties]);
             server.send_all(waiting.take(kind, 0, row))
         })?;
@@ -369,8 +384,10 @@ struct Server<'s> {
     ids: HashMap<i64, i64>,
     /// The same of nodes that were there.
     found: HashMap<i64, i64>,
-    /// Nodes of the files that can be known.
-    looked_for: HashSet<i64>,
+    /// Those of them of which the files speak as ends of relationships alone.
+    implied: HashSet<i64>,
+    /// Nodes of the files that can be known, and whether by their ids.
+    looked_for: HashMap<i64, bool>,
     /// Nodes that were there between which relationships of a type were asked for.
     asked: HashSet<(String, i64, i64)>,
     /// Relationships that were there and stand for none of the files yet, by type, ends and properties.
@@ -409,6 +426,16 @@ impl Server<'_> {
                 self.sent.updated += count;
             }
             Kind::Relationships(name) => self.relate(&name, rows.rows)?,
+            Kind::Checked(name) => {
+                if (self.fresh(&name, rows.rows)?.len() as u64) < count {
+                    let what = format!(
+                        "a relationship `{name}` between nodes that are there, with the same properties, is in the database already; nothing was imported"
+                    );
+                    return Err(Error::new(EXISTS, what).hint("--existing skip adds the rest"));
+                }
+                // They count when they are sent.
+                return Ok(());
+            }
             Kind::Repeated(name) => {
                 let fresh = self.fresh(&name, rows.rows)?;
                 self.sent.existing += count - fresh.len() as u64;
@@ -441,7 +468,7 @@ impl Server<'_> {
     }
     /// Looks for nodes; those that are not there.
     fn look_once(&mut self, key: &Key, own: &[i64], rows: Vec<Value>) -> Result<Vec<(i64, Value)>, Error> {
-        let Key { label, properties, is_implied } = key;
+        let Key { label, properties, is_implied, .. } = key;
         let of_property = |(at, property): (usize, &String)| format!("{}: row[{at}]", Quoted(property));
         let pattern: Vec<String> = properties.iter().enumerate().map(of_property).collect();
         let text = format!(
@@ -463,6 +490,9 @@ impl Server<'_> {
                 return Err(Error::new(EXISTS, what).hint(hint));
             }
             self.found.insert(own[at], id);
+            if *is_implied {
+                self.implied.insert(own[at]);
+            }
         }
         let unfound = own.iter().copied().zip(left);
         Ok(unfound.filter_map(|(own, row)| Some((own, row?))).collect())
