@@ -656,11 +656,9 @@ fn what_only_lists_work_does_nothing_else_that_may_take_long() {
             });
         });
         let name = explain::name(&plan);
-        let is_light = match &plan {
-            Plan::Filter(_) | Plan::Extend(_) | Plan::Project(_) | Plan::Aggregate(_) => true,
-            Plan::Distinct(_) | Plan::Sort(_) | Plan::Skip(_) | Plan::Limit(_) => true,
-            _ => false,
-        };
+        let is_light =
+            matches!(plan, Plan::Filter(_) | Plan::Extend(_) | Plan::Project(_) | Plan::Aggregate(_))
+                || matches!(plan, Plan::Distinct(_) | Plan::Sort(_) | Plan::Skip(_) | Plan::Limit(_));
         assert_eq!(plan.only_lists_work(), is_light && !takes_long, "{name}");
         (lists, others) = (lists + usize::from(is_light), others + usize::from(!is_light));
         // Of other procedures, of none, and of two it is not true whatever stands above.
