@@ -13,13 +13,12 @@ use rustls::version::TLS13;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use std::fmt::Display;
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use world::clock;
-use world::net::Cover;
+use world::net::{Cover, Wire};
 
 /// Why peers are refused is told so often at most.
 const TELL_EVERY: Duration = Duration::from_secs(10);
@@ -127,8 +126,8 @@ fn name_of(address: &str) -> Result<ServerName<'static>, InvalidDnsNameError> {
 
 /// The end of who was connected to; tells of a handshake that fails.
 struct AcceptedStream<'s> {
-    stream: StreamOwned<ServerConnection, &'s TcpStream>,
-    socket: &'s TcpStream,
+    stream: StreamOwned<ServerConnection, Wire<'s>>,
+    wire: Wire<'s>,
     tls: &'s PeerTls,
 }
 
@@ -136,7 +135,7 @@ impl Read for AcceptedStream<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.stream.read(into).inspect_err(|error| {
             if self.stream.conn.is_handshaking()
-                && let Ok(peer) = self.socket.peer_addr()
+                && let Some(peer) = self.wire.peer()
             {
                 self.tls.tell(&peer, error);
             }
@@ -145,18 +144,18 @@ impl Read for AcceptedStream<'_> {
 }
 
 impl Cover for PeerTls {
-    fn connected<'s>(&self, socket: &'s TcpStream, address: &str) -> io::Result<Box<dyn Write + 's>> {
+    fn connected<'s>(&self, wire: Wire<'s>, address: &str) -> io::Result<Box<dyn Write + 's>> {
         let name = name_of(address).map_err(io::Error::other)?;
         let mut connection = ClientConnection::new(self.client.clone(), name).map_err(io::Error::other)?;
-        let mut at_socket = socket;
+        let mut both = wire;
         while connection.is_handshaking() {
-            connection.complete_io(&mut at_socket).inspect_err(|error| self.tell(&address, error))?;
+            connection.complete_io(&mut both).inspect_err(|error| self.tell(&address, error))?;
         }
-        Ok(Box::new(StreamOwned::new(connection, socket)))
+        Ok(Box::new(StreamOwned::new(connection, wire)))
     }
-    fn accepted<'s>(&'s self, socket: &'s TcpStream) -> io::Result<Box<dyn Read + 's>> {
+    fn accepted<'s>(&'s self, wire: Wire<'s>) -> io::Result<Box<dyn Read + 's>> {
         let connection = ServerConnection::new(self.server.clone()).map_err(io::Error::other)?;
-        Ok(Box::new(AcceptedStream { stream: StreamOwned::new(connection, socket), socket, tls: self }))
+        Ok(Box::new(AcceptedStream { stream: StreamOwned::new(connection, wire), wire, tls: self }))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Truth over PostgreSQL against its twin in memory, and under several gates at once.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
 mod common;
 
 use common::Server;

@@ -14,7 +14,7 @@ mod tcp;
 use std::time::Duration;
 
 pub use sim::{NetFaults, SimNet};
-pub use tcp::{Cover, TcpNet};
+pub use tcp::{Cover, TcpNet, Wire};
 
 /// Bytes of one frame; a longer one is not sent, and ends the connection that it comes by.
 pub const FRAME_BYTES_MAX: usize = 64 << 20;

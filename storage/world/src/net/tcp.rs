@@ -90,12 +90,38 @@ pub trait Cover: Send + Sync {
     ///
     /// # Errors
     /// It is not who it should be, or gone.
-    fn connected<'s>(&self, socket: &'s TcpStream, address: &str) -> io::Result<Box<dyn Write + 's>>;
+    fn connected<'s>(&self, wire: Wire<'s>, address: &str) -> io::Result<Box<dyn Write + 's>>;
     /// The end of who was connected to; the other end is known when something can be read.
     ///
     /// # Errors
     /// It cannot be made.
-    fn accepted<'s>(&'s self, socket: &'s TcpStream) -> io::Result<Box<dyn Read + 's>>;
+    fn accepted<'s>(&'s self, wire: Wire<'s>) -> io::Result<Box<dyn Read + 's>>;
+}
+
+/// What goes over a connection as it is.
+#[derive(Clone, Copy)]
+pub struct Wire<'s>(&'s TcpStream);
+
+impl Wire<'_> {
+    /// The address of the other end, while there is one.
+    pub fn peer(&self) -> Option<SocketAddr> {
+        self.0.peer_addr().ok()
+    }
+}
+
+impl Read for Wire<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read(into)
+    }
+}
+
+impl Write for Wire<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 #[derive(Default)]
@@ -105,7 +131,7 @@ struct Shared {
     closed: AtomicBool,
     inbox: Queue,
     /// Connections that others made, to be shut when this is closed.
-    taken: Mutex<BTreeMap<u64, Taken>>,
+    taken: Mutex<BTreeMap<u64, TakenConnection>>,
     sent: AtomicU64,
     received: AtomicU64,
     dropped: AtomicU64,
@@ -113,7 +139,7 @@ struct Shared {
 }
 
 /// A connection that another made.
-struct Taken {
+struct TakenConnection {
     socket: Arc<TcpStream>,
     /// When it must have said the secret (of [`clock::monotonic_ns`]); none once it has.
     until_ns: Option<u64>,
@@ -264,7 +290,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         number += 1;
         let socket = Arc::new(socket);
         let until_ns = Some(clock::after_ns(HELLO_TIMEOUT));
-        shared.taken.lock().insert(number, Taken { socket: socket.clone(), until_ns });
+        shared.taken.lock().insert(number, TakenConnection { socket: socket.clone(), until_ns });
         let inner = shared.clone();
         let reader = threads::try_spawn("net-read", move || {
             // Why a connection ended does not matter: its peer makes another one.
@@ -287,7 +313,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 fn read(number: u64, socket: &TcpStream, shared: &Shared) -> io::Result<()> {
     socket.set_read_timeout(Some(HELLO_TIMEOUT))?;
     socket.set_write_timeout(Some(HELLO_TIMEOUT))?;
-    let covered = shared.cover.as_ref().map(|cover| cover.accepted(socket)).transpose()?;
+    let covered = shared.cover.as_ref().map(|cover| cover.accepted(Wire(socket))).transpose()?;
     let mut from = BufReader::new(covered.unwrap_or_else(|| Box::new(socket)));
     let (mut magic, mut length) = ([0; MAGIC.len()], [0; 2]);
     from.read_exact(&mut magic)?;
@@ -371,7 +397,7 @@ fn write_frames(
     shared: &Shared,
 ) -> io::Result<()> {
     socket.set_read_timeout(Some(HELLO_TIMEOUT))?;
-    let covered = shared.cover.as_ref().map(|cover| cover.connected(socket, address)).transpose()?;
+    let covered = shared.cover.as_ref().map(|cover| cover.connected(Wire(socket), address)).transpose()?;
     let mut to = BufWriter::new(covered.unwrap_or_else(|| Box::new(socket)));
     to.write_all(MAGIC)?;
     to.write_all(&(shared.secret.len() as u16).to_le_bytes())?;
