@@ -29,8 +29,11 @@ struct Inner {
 
 impl PlanCache {
     pub fn get(&self, text: &str, snapshot: &Snapshot) -> Option<Arc<Planned>> {
-        // What a restricted reader is shown may have to be searched for: others do not wait for that.
+        // What a restricted reader is shown may have to be searched for: others do not wait for that, nor lose a plan where it failed.
         snapshot.catalog();
+        if !snapshot.has_catalog() {
+            return None;
+        }
         let mut inner = self.inner.lock();
         inner.turn += 1;
         let turn = inner.turn;

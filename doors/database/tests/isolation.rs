@@ -142,6 +142,36 @@ fn what_expressions_read_is_validated_however_they_come_to_it() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// That a property is of a key which nobody ever used is read, too: of two who each set what the other found missing one is refused.
+#[test]
+fn a_key_that_is_not_there_yet_is_read() {
+    let database = memory();
+    let (mut one, mut other) = (database.session(), database.session());
+    run(&mut one, "CREATE (:A)-[:R]->(:B)-[:S]->(:A2)");
+    let reads = [
+        "MATCH (a:A), (b:B) WHERE b.KEY IS NULL SET a.KEY = 1",
+        "MATCH (a:A), (b:B) WITH a, b, b.KEY AS k SET a.KEY = coalesce(k, 1)",
+        "MATCH (a:A), (b:B) SET a.KEY = size([x IN [b] WHERE x.KEY IS NULL])",
+        "MATCH (a:A), (b:B) SET a.KEY = coalesce(b['KEY'], 1)",
+        "MATCH (a:A), (b:B) FOREACH (x IN CASE WHEN b.KEY IS NULL THEN [a] ELSE [] END | SET x.KEY = 1)",
+        "MATCH ()-[a:R]->(), ()-[b:S]->() WHERE b.KEY IS NULL SET a.KEY = 1",
+        "MATCH ()-[a:R]->(), ()-[b:S]->() WITH a, b.KEY AS k SET a.KEY = coalesce(k, 1)",
+    ];
+    for (number, text) in reads.iter().enumerate() {
+        let text = text.replace("KEY", &format!("key{number}"));
+        let crossed = match text.contains("[a:R]") {
+            true => text.replace("[a:R]", "[x:R]").replace("[b:S]", "[a:S]").replace("[x:R]", "[b:R]"),
+            false => text.replace("(a:A)", "(x:A)").replace("(b:B)", "(a:B)").replace("(x:A)", "(b:A)"),
+        };
+        one.begin(Mode::Write).unwrap();
+        other.begin(Mode::Write).unwrap();
+        run(&mut one, &text);
+        run(&mut other, &crossed);
+        one.commit().unwrap();
+        assert!(other.commit().is_err_and(|error| error.retryable), "{text} and {crossed}");
+    }
+}
+
 #[test]
 fn a_plan_does_not_outlive_its_index() {
     let database = memory();

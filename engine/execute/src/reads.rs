@@ -76,8 +76,13 @@ impl Names for RecordedView {
     fn edge_type(&self, name: &str) -> Option<EdgeTypeId> {
         Names::edge_type(&self.snapshot, name)
     }
+    /// A property of a key that the graph does not know is answered without a look at the entity: what was read is that there is no such key.
     fn key(&self, name: &str) -> Option<KeyId> {
-        Names::key(&self.snapshot, name)
+        let key = Names::key(&self.snapshot, name);
+        if key.is_none() {
+            self.transaction.reads().catalogue();
+        }
+        key
     }
 }
 

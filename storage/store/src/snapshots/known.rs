@@ -42,6 +42,10 @@ impl Sight {
 }
 
 impl Snapshot {
+    /// Is it known which rules are shown? What [`Snapshot::catalog`] gives leaves some out where it could not be found out.
+    pub fn has_catalog(&self) -> bool {
+        self.sight.as_ref().is_none_or(|sight| sight.undecided.is_empty() || sight.decided.get().is_some())
+    }
     /// Does the reader know a label of this name? One from whom nothing is hidden knows every name that there is.
     ///
     /// # Errors

@@ -25,6 +25,9 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// Chunks that are passed without a look for one unit of work.
+const CHUNKS_PER_UNIT: ChunkNo = 1_024;
+
 /// Has this table a name with this number?
 fn has_name(names: &NameTable, name: NameNo) -> bool {
     match name {
@@ -214,6 +217,10 @@ impl<'a> NameSearch<'a> {
         }
         Ok(false)
     }
+    /// Counts chunks that are only passed, so that very many of them end with the statement, too.
+    fn count_passed(&self, chunk: ChunkNo) -> Result<(), StoreError> {
+        if chunk.is_multiple_of(CHUNKS_PER_UNIT) { Ok(pace::spend(1)?) } else { Ok(()) }
+    }
     /// Looks where it may be, after what an earlier search found out.
     fn run(&self, before: Option<&Searched>) -> Result<bool, StoreError> {
         let root = &self.snapshot.root;
@@ -221,7 +228,11 @@ impl<'a> NameSearch<'a> {
             |chunk| before.is_some_and(|before| !before.versions.is_same(&root.directory, chunk));
         if let Some(before) = before {
             let others = (0..root.directory.bound()).filter(|chunk| Some(*chunk) != before.hit);
-            for chunk in before.hit.into_iter().chain(others.filter(|chunk| is_changed(*chunk))) {
+            for chunk in before.hit.into_iter().chain(others) {
+                self.count_passed(chunk)?;
+                if Some(chunk) != before.hit && !is_changed(chunk) {
+                    continue;
+                }
                 if self.look(chunk, true)? {
                     self.keep(Searched { hit: Some(chunk), ..before.clone() });
                     return Ok(true);
@@ -242,7 +253,7 @@ impl<'a> NameSearch<'a> {
             if is_changed(chunk) {
                 continue;
             }
-            match self.look(chunk, false) {
+            match self.count_passed(chunk).and_then(|()| self.look(chunk, false)) {
                 Ok(false) => {}
                 Ok(true) => {
                     self.keep(kept(chunk, Some(chunk)));

@@ -5,8 +5,8 @@
 //! null; a hidden label is carried by nobody. No engine and no door has to know of it.
 //! Invariant: whatever leaves a snapshot with a sight passed it. Commits are made of snapshots without one.
 //! Cost: a snapshot without a sight pays one test where it is asked. With one, edges of types that the counts show no hidden vertex to have are
-//! read as without. Any other edge costs a look at a bit of the far end: what versions of chunks keep for this reader (see `shown`) is copied into one
-//! array as it is asked for, an eighth of a byte a vertex, once enough was asked to pay for it. A list that turns out to be shown whole is not copied.
+//! read as without. Any other edge costs a look at a bit of the far end: what versions of chunks keep for this reader (see `shown`) is copied into
+//! arrays of [`SEGMENT_CHUNKS`] chunks as it is asked for, once enough was asked to pay for it. A list that turns out to be shown whole is not copied.
 
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
@@ -281,7 +281,7 @@ impl Sight {
     /// The bits of a chunk, if enough was asked and there is room for them.
     #[inline]
     fn collect(&self, root: &Root, chunk: ChunkNo) -> Result<Option<&SlotBits>, StoreError> {
-        match self.bits.get().and_then(|bits| bits.chunks.get(chunk as usize)?.get()) {
+        match self.bits.get().and_then(|bits| bits.of_chunk(chunk as usize)) {
             Some(known) => Ok(Some(known)),
             None => self.collect_now(root, chunk),
         }
@@ -291,13 +291,12 @@ impl Sight {
         let bound = root.directory.bound();
         let places = match self.bits.get() {
             Some(places) => places,
-            None if self.questions.fetch_add(1, Ordering::Relaxed) < questions_for_array(bound)
-                || !root.pager.may_pin(ChunkBits::bytes(bound)) =>
-            {
+            None if self.questions.fetch_add(1, Ordering::Relaxed) < questions_for_array(bound) => {
                 return Ok(None);
             }
             None => self.bits.get_or_init(|| ChunkBits::new(bound, &root.pager)),
         };
+        let Some(place) = places.place(chunk as usize, &root.pager) else { return Ok(None) };
         let bits = match self.verdict(root, chunk) {
             ALL_SHOWN => [u64::MAX; 64],
             NONE_SHOWN => [0; 64],
@@ -309,28 +308,48 @@ impl Sight {
                 }
             }
         };
-        Ok(places.chunks.get(chunk as usize).map(|place| place.get_or_init(|| bits)))
+        Ok(Some(place.get_or_init(|| bits)))
     }
 }
 
-/// Bits of the vertices of all chunks that were asked for, in one array.
+/// Chunks whose bits are kept together: 33 KB, and small beside what made somebody ask.
+const SEGMENT_CHUNKS: usize = 64;
+
+type Segment = [OnceLock<SlotBits>; SEGMENT_CHUNKS];
+
+/// Bits of the vertices of chunks that were asked for, in arrays of chunks that lie together.
 struct ChunkBits {
-    chunks: Box<[OnceLock<SlotBits>]>,
-    _charge: Charge,
+    segments: Box<[OnceLock<Box<Segment>>]>,
+    charge: Charge,
 }
 
 impl ChunkBits {
-    fn bytes(bound: ChunkNo) -> usize {
-        bound as usize * size_of::<OnceLock<SlotBits>>()
-    }
     fn new(bound: ChunkNo, pager: &Arc<Pager>) -> ChunkBits {
-        let chunks = (0..bound).map(|_| OnceLock::new()).collect();
-        ChunkBits { chunks, _charge: Charge::new(pager, ChunkBits::bytes(bound)) }
+        let segments: Box<[OnceLock<Box<Segment>>]> =
+            (0..(bound as usize).div_ceil(SEGMENT_CHUNKS)).map(|_| OnceLock::new()).collect();
+        let charge = Charge::new(pager, size_of_val(&*segments));
+        ChunkBits { segments, charge }
+    }
+    #[inline(always)]
+    fn of_chunk(&self, chunk: usize) -> Option<&SlotBits> {
+        self.segments.get(chunk / SEGMENT_CHUNKS)?.get()?[chunk % SEGMENT_CHUNKS].get()
+    }
+    /// Where the bits of a chunk belong; none where there is no room for its segment.
+    fn place(&self, chunk: usize, pager: &Pager) -> Option<&OnceLock<SlotBits>> {
+        let segment = self.segments.get(chunk / SEGMENT_CHUNKS)?;
+        if segment.get().is_none() && !pager.may_pin(size_of::<Segment>()) {
+            return None;
+        }
+        let made = segment.get_or_init(|| {
+            self.charge.add(size_of::<Segment>());
+            Box::new(std::array::from_fn(|_| OnceLock::new()))
+        });
+        made.get(chunk % SEGMENT_CHUNKS)
     }
     #[inline(always)]
     fn known(&self, vertex: u32) -> Option<bool> {
         let (chunk, slot) = split(vertex);
-        Some(bit(self.chunks.get(chunk)?.get()?, slot))
+        Some(bit(self.of_chunk(chunk)?, slot))
     }
 }
 
@@ -451,7 +470,7 @@ impl Snapshot {
         let (chunk, slot) = split(vertex);
         match sight.collect(&self.root, chunk as ChunkNo)? {
             Some(bits) => Ok(bit(bits, slot)),
-            None => self.shows(VertexId::from_dense(vertex)),
+            None => self.shows_by_label(VertexId::from_dense(vertex)),
         }
     }
     /// Which vertices of a chunk are shown.
@@ -486,11 +505,13 @@ impl Snapshot {
             ShownSlots::All => Ok(true),
             ShownSlots::None => Ok(false),
             ShownSlots::Some(bits) => Ok(bit(bits, usize::from(vertex.slot()))),
-            ShownSlots::Each => {
-                let set = self.locate(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
-                Ok(set.is_some_and(|set| self.shows_set(set)))
-            }
+            ShownSlots::Each => self.shows_by_label(vertex),
         }
+    }
+    /// The same, looked up.
+    fn shows_by_label(&self, vertex: VertexId) -> Result<bool, StoreError> {
+        let set = self.locate(vertex)?.and_then(|(chunk, slot)| chunk.labels(slot));
+        Ok(set.is_some_and(|set| self.shows_set(set)))
     }
     /// Is this edge shown, if it is there?
     pub(crate) fn shows_edge(&self, edge: EdgeRef) -> Result<bool, StoreError> {

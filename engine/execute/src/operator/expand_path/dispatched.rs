@@ -166,12 +166,15 @@ impl Dispatched {
             }
         }
         // No such edges at all: of a path without any there are none, but for those of no edge, which need no search. Types whose edges are all hidden
-        // are none: PROFILE tells whether there was a search.
+        // are none: PROFILE tells whether there was a search. A transaction that writes notes which lists it found empty.
+        let is_any_shown =
+            bound.types.as_ref().map_or(Ok(false), |types| shows_any(&bound.snapshot, types))?;
+        if let Some(types) = bound.types.as_ref().filter(|_| !is_any_shown) {
+            let vertices = sources.iter().map(|source| VertexId::from_dense(*source));
+            self.here.environment.record(|reads| reads.adjacencies(vertices, types, self.plan.direction));
+        }
         let (types, hops) = match &bound.types {
-            // A transaction that writes notes which lists it found empty.
-            Some(types) if self.here.environment.is_recording() || shows_any(&bound.snapshot, types)? => {
-                (types.clone(), self.plan.hops)
-            }
+            Some(types) if is_any_shown => (types.clone(), self.plan.hops),
             Some(_) if self.plan.hops.min > 0 => return Ok(None),
             Some(_) => (Arc::default(), paths::Hops::new(0, 0)),
             None if self.plan.hops.min == 0 => (Arc::default(), paths::Hops::new(0, 0)),
