@@ -68,7 +68,7 @@ pub trait GraphRead: Send + Sync {
     /// Is there such a vertex, and does it pass the filter?
     fn passes(&self, vertex: VertexId, filter: &LabelFilter) -> Result<bool, StoreError> {
         let set = self.label_set(vertex)?;
-        Ok(set.is_some_and(|set| filter.accepts(self.labels_of(set))))
+        Ok(set.is_some_and(|set| filter.accepts(self.catalog().labels_of(set))))
     }
     /// A property of one vertex; null where it has none.
     fn property(&self, vertex: VertexId, key: KeyId) -> Result<Value, StoreError> {
