@@ -341,26 +341,26 @@ fn odd_files(place: &Place) {
 }
 
 /// What a database holds, whatever the numbers of its nodes.
-fn content(place: &Place, database: &str) -> String {
+fn content(place: &Place, database: &str) -> Vec<String> {
     // In one order, whichever label was met first.
     let labels = |node: &str| {
         format!(
             "[l IN ['Person', 'Od`d', 'Per son', 'Thing', 'A', 'B', 'Coded', 'Node'] WHERE l IN labels({node})]"
         )
     };
-    let nodes = format!(
-        "MATCH (n) WITH {} AS l, properties(n) AS p RETURN l, p ORDER BY p.key, p.id, p.name, l[0], l[1], p.code, p.part",
-        labels("n")
-    );
+    let nodes = format!("MATCH (n) RETURN {} AS l, properties(n) AS p", labels("n"));
     let edges = format!(
-        "MATCH (a)-[r]->(b) WITH type(r) AS t, properties(r) AS p, [a.key, a.id, b.key, b.id] AS e, {} + {} AS l \
-         RETURN t, p, e, l ORDER BY t, p.w, p.since, e[0], e[1], e[2], e[3], l[0], l[1], l[2]",
+        "MATCH (a)-[r]->(b) RETURN type(r) AS t, properties(r) AS p, [a.key, a.id, b.key, b.id] AS e, {} + {} AS l",
         labels("a"),
         labels("b")
     );
-    [&nodes, &edges, "SHOW CONSTRAINTS YIELD createStatement"]
+    let constraints = "SHOW CONSTRAINTS YIELD createStatement";
+    let all = [&nodes, &edges, constraints]
         .map(|text| place.run(&["query", database, text, "--format", "jsonl"]).ok())
-        .concat()
+        .concat();
+    let mut lines: Vec<String> = all.lines().map(str::to_string).collect();
+    lines.sort();
+    lines
 }
 
 /// What files become by way of a server is what they become without one, also of what is there already.
