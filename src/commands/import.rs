@@ -149,11 +149,7 @@ impl Import {
         let watch = interrupted::watch(Whole::unfinished(database));
         let whole = match watch.make(|| Whole::open(database, Options::default())) {
             Err(Exit::Failed(refused)) if refused.code == OPEN => {
-                let remote = self.log_on.beside(database, *refused, None)?;
-                world::files::say(format_args!(
-                    "note: a server has {} open; it is asked",
-                    database.display()
-                ));
+                let remote = self.log_on.beside_said(database, *refused, None)?;
                 return self.there(remote, &options, bar, &watch);
             }
             opened => opened?,
@@ -196,6 +192,7 @@ impl Import {
         if !self.dry_run {
             watch.sends();
             let rows = report.vertices + report.edges;
+            bar.iter().for_each(|bar| bar.set_style(style("{bar:24.blue} {elapsed}  {msg}")));
             let told = |sent: there::Sent| bar.iter().for_each(|bar| follow_sent(bar, sent, rows));
             let sent = there::send(&graph, &report.known_by, &mut remote, self.existing.policy(), &told);
             bar.iter().for_each(ProgressBar::finish_and_clear);
@@ -316,7 +313,6 @@ fn follow(bar: &ProgressBar, progress: &Progress) {
 
 fn follow_sent(bar: &ProgressBar, sent: there::Sent, rows: u64) {
     // Nodes are looked for and sent, so this is a little behind.
-    bar.set_style(style("{bar:24.blue} {elapsed}  {msg}"));
     bar.set_length(rows.max(sent.rows));
     bar.set_position(sent.rows);
     let (nodes, relationships) = (count_text(sent.nodes), count_text(sent.relationships));

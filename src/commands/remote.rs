@@ -78,6 +78,17 @@ impl LogOn {
         let address = Address { host: found.bolt.ip().to_string(), port: found.bolt.port(), security };
         self.connect(&address, found.passwords, timeout)
     }
+    /// As [`LogOn::beside`], and says so.
+    pub fn beside_said(
+        &self,
+        folder: &Path,
+        refused: Error,
+        timeout: Option<Duration>,
+    ) -> Result<Remote, Exit> {
+        let remote = self.beside(folder, refused, timeout)?;
+        world::files::say(format_args!("note: a server has {} open; it is asked", folder.display()));
+        Ok(remote)
+    }
     /// The server of a URL.
     pub fn at(&self, url: &str, timeout: Option<Duration>) -> Result<Remote, Exit> {
         let mut address = Address::parse(url)?;

@@ -42,7 +42,6 @@ pub fn open(
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
         return Ok(Opened::Here(database::open_backup(&disk, path, opening.options())?));
     }
-    let remote = log_on.beside(path, refused, timeout)?;
-    world::files::say(format_args!("note: a server has {} open; it is asked", path.display()));
+    let remote = log_on.beside_said(path, refused, timeout)?;
     Ok(Opened::There(Box::new(remote)))
 }

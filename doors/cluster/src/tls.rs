@@ -62,12 +62,12 @@ impl PeerTls {
         }
         let key = PrivateKeyDer::from_pem_slice(key)
             .map_err(|error| wrong("the private key is not PEM", &error))?;
+        let unusable = |error: &dyn Display| wrong("the authority's certificate cannot be used", error);
         let mut roots = RootCertStore::empty();
         for signer in signers {
-            roots.add(signer).map_err(|error| wrong("the authority's certificate cannot be used", &error))?;
+            roots.add(signer).map_err(|error| unusable(&error))?;
         }
         let (roots, provider) = (Arc::new(roots), Arc::new(ring::default_provider()));
-        let unusable = |error: &dyn Display| wrong("the authority's certificate cannot be used", error);
         let clients = WebPkiClientVerifier::builder_with_provider(roots.clone(), provider.clone())
             .build()
             .map_err(|error| unusable(&error))?;
