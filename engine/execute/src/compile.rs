@@ -7,6 +7,7 @@
 use crate::ExecuteError;
 use crate::access::{Environment, Home};
 use crate::demand::{Counters, DemandPort, NodeDemand, Stated};
+use crate::limits::TOGETHER_VERTICES_MIN;
 use crate::limits::{START_VALUE_BYTES_MAX, START_VALUE_TIME_MAX};
 use crate::operator;
 use crate::placement;
@@ -200,6 +201,13 @@ impl Compiler {
         self.physical.node(self.current).map_or(Algorithm::Usual, |node| node.algorithm)
     }
 
+    /// Do all rows of one scanned vertex come to the node that is compiled one after the other? Not of a graph so small that executors
+    /// would be left without work.
+    pub(crate) fn stays_together(&self) -> bool {
+        let is_meant = self.physical.node(self.current).is_some_and(|node| node.together);
+        is_meant && (self.executors == 1 || self.snapshot.vertex_bound() >= TOGETHER_VERTICES_MIN)
+    }
+
     /// What is said of the rows of a node's main input.
     fn below<'p>(&mut self, step: &Descent<'p>, input: &'p Plan) -> Result<Descent<'p>, ExecuteError> {
         let demand = match step.plan {
@@ -367,7 +375,8 @@ impl Compiler {
     /// Connects a stream to a port; returns whether rows may now be on several executors.
     pub(crate) fn connect(&mut self, stream: &Stream, to: VertexNo, port: usize) -> bool {
         let spans = self.inside.as_ref().is_none_or(|inside| self.wide == Some(inside.scope));
-        let spread = stream.fans_out && !stream.ordered && spans && self.executors > 1;
+        let shared_out = !stream.ordered && !self.stays_together();
+        let spread = stream.fans_out && shared_out && spans && self.executors > 1;
         let route = match self.placed_by.take() {
             Some(column) if spread => Route::Placed(placement::placing(column)),
             _ if spread => Route::Spread,

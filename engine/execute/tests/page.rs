@@ -123,3 +123,29 @@ fn every_statement_of_the_page_gives_its_rows() {
     }
     assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
 }
+
+/// Groups of rows that come vertex by vertex are handed on as they end; with several executors a small graph is grouped as a whole. One vertex has
+/// more groups of its own than are taken along.
+#[test]
+fn groups_vertex_by_vertex_are_the_groups() {
+    let engine = engine();
+    let setup = "UNWIND range(0, 5999) AS n CREATE (:N {n: n, x: n % 7})";
+    run(&engine, setup, (1, 1_024), true).unwrap();
+    let few = "MATCH (a:N) WHERE a.n % 3 > 0 UNWIND [a.n % 5, 7, 7] AS w CREATE (a)-[:T {w: w}]->(a)";
+    run(&engine, few, (1, 1_024), true).unwrap();
+    let many = "MATCH (a:N {n: 3}) MATCH (b:N) WHERE b.n > 500 CREATE (a)-[:T {w: b.n}]->(b)";
+    run(&engine, many, (1, 1_024), true).unwrap();
+    let statements = [
+        "MATCH (a:N)-[r:T]->(b) WITH a, count(*) AS c, sum(r.w) AS s RETURN a.n, c, s",
+        "MATCH (a:N)-[r:T]->(b) WITH a, b.n AS k, collect(r.w) AS l RETURN a.n, k, size(l)",
+        "MATCH (a:N)-[r:T]->(b) WHERE b.x > 2 WITH a, b.x AS k, avg(r.w) AS v, count(DISTINCT b) AS d RETURN a.n, k, v, d",
+        "MATCH (a:N) WITH a, max(a.x) AS m RETURN a.n, m",
+        "MATCH (a:N)-[r:T]->(b) WITH a, min(b.n) AS m RETURN count(m), sum(m)",
+    ];
+    for text in statements {
+        let right = run(&engine, text, (3, 1_024), false).unwrap();
+        for batch_rows in [1_024, 100, 7] {
+            assert_eq!(run(&engine, text, (1, batch_rows), false).unwrap(), right, "{text}");
+        }
+    }
+}

@@ -23,11 +23,13 @@ mod distinct;
 mod exact_sum_tests;
 mod pieces;
 mod retractable;
+mod sums;
 
 use distinct::DistinctValues;
 pub use model::ExactSum;
 use pieces::Pieces;
 pub use retractable::RetractableSum;
+pub use sums::Sums;
 
 /// The state of one aggregate call in one group.
 #[derive(Clone, Debug)]

@@ -12,6 +12,7 @@ use super::interpret::{self, Frame};
 use super::layout::Layout;
 use super::names_only::NamesOnly;
 use super::node::{ConstantSet, Key, Node, ProjectionItem};
+use super::repeats::Runs;
 use super::scope::{Parameters, Request, Scope};
 use super::{metered, select, vector};
 use dataflow::watch::{self, Hold, Limited};
@@ -28,6 +29,8 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub struct Compiled {
     root: Node,
+    /// The columns it reads, where it is enough to compute it once for rows that are equal in them.
+    reads: Option<Arc<[usize]>>,
 }
 
 /// Compiles `expr` for rows of this layout.
@@ -63,13 +66,18 @@ pub fn compile_with(
     binding: &Binding<'_>,
 ) -> Result<Compiled, EvalError> {
     let mut compiler = Compiler { layout, names, binding, fixing: false, locals: Vec::new(), late_count: 0 };
-    Ok(Compiled { root: compiler.node(expr)? })
+    Ok(Compiled::new(compiler.node(expr)?))
 }
 
 impl Compiled {
     /// The expression that reads column `position` as it is.
     pub fn column(position: usize) -> Compiled {
-        Compiled { root: Node::Column(position) }
+        Compiled::new(Node::Column(position))
+    }
+    fn new(root: Node) -> Compiled {
+        let mut columns = Vec::new();
+        let is_known = !matches!(root, Node::Column(_)) && root.reads(&mut columns) && !columns.is_empty();
+        Compiled { root, reads: is_known.then(|| columns.into()) }
     }
     /// Its value for every row of the batch.
     ///
@@ -85,8 +93,19 @@ impl Compiled {
     pub fn evaluate_carried(&self, batch: &Batch, scope: &Scope<'_>) -> Result<Carried, EvalError> {
         match self.root {
             Node::Column(position) => Ok(batch.column(position).clone()),
-            _ => Ok(Carried::new(self.evaluate(batch, scope)?)),
+            _ => match self.runs(batch) {
+                Some(runs) => {
+                    let of_runs = self.evaluate(&runs.firsts(batch), scope)?;
+                    Ok(runs.spread(Carried::new(of_runs)))
+                }
+                None => Ok(Carried::new(self.evaluate(batch, scope)?)),
+            },
         }
+    }
+    /// The runs of equal rows in what it reads, where there are few.
+    fn runs(&self, batch: &Batch) -> Option<Runs> {
+        let columns = self.reads.as_deref()?.iter().map(|position| batch.column(*position));
+        Runs::of(columns, batch.len())
     }
     /// As [`Compiled::evaluate_carried`], beside other columns that are kept meanwhile.
     ///

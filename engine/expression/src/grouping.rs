@@ -5,18 +5,21 @@
 //! numbered from 0 in the order of their first row. However many there are, a table grows by a small piece at a time ([`Segments`],
 //! [`Buckets`]), so that taking a batch is never a long call.
 
+use super::repeats::Runs;
 use super::segments::Segments;
 use buckets::Buckets;
 use codes::CodeGroups;
 use foldhash::fast::FixedState;
+use key_column::KeyColumn;
 use model::batch::Carried;
-use model::compare::{equivalent, hash_value};
-use model::{Column, ColumnBuilder, ListValue, Value, VertexId};
+use model::compare::hash_value;
+use model::{Column, ListValue, Nulls, Value, VertexId};
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 
 mod buckets;
 mod codes;
+mod key_column;
 
 /// One seed everywhere: hashes made by one executor are compared with those of another.
 const HASH_SEED: u64 = 0x7461_6e67_6c65;
@@ -111,9 +114,8 @@ fn hash_text(text: &str) -> u64 {
 pub struct GroupTable {
     width: usize,
     keys: Keys,
-    hashes: Segments<u64>,
+    len: usize,
     table: Buckets,
-    heap_bytes: usize,
     /// Of one column of codes: the groups of those met last.
     codes: CodeGroups,
 }
@@ -127,7 +129,7 @@ enum Keys {
     /// One column of vertices; the group of null, if met.
     Vertices(Segments<VertexId>, Option<u32>),
     /// For each column the keys by group.
-    General(Vec<Segments<Value>>),
+    General(Vec<KeyColumn>),
 }
 
 impl GroupTable {
@@ -136,15 +138,14 @@ impl GroupTable {
         GroupTable {
             width,
             keys: Keys::Undecided,
-            hashes: Segments::default(),
+            len: 0,
             table: Buckets::new(),
-            heap_bytes: 0,
             codes: CodeGroups::default(),
         }
     }
     /// Groups met so far.
     pub fn len(&self) -> usize {
-        self.hashes.len()
+        self.len
     }
     /// None met?
     pub fn is_empty(&self) -> bool {
@@ -156,15 +157,27 @@ impl GroupTable {
             Keys::Undecided => 0,
             Keys::Integers(keys, _) => keys.bytes(),
             Keys::Vertices(keys, _) => keys.bytes(),
-            Keys::General(columns) => columns.iter().map(Segments::bytes).sum(),
+            Keys::General(columns) => {
+                let heads = columns.capacity() * size_of::<KeyColumn>();
+                heads + columns.iter().map(KeyColumn::bytes).sum::<usize>()
+            }
         };
-        keys + self.hashes.bytes() + self.table.bytes() + self.heap_bytes + self.codes.bytes()
+        keys + self.table.bytes() + self.codes.bytes()
     }
 
     /// For each of the `rows` rows its group; new keys open new groups. `groups` is overwritten.
     pub fn assign(&mut self, keys: &[Carried], rows: usize, groups: &mut Vec<u32>) {
         debug_assert_eq!(keys.len(), self.width);
         groups.clear();
+        let Some(runs) = Runs::of(keys.iter(), rows) else { return self.assign_each(keys, rows, groups) };
+        let firsts: Vec<Carried> = keys.iter().map(|key| runs.first_values(key)).collect();
+        let mut of_runs = Vec::with_capacity(runs.len());
+        self.assign_each(&firsts, runs.len(), &mut of_runs);
+        groups.extend(runs.of_row().iter().map(|run| of_runs[*run as usize]));
+    }
+
+    /// As [`GroupTable::assign`], each row for itself; adds to `groups`.
+    fn assign_each(&mut self, keys: &[Carried], rows: usize, groups: &mut Vec<u32>) {
         self.decide(keys);
         match (&self.keys, keys) {
             (Keys::Integers(..), [key]) if matches!(key.column(), Column::Int(..)) => {
@@ -190,7 +203,7 @@ impl GroupTable {
                 [key] if matches!(key.column(), Column::Vertex(..)) => {
                     Keys::Vertices(Segments::default(), None)
                 }
-                _ => Keys::General(vec![Segments::default(); self.width]),
+                _ => Keys::General(vec![KeyColumn::new(); self.width]),
             };
         }
     }
@@ -199,7 +212,7 @@ impl GroupTable {
         let (Keys::Integers(held, null), Column::Int(values, _)) = (&mut self.keys, key.column()) else {
             return;
         };
-        let mut numbers = Numbers { held, null, hashes: &mut self.hashes, table: &mut self.table };
+        let mut numbers = Numbers { held, null, len: &mut self.len, table: &mut self.table };
         if let Some((low, width)) = close_together(key, rows) {
             // Each integer is looked up once.
             let mut known = vec![NO_GROUP; width];
@@ -224,7 +237,7 @@ impl GroupTable {
 
     fn integer_group(&mut self, int: i64) -> u32 {
         let Keys::Integers(held, null) = &mut self.keys else { return 0 };
-        let mut numbers = Numbers { held, null, hashes: &mut self.hashes, table: &mut self.table };
+        let mut numbers = Numbers { held, null, len: &mut self.len, table: &mut self.table };
         numbers.group(int, |int| int as u64)
     }
 
@@ -232,7 +245,7 @@ impl GroupTable {
         let (Keys::Vertices(held, null), Column::Vertex(values, _)) = (&mut self.keys, key.column()) else {
             return;
         };
-        let mut numbers = Numbers { held, null, hashes: &mut self.hashes, table: &mut self.table };
+        let mut numbers = Numbers { held, null, len: &mut self.len, table: &mut self.table };
         groups.extend((0..rows).map(|row| {
             if key.is_null(row) {
                 numbers.null_group(model::NO_VERTEX)
@@ -325,21 +338,14 @@ impl GroupTable {
     /// The group of a row's keys in the general form; a new one if need be.
     fn general_group(&mut self, hash: u64, keys: &[Carried], row: usize) -> u32 {
         let Keys::General(columns) = &mut self.keys else { return 0 };
-        let same = |group: &u32| {
-            self.hashes[*group as usize] == hash
-                && columns.iter().zip(keys).all(|(held, key)| is_key(&held[*group as usize], key, row))
-        };
+        let same = |group: u32| columns.iter().zip(keys).all(|(held, key)| held.is(group as usize, key, row));
         if let Some(group) = self.table.find(hash, same) {
             return group;
         }
-        let group = self.hashes.len() as u32;
-        self.hashes.push(hash);
-        for (held, key) in columns.iter_mut().zip(keys) {
-            let value = key.get(row);
-            self.heap_bytes += value.heap_bytes();
-            held.push(value);
-        }
-        self.table.insert(hash, group, |group| self.hashes[group as usize]);
+        let group = self.len as u32;
+        self.len += 1;
+        columns.iter_mut().zip(keys).for_each(|(held, key)| held.push(key, row));
+        self.table.insert(hash, group);
         group
     }
 
@@ -348,37 +354,39 @@ impl GroupTable {
         if matches!(self.keys, Keys::General(_)) {
             return;
         }
-        let column = self.key_column(0, 0..self.len());
-        let keys = if self.width == 1 { vec![Carried::new(column)] } else { Vec::new() };
+        let mut columns = match std::mem::replace(&mut self.keys, Keys::Undecided) {
+            Keys::Integers(held, null) => vec![KeyColumn::of_integers(held, null)],
+            Keys::Vertices(held, null) => vec![KeyColumn::of_vertices(held, null)],
+            Keys::Undecided | Keys::General(_) => Vec::new(),
+        };
+        columns.resize_with(self.width, KeyColumn::new);
+        let keys: Vec<Carried> =
+            columns.iter().map(|column| Carried::new(column.column(0..self.len))).collect();
         let mut hashes = Vec::new();
-        hash_columns(&keys, self.hashes.len(), &mut hashes);
-        self.hashes = hashes.into_iter().collect();
+        hash_columns(&keys, self.len, &mut hashes);
         self.table = Buckets::new();
-        for (group, hash) in self.hashes.iter().enumerate() {
-            self.table.insert(*hash, group as u32, |group| self.hashes[group as usize]);
-        }
-        let values = |key: &Carried| (0..self.hashes.len()).map(|row| key.get(row)).collect();
-        self.keys = Keys::General(keys.iter().map(values).collect());
-        if let Keys::General(columns) = &mut self.keys {
-            columns.resize(self.width, Segments::default());
-        }
+        hashes.into_iter().zip(0..).for_each(|(hash, group)| self.table.insert(hash, group));
+        self.keys = Keys::General(columns);
     }
 
     /// Key `column` of the groups in `range`.
     pub fn key_column(&self, column: usize, range: Range<usize>) -> Column {
-        let mut builder = ColumnBuilder::new();
-        for group in range {
-            builder.push(match &self.keys {
-                Keys::Undecided => Value::Null,
-                Keys::Integers(_, Some(null)) | Keys::Vertices(_, Some(null)) if *null as usize == group => {
-                    Value::Null
-                }
-                Keys::Integers(keys, _) => Value::Int(keys[group]),
-                Keys::Vertices(keys, _) => Value::Vertex(keys[group]),
-                Keys::General(columns) => columns[column][group].clone(),
-            });
+        let nulls = |null: &Option<u32>| {
+            let mut nulls = Nulls::none();
+            let within = null.and_then(|group| (group as usize).checked_sub(range.start));
+            within.into_iter().filter(|row| *row < range.len()).for_each(|row| nulls.set(row));
+            nulls
+        };
+        match &self.keys {
+            Keys::Undecided => Column::Constant(Value::Null, range.len()),
+            Keys::Integers(keys, null) => {
+                Column::Int(range.clone().map(|group| keys[group]).collect(), nulls(null))
+            }
+            Keys::Vertices(keys, null) => {
+                Column::Vertex(range.clone().map(|group| keys[group]).collect(), nulls(null))
+            }
+            Keys::General(columns) => columns[column].column(range),
         }
-        builder.finish()
     }
 
     /// Takes over these groups of another table: `groups` is overwritten with their numbers here, in order.
@@ -411,7 +419,7 @@ fn close_together(key: &Carried, rows: usize) -> Option<(i64, usize)> {
 struct Numbers<'a, T> {
     held: &'a mut Segments<T>,
     null: &'a mut Option<u32>,
-    hashes: &'a mut Segments<u64>,
+    len: &'a mut usize,
     table: &'a mut Buckets,
 }
 
@@ -420,12 +428,12 @@ impl<T: Copy + PartialEq> Numbers<'_, T> {
     fn group(&mut self, key: T, bits: impl Fn(T) -> u64) -> u32 {
         let hash = state().hash_one(bits(key));
         let null = *self.null;
-        let same = |group: &u32| self.held[*group as usize] == key && null != Some(*group);
+        let same = |group: u32| self.held[group as usize] == key && null != Some(group);
         if let Some(group) = self.table.find(hash, same) {
             return group;
         }
-        let group = self.open(key, hash);
-        self.table.insert(hash, group, |group| self.hashes[group as usize]);
+        let group = self.open(key);
+        self.table.insert(hash, group);
         group
     }
 
@@ -433,36 +441,16 @@ impl<T: Copy + PartialEq> Numbers<'_, T> {
         match *self.null {
             Some(group) => group,
             None => {
-                let group = self.open(filler, 0);
+                let group = self.open(filler);
                 *self.null = Some(group);
                 group
             }
         }
     }
 
-    fn open(&mut self, key: T, hash: u64) -> u32 {
+    fn open(&mut self, key: T) -> u32 {
         self.held.push(key);
-        self.hashes.push(hash);
+        *self.len += 1;
         u32::try_from(self.held.len() - 1).expect("a query's byte budget ends before 4 G groups")
-    }
-}
-
-/// Is the held key that of batch row `row`?
-fn is_key(held: &Value, key: &Carried, row: usize) -> bool {
-    match (held, key.column()) {
-        (Value::String(text), Column::Text(texts, _)) => {
-            !key.is_null(row) && **text == *texts.get(key.at(row))
-        }
-        (Value::Int(int), Column::Int(values, _)) => !key.is_null(row) && *int == values[key.at(row)],
-        (Value::Vertex(vertex), Column::Vertex(values, _)) => *vertex == values[key.at(row)],
-        (Value::Edge(edge), Column::Edge(values, _)) => {
-            !key.is_null(row) && edge.id == values[key.at(row)].id
-        }
-        (held, Column::Any(values)) => match (held, &values[key.at(row)]) {
-            (Value::List(held), Value::List(list)) if held.is_same(list) => true,
-            (held, value) => equivalent(held, value),
-        },
-        (held, Column::Constant(value, _)) => equivalent(held, value),
-        (held, _) => equivalent(held, &key.get(row)),
     }
 }

@@ -30,12 +30,13 @@ mod names_only;
 pub mod node;
 pub mod operators;
 pub mod pattern;
+mod repeats;
 pub mod scope;
 pub mod segments;
 pub mod select;
 pub mod vector;
 
-pub use aggregate::{Aggregator, ExactSum, RetractableSum};
+pub use aggregate::{Aggregator, ExactSum, RetractableSum, Sums};
 pub use compile::{Binding, Compiled, compile, compile_with};
 pub use error::EvalError;
 pub use functions::list::{Counting, counting};

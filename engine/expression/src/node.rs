@@ -65,6 +65,26 @@ pub enum Node {
     EdgesDistinct(Vec<Node>),
 }
 
+impl Node {
+    /// Adds the columns of the batch that it reads; false where equal values of them could give different answers, or where nobody can tell.
+    pub(super) fn reads(&self, columns: &mut Vec<usize>) -> bool {
+        match self {
+            Node::Constant(_) | Node::Parameter(_) => true,
+            Node::Column(position) => {
+                columns.push(*position);
+                true
+            }
+            Node::Property(a, _) | Node::HasLabels(a, _) | Node::Unary(_, a) => a.reads(columns),
+            Node::InSet(a, _) | Node::MatchesConstant(a, _) => a.reads(columns),
+            Node::Binary(_, a, b) | Node::Index(a, b) => a.reads(columns) && b.reads(columns),
+            Node::Call(function, arguments) => {
+                !function.is_volatile() && arguments.iter().all(|argument| argument.reads(columns))
+            }
+            _ => false,
+        }
+    }
+}
+
 /// An item of a compiled map projection.
 #[derive(Clone, Debug)]
 pub enum ProjectionItem {

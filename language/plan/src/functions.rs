@@ -208,3 +208,19 @@ functions! {
         PercentileDisc "percentileDisc" 2..=2 "percentileDisc(value, percentile) :: Number" "Percentile, the nearest value";
     }
 }
+
+impl Function {
+    /// May two calls with the same arguments differ?
+    pub fn is_volatile(self) -> bool {
+        use Function::*;
+        matches!(
+            self,
+            Rand | RandomUuid
+                | DateRealtime
+                | LocalTimeRealtime
+                | TimeRealtime
+                | LocalDateTimeRealtime
+                | DateTimeRealtime
+        )
+    }
+}

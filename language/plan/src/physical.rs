@@ -37,6 +37,8 @@ pub struct PhysicalNode {
     pub columns: Columns,
     /// Do its rows stand in an order that a sort gave them?
     pub ordered: bool,
+    /// All rows of one scanned vertex come to it one after the other, at one executor, unless the graph is small ([`lower`]).
+    pub together: bool,
 }
 
 impl Physical {

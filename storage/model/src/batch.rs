@@ -32,6 +32,14 @@ impl Carried {
             Some(rows) => rows[row] as usize,
         }
     }
+    /// These rows of another column, by their positions in it.
+    pub fn picked(column: Arc<Column>, rows: Arc<Vec<u32>>) -> Carried {
+        Carried { column, rows: Some(rows) }
+    }
+    /// The column, to be carried along under another row map.
+    pub fn shared(&self) -> &Arc<Column> {
+        &self.column
+    }
     /// The underlying column; index it by [`Carried::at`].
     pub fn column(&self) -> &Column {
         &self.column

@@ -399,6 +399,59 @@ impl ColumnBuilder {
             _ => codes.for_each(|code| self.push_text(dictionary.get(code as usize))),
         }
     }
+    /// Appends these rows of a column.
+    pub fn append(&mut self, column: &Column, rows: impl ExactSizeIterator<Item = usize> + Clone) {
+        fn copy<T: Copy>(
+            (into, into_nulls): (&mut Vec<T>, &mut Nulls),
+            (values, nulls): (&[T], &Nulls),
+            rows: impl ExactSizeIterator<Item = usize> + Clone,
+        ) {
+            if !nulls.words.is_empty() {
+                let null_rows = rows.clone().enumerate().filter(|(_, row)| nulls.contains(*row));
+                null_rows.for_each(|(at, _)| into_nulls.set(into.len() + at));
+            }
+            into.extend(rows.map(|row| values[row]));
+        }
+        if self.is_empty() {
+            self.column = empty_as(column);
+        }
+        match (&mut self.column, column) {
+            (Some(Column::Bool(into, nulls)), Column::Bool(from, more)) => {
+                copy((into, nulls), (from, more), rows)
+            }
+            (Some(Column::Int(into, nulls)), Column::Int(from, more)) => {
+                copy((into, nulls), (from, more), rows)
+            }
+            (Some(Column::Float(into, nulls)), Column::Float(from, more)) => {
+                copy((into, nulls), (from, more), rows)
+            }
+            (Some(Column::Vertex(into, nulls)), Column::Vertex(from, more)) => {
+                copy((into, nulls), (from, more), rows)
+            }
+            (Some(Column::Edge(into, nulls)), Column::Edge(from, more)) => {
+                copy((into, nulls), (from, more), rows)
+            }
+            (Some(Column::Text(into, _)), Column::Text(from, more)) if more.is_empty() => {
+                match from.codes() {
+                    Some((codes, dictionary)) => into.extend_codes(dictionary, rows.map(|row| codes[row])),
+                    None => rows.for_each(|row| into.push(from.get(row))),
+                }
+            }
+            _ => rows.for_each(|row| self.push(column.get(row))),
+        }
+    }
+    /// Makes room for so many rows more, if it is known what they will be.
+    pub fn reserve(&mut self, rows: usize) {
+        match &mut self.column {
+            Some(Column::Bool(values, _)) => values.reserve(rows),
+            Some(Column::Int(values, _)) => values.reserve(rows),
+            Some(Column::Float(values, _)) => values.reserve(rows),
+            Some(Column::Vertex(values, _)) => values.reserve(rows),
+            Some(Column::Edge(values, _)) => values.reserve(rows),
+            Some(Column::Any(values)) => values.reserve(rows),
+            Some(Column::Text(..) | Column::Constant(..)) | None => {}
+        }
+    }
     /// Appends a float.
     #[inline]
     pub fn push_float(&mut self, float: f64) {
@@ -423,6 +476,23 @@ fn empty_like(value: &Value) -> Column {
         Value::Edge(_) => Column::Edge(Vec::new(), Nulls::none()),
         _ => Column::Any(Vec::new()),
     }
+}
+
+/// A column without rows of the type of another, where that is known without a look at its rows.
+fn empty_as(column: &Column) -> Option<Column> {
+    Some(match column {
+        Column::Bool(..) => Column::Bool(Vec::new(), Nulls::none()),
+        Column::Int(..) => Column::Int(Vec::new(), Nulls::none()),
+        Column::Float(..) => Column::Float(Vec::new(), Nulls::none()),
+        Column::Text(texts, _) => {
+            let coded =
+                texts.codes().map(|(_, dictionary)| Texts::from_codes(dictionary.clone(), Vec::new()));
+            Column::Text(coded.unwrap_or_default(), Nulls::none())
+        }
+        Column::Vertex(..) => Column::Vertex(Vec::new(), Nulls::none()),
+        Column::Edge(..) => Column::Edge(Vec::new(), Nulls::none()),
+        Column::Constant(..) | Column::Any(_) => return None,
+    })
 }
 
 fn push_null(column: &mut Column) {

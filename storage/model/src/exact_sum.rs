@@ -172,6 +172,11 @@ impl ExactSum {
         }
     }
 
+    /// A running sum that was kept elsewhere.
+    pub fn of_running(running: RunningSum) -> ExactSum {
+        ExactSum { high: running.high, low: running.low, ..ExactSum::default() }
+    }
+
     /// Adds another sum.
     pub fn merge(&mut self, other: &ExactSum) {
         let other = other.gathered();
@@ -183,6 +188,13 @@ impl ExactSum {
     pub fn value(&self) -> f64 {
         if let Some(float) = self.not_finite {
             return float;
+        }
+        if self.parts.is_empty() && self.units == 0 {
+            // Two floats are rounded once by an addition. A zero may stand for nothing, and what is too large may be less with its errors.
+            let sum = self.high + self.low;
+            if sum != 0.0 && sum.is_finite() {
+                return sum;
+            }
         }
         let whole = self.gathered();
         if whole.units == 0 { whole.rounded() } else { whole.with_units() }
@@ -232,6 +244,42 @@ impl ExactSum {
             }
         }
         high
+    }
+}
+
+/// The part of an exact sum that ordinary numbers need: a running sum, and that of its errors.
+#[derive(Clone, Copy, Debug)]
+pub struct RunningSum {
+    high: f64,
+    low: f64,
+}
+
+impl Default for RunningSum {
+    fn default() -> RunningSum {
+        RunningSum { high: NOTHING, low: NOTHING }
+    }
+}
+
+impl RunningSum {
+    /// Adds one; false, and nothing is added, where the sum would not be exact any more.
+    #[inline]
+    pub fn add(&mut self, float: f64) -> bool {
+        let (high, error) = any_two_sum(self.high, float);
+        let (low, rest) = any_two_sum(self.low, error);
+        let is_exact = rest == 0.0;
+        if is_exact {
+            (self.high, self.low) = (high, low);
+        }
+        is_exact
+    }
+    /// Adds another; false, and nothing is added, where the sum would not be exact any more.
+    pub fn merge(&mut self, other: RunningSum) -> bool {
+        let mut both = *self;
+        let is_exact = both.add(other.high) && both.add(other.low);
+        if is_exact {
+            *self = both;
+        }
+        is_exact
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod adjacency;
 pub(crate) mod collected;
+pub(crate) mod column_layer;
 pub(crate) mod graph_read;
 pub(crate) mod joined;
 pub(crate) mod known;

@@ -11,11 +11,13 @@ use crate::scope_rows::ScopeRows;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
 use expression::segments::Segments;
-use expression::{Aggregator, Compiled, GroupTable, Layout};
+use expression::{Aggregator, Compiled, GroupTable, Layout, Sums};
 use model::batch::Carried;
 use model::{Batch, Column, ColumnBuilder, Nulls, Value};
 use parking_lot::Mutex;
 use plan::AggregateFunction;
+use plan::physical::Algorithm;
+use std::ops::Range;
 use std::sync::Arc;
 
 struct Call {
@@ -39,6 +41,8 @@ enum States {
     Counts(Segments<i64>),
     /// `count(DISTINCT vertex)` of the single group.
     Vertices(VertexSet),
+    /// Sums and averages.
+    Sums(Sums),
     General(Segments<Aggregator>),
 }
 
@@ -48,6 +52,9 @@ impl States {
             AggregateFunction::CountRows | AggregateFunction::Count if !call.distinct => {
                 States::Counts(Segments::default())
             }
+            AggregateFunction::Sum | AggregateFunction::Average if !call.distinct => {
+                States::Sums(Sums::new(call.function))
+            }
             AggregateFunction::Count if single => States::Vertices(VertexSet::default()),
             _ => States::General(Segments::default()),
         }
@@ -56,6 +63,7 @@ impl States {
         match self {
             States::Counts(counts) => counts.grow_to(groups, || 0),
             States::Vertices(_) => {}
+            States::Sums(sums) => sums.grow_to(groups),
             States::General(states) => {
                 states.grow_to(groups, || Aggregator::new(call.function, call.distinct))
             }
@@ -104,6 +112,7 @@ impl States {
                 }
                 Ok(())
             }
+            (States::Sums(sums), groups) => Ok(sums.update(&arguments[0], groups, rows)?),
             (_, None) => Ok(self.generalise(call)?[0].update_all(arguments, 0..rows)?),
             (_, Some(groups)) => Ok(Aggregator::update_groups(self.generalise(call)?, arguments, groups)?),
         }
@@ -117,6 +126,7 @@ impl States {
                 }
             }
             (States::Vertices(mine), States::Vertices(theirs)) => mine.merge(theirs),
+            (States::Sums(mine), States::Sums(theirs)) => mine.merge(theirs, groups)?,
             (_, theirs) => {
                 let theirs = theirs.generalise(call)?;
                 let mine = self.generalise(call)?;
@@ -127,12 +137,19 @@ impl States {
         }
         Ok(())
     }
-    fn finish(&mut self, call: &Call, group: usize) -> Try<Value> {
+    /// The answers of some groups.
+    fn finish(&mut self, call: &Call, groups: Range<usize>) -> Try<Column> {
         Ok(match self {
-            States::Counts(counts) => Value::Int(counts[group]),
-            States::Vertices(set) => Value::Int(set.len() as i64),
+            States::Counts(counts) => Column::Int(groups.map(|group| counts[group]).collect(), Nulls::none()),
+            States::Vertices(set) => Column::Constant(Value::Int(set.len() as i64), groups.len()),
+            States::Sums(sums) => sums.column(groups)?,
             States::General(states) => {
-                std::mem::replace(&mut states[group], Aggregator::new(call.function, false)).finish()?
+                let mut column = ColumnBuilder::new();
+                for group in groups {
+                    let empty = Aggregator::new(call.function, false);
+                    column.push(std::mem::replace(&mut states[group], empty).finish()?);
+                }
+                column.finish()
             }
         })
     }
@@ -140,7 +157,7 @@ impl States {
     fn settle(&mut self, group: usize) -> bool {
         match self {
             States::General(states) => states[group].settle(),
-            States::Counts(_) | States::Vertices(_) => true,
+            States::Counts(_) | States::Vertices(_) | States::Sums(_) => true,
         }
     }
 }
@@ -216,16 +233,21 @@ impl Groups {
     /// Takes over some groups of another part, from its end; `left` are those it still has. Returns how many are left.
     fn merge(&mut self, plan: &Grouping, other: &mut Groups, left: usize) -> Try<usize> {
         let start = if plan.single { 0 } else { left.saturating_sub(GROUPS_MERGED_PER_LOOK) };
+        self.merge_from(plan, other, start..left)?;
+        Ok(start)
+    }
+    /// Takes over these groups of another part, its last.
+    fn merge_from(&mut self, plan: &Grouping, other: &mut Groups, range: Range<usize>) -> Try<()> {
         if plan.single {
             self.groups = vec![0];
         } else {
-            self.table.merge(&other.table, start..left, &mut self.groups);
+            self.table.merge(&other.table, range, &mut self.groups);
         }
         self.grow(plan);
         for ((mine, theirs), call) in self.states.iter_mut().zip(&mut other.states).zip(&plan.calls) {
             mine.merge(call, theirs, &self.groups)?;
         }
-        Ok(start)
+        Ok(())
     }
     /// A group for each of the outer rows.
     fn open_all(&mut self, plan: &Grouping, rows: usize) {
@@ -238,11 +260,7 @@ impl Groups {
         let mut columns: Vec<Column> =
             (0..plan.keys.len()).map(|key| self.table.key_column(key, start..end)).collect();
         for (state, call) in self.states.iter_mut().zip(&plan.calls) {
-            let mut column = ColumnBuilder::new();
-            for group in start..end {
-                column.push(state.finish(call, group)?);
-            }
-            columns.push(column.finish());
+            columns.push(state.finish(call, start..end)?);
         }
         Ok(Batch::new(columns, end - start))
     }
@@ -256,7 +274,7 @@ impl Groups {
             States::General(states) => {
                 (start..end).map(|group| states[group].finishing_bytes()).max().unwrap_or(0)
             }
-            States::Counts(_) | States::Vertices(_) => 0,
+            States::Counts(_) | States::Vertices(_) | States::Sums(_) => 0,
         };
         self.states.iter().map(of_state).max().unwrap_or(0)
     }
@@ -264,6 +282,7 @@ impl Groups {
         let states = self.states.iter().zip(&mut self.weighing).map(|(states, weighing)| match states {
             States::Counts(counts) => counts.bytes(),
             States::Vertices(set) => set.bytes(),
+            States::Sums(sums) => sums.bytes(),
             States::General(states) => weighing.look(states),
         });
         states.sum::<usize>() + self.table.bytes()
@@ -375,6 +394,97 @@ impl Breaker for Final {
     }
 }
 
+/// Groups rows that come vertex by vertex: hands on the groups of vertices that are done with.
+struct Streaming {
+    plan: Arc<Grouping>,
+    /// Which key is the vertex.
+    key: usize,
+    groups: Groups,
+    /// Groups that are whole, and which of them were not handed on yet.
+    whole: Option<(Groups, Range<usize>)>,
+    /// So many groups are looked through for those that are whole.
+    looked_at: usize,
+    charged: usize,
+}
+
+/// Groups from which on those that are whole are handed on.
+const GROUPS_HANDED_ON_MIN: usize = 2 * model::batch::BATCH_ROWS;
+/// Groups of the last vertex that are taken along at once; with more of them, nothing is handed on until the vertex is done with.
+const GROUPS_TAKEN_ALONG_MAX: usize = 4_096;
+
+impl Streaming {
+    fn new(plan: Arc<Grouping>, key: usize) -> Streaming {
+        let groups = Groups::new(&plan);
+        Streaming { plan, key, groups, whole: None, looked_at: GROUPS_HANDED_ON_MIN, charged: 0 }
+    }
+    /// Charges what the groups hold by now.
+    fn charge(&mut self, turn: &mut Turn<'_, '_>) -> Try<()> {
+        let whole = self.whole.as_mut().map_or(0, |(groups, _)| groups.bytes());
+        let bytes = self.groups.bytes() + whole;
+        turn.context.charge(bytes.saturating_sub(self.charged))?;
+        turn.context.release(self.charged.saturating_sub(bytes));
+        self.charged = bytes;
+        Ok(())
+    }
+    /// Sets the groups of all vertices but the last aside: its rows may go on.
+    fn set_aside(&mut self) -> Try<()> {
+        let len = self.groups.len(&self.plan);
+        let first = len.saturating_sub(GROUPS_TAKEN_ALONG_MAX + 1);
+        let keys = self.groups.table.key_column(self.key, first..len);
+        let last = keys.vertex(keys.len() - 1);
+        let open = (0..keys.len()).rev().take_while(|row| keys.vertex(*row) == last).count();
+        if open > GROUPS_TAKEN_ALONG_MAX {
+            self.looked_at = 2 * len;
+            return Ok(());
+        }
+        let mut whole = std::mem::replace(&mut self.groups, Groups::new(&self.plan));
+        self.groups.merge_from(&self.plan, &mut whole, len - open..len)?;
+        self.whole = Some((whole, 0..len - open));
+        self.looked_at = GROUPS_HANDED_ON_MIN.max(2 * open);
+        Ok(())
+    }
+    /// Hands on some of the groups that are whole; true if there are no more.
+    fn hand_on(&mut self, turn: &mut Turn<'_, '_>) -> Try<bool> {
+        let Some((groups, left)) = &mut self.whole else { return Ok(true) };
+        let end = left.end.min(left.start + turn.here.environment.batch_rows);
+        if !groups.settle(left.start, end) {
+            return Ok(false);
+        }
+        let finishing = groups.finishing_bytes(left.start, end);
+        turn.context.charge(finishing)?;
+        let rows = groups.rows(&self.plan, left.start, end)?;
+        turn.context.release(finishing);
+        left.start = end;
+        if left.start == left.end {
+            self.whole = None;
+        }
+        turn.emit(rows);
+        Ok(self.whole.is_none())
+    }
+}
+
+impl Breaker for Streaming {
+    fn take(&mut self, _: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
+        self.groups.take(&self.plan, &batch, turn.here)?;
+        // A batch opens about as many groups as are handed on at once.
+        if self.whole.is_some() {
+            self.hand_on(turn)?;
+        } else if self.groups.len(&self.plan) >= self.looked_at {
+            self.set_aside()?;
+        }
+        self.charge(turn)
+    }
+    fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
+        let len = self.groups.len(&self.plan);
+        if self.whole.is_none() && len > 0 {
+            let groups = std::mem::replace(&mut self.groups, Groups::new(&self.plan));
+            self.whole = Some((groups, 0..len));
+        }
+        let done = self.hand_on(turn)? && self.groups.len(&self.plan) == 0;
+        Ok(if done { Progress::Done } else { Progress::More })
+    }
+}
+
 fn grouping(
     compiler: &Compiler,
     node: &plan::algebra::Aggregate,
@@ -411,6 +521,16 @@ pub(crate) fn compile(
     input.fans_out &= input.parallel;
     let mut layout = Layout::default();
     let plan = Arc::new(grouping(compiler, node, &input.layout, &mut layout)?);
+    if let Algorithm::VertexByVertex { key } = compiler.algorithm()
+        && compiler.stays_together()
+    {
+        let environment = compiler.environment.clone();
+        let vertex = compiler.vertex("Aggregate", compiler.options(1), move || {
+            Breaking::new(Streaming::new(plan.clone(), key), Here::new(&environment), 1)
+        });
+        let parallel = compiler.connect(&input, vertex, 0);
+        return Ok(Stream { vertex, output: 0, layout, parallel, ordered: false, fans_out: false });
+    }
     let parts: Option<Parts> = (input.parallel && compiler.inside.is_none()).then(Parts::default);
     let environment = compiler.environment.clone();
     if let Some(parts) = parts.clone() {

@@ -222,7 +222,16 @@ impl Expand {
         let room = rows_max.saturating_sub(rows.len()).max(1);
         let end = list.len().min(self.place + if any { room } else { NEIGHBOURS_PER_SLICE_MAX });
         let (first, gathered) = (self.place, list.len());
-        for far in &list[first..end] {
+        let all = any && !self.plan.loops_twice;
+        if all {
+            // Each is taken as it lies.
+            rows.resize(rows.len() + end - first, self.row as u32);
+            if self.plan.keep_to {
+                self.far.extend(list[first..end].iter().map(|far| VertexId::from_dense(*far)));
+            }
+            self.place = end;
+        }
+        for far in if all { &[] } else { &list[first..end] } {
             if !any && rows.len() >= rows_max {
                 break;
             }
@@ -259,8 +268,21 @@ impl Expand {
             self.assembled = true;
             gathered = self.listed.len();
         }
-        let end = self.listed.len().min(self.place + NEIGHBOURS_PER_SLICE_MAX);
         let first = self.place;
+        let room = rows_max.saturating_sub(rows.len()).max(1);
+        if bound.labels.is_any() && !self.plan.loops_twice {
+            // Each is taken as it lies.
+            let taken = &self.listed[first..self.listed.len().min(first + room)];
+            rows.resize(rows.len() + taken.len(), self.row as u32);
+            self.edges.extend_from_slice(taken);
+            if self.plan.keep_to {
+                let far = |edge: &EdgeRef| if edge.source == from { edge.target } else { edge.source };
+                self.far.extend(taken.iter().map(far));
+            }
+            self.place += taken.len();
+            return Ok((taken.len() + gathered, self.place == self.listed.len()));
+        }
+        let end = self.listed.len().min(first + NEIGHBOURS_PER_SLICE_MAX);
         for edge in &self.listed[first..end] {
             if rows.len() >= rows_max {
                 break;

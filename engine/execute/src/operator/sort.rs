@@ -1,7 +1,7 @@
-//! Sort: orders rows; with a limit it keeps the first rows only (top-k), on every executor first and then at home.
+//! Sort: orders rows, on every executor first and then at home; with a limit it keeps the first rows only (top-k).
 //!
 //! Rows of equal keys keep the order they came in. A row without a key whose order knows no nothing is left out. A top-k keeps some more rows than asked for and cuts when there are twice as many,
-//! so its cost per row is a comparison with the last row that still counts; without a limit rows are sorted in runs and merged. Inside a sub-query the outer row leads the keys, and the
+//! so its cost per row is a comparison with the last row that still counts; for a sort without a limit see `whole`. Inside a sub-query the outer row leads the keys, and the
 //! limit counts for each outer row.
 
 use crate::ExecuteError;
@@ -11,20 +11,23 @@ use crate::limits::{TOP_PARTIAL_ROWS_MAX, TOP_ROWS_SLACK};
 use crate::operator::limit::row_count;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
+use dataflow::VertexOptions;
 use expression::functions::type_place;
 use expression::{Compiled, Layout};
 use model::batch::Carried;
 use model::compare::total_order;
 use model::{Batch, Column, Value};
+use parking_lot::Mutex;
 use plan::VarSet;
 use plan::algebra::KeyOrder;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 mod keys;
-mod runs;
+mod whole;
 
 use keys::SortKeys;
+use whole::{MergedParts, Rows, Sorter};
 
 struct Key {
     expression: Compiled,
@@ -52,6 +55,15 @@ struct Sorting {
     carry: Arc<[usize]>,
 }
 
+impl Sorting {
+    /// Is there nothing where there must be something to be ordered by?
+    fn lacks_key(&self, keys: &[Carried], row: usize) -> bool {
+        let mut keys = self.keys.iter().zip(keys);
+        keys.any(|(key, column)| key.order == KeyOrder::Typed && column.is_null(row))
+    }
+}
+
+/// The first rows alone.
 struct Sort {
     plan: Arc<Sorting>,
     /// Rows kept, keys in the columns behind the row's own.
@@ -62,27 +74,11 @@ struct Sort {
     bar: Option<Vec<Value>>,
     sorted: Option<Batch>,
     next: usize,
-    /// Without a limit: rows sorted so far, in runs.
-    runs: Vec<Batch>,
-    merge: Option<runs::Merge>,
 }
-
-/// Rows of one sorted run: sorting it takes about a quota.
-const RUN_ROWS: usize = 4_096;
 
 impl Sort {
     fn new(plan: Arc<Sorting>) -> Sort {
-        Sort {
-            plan,
-            held: Vec::new(),
-            held_rows: 0,
-            charged: 0,
-            bar: None,
-            sorted: None,
-            next: 0,
-            runs: Vec::new(),
-            merge: None,
-        }
+        Sort { plan, held: Vec::new(), held_rows: 0, charged: 0, bar: None, sorted: None, next: 0 }
     }
     /// Rows of a batch that may come before the bar by the first key alone; none where all may.
     fn first_counts(&self, first: &Carried, len: usize) -> Option<Vec<u32>> {
@@ -122,35 +118,6 @@ impl Sort {
         }
         false
     }
-    /// Is there nothing where there must be something to be ordered by?
-    fn lacks_key(&self, keys: &[Carried], row: usize) -> bool {
-        let mut keys = self.plan.keys.iter().zip(keys);
-        keys.any(|(key, column)| key.order == KeyOrder::Typed && column.is_null(row))
-    }
-    /// Sorts what is pending into a run.
-    fn end_run(&mut self) {
-        if self.held_rows > 0 {
-            let run = self.sort().flatten();
-            self.runs.push(run);
-            self.held_rows = 0;
-        }
-    }
-    /// A piece of all runs in order.
-    fn merged(&mut self, rows_max: usize, turn: &mut Turn<'_, '_>) -> Try<Batch> {
-        if self.merge.is_none() {
-            self.end_run();
-            let lengths: Vec<usize> = self.runs.iter().map(Batch::len).collect();
-            turn.context.charge(self.charged)?;
-            let all = concatenate(&std::mem::take(&mut self.runs), self.plan.width + self.plan.keys.len());
-            // A longer column may be given more room than the short ones together.
-            let more = all.bytes().saturating_sub(self.charged) + all.len() * keys::BYTES_PER_ROW_KEPT;
-            turn.context.charge(more)?;
-            turn.context.release(self.charged);
-            self.charged += more;
-            self.merge = Some(runs::Merge::new(self.plan.clone(), all, &lengths));
-        }
-        Ok(self.merge.as_mut().expect("just made").next(rows_max))
-    }
     /// As [`Sort::sort`]; while it runs there are two copies.
     fn sort_charged(&mut self, turn: &mut Turn<'_, '_>) -> Try<Batch> {
         let besides = self.charged + self.held_rows * keys::BYTES_PER_ROW;
@@ -162,8 +129,8 @@ impl Sort {
     /// All rows held in order; with a limit, cut.
     fn sort(&mut self) -> Batch {
         let all = concatenate(&std::mem::take(&mut self.held), self.plan.width + self.plan.keys.len());
-        let keys = SortKeys::of(&self.plan, &all);
-        let mut order = keys.rows();
+        let mut keys = SortKeys::of(&self.plan, &all);
+        let mut order = keys.take_rows();
         let before = |a: &(u64, u32), b: &(u64, u32)| keys.compare(&self.plan, *a, *b);
         if let Some(limit) =
             self.plan.limit.filter(|limit| (1..order.len()).contains(limit) && !self.plan.by_row)
@@ -204,6 +171,87 @@ impl Sort {
     }
 }
 
+/// Sorted parts that wait to be merged.
+type Parts = Arc<Mutex<Vec<Rows>>>;
+
+/// Sorts what comes; at the end leaves its part for the merge.
+struct Partial {
+    plan: Arc<Sorting>,
+    rows: Option<Rows>,
+    sorter: Option<Sorter>,
+    parts: Parts,
+    charged: usize,
+    sorting: usize,
+}
+
+impl Partial {
+    fn new(plan: Arc<Sorting>, parts: Parts) -> Partial {
+        Partial { plan, rows: None, sorter: None, parts, charged: 0, sorting: 0 }
+    }
+    fn charge(&mut self, turn: &mut Turn<'_, '_>) -> Try<()> {
+        let bytes = self.rows.as_ref().map_or(0, Rows::bytes);
+        turn.context.charge(bytes.saturating_sub(self.charged))?;
+        self.charged = self.charged.max(bytes);
+        Ok(())
+    }
+}
+
+impl Breaker for Partial {
+    fn take(&mut self, _: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
+        let scope = turn.here.scope();
+        let keys = self.plan.keys.iter().map(|key| key.expression.evaluate_carried(&batch, &scope));
+        let keys = keys.collect::<Result<Vec<Carried>, _>>()?;
+        let mut kept = batch.project(&self.plan.carry);
+        keys.iter().for_each(|key| kept.push_carried(key.clone()));
+        if self.plan.keys.iter().any(|key| key.order == KeyOrder::Typed) {
+            let rows = (0..batch.len() as u32).filter(|row| !self.plan.lacks_key(&keys, *row as usize));
+            kept = kept.select(rows.collect());
+        }
+        if !kept.is_empty() {
+            self.rows.get_or_insert_with(|| Rows::new(self.plan.clone())).take(&kept);
+        }
+        self.charge(turn)
+    }
+    fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
+        if let Some(rows) = self.rows.take() {
+            self.sorting = rows.sorting_bytes();
+            turn.context.charge(self.sorting)?;
+            self.sorter = Some(Sorter::new(rows));
+        }
+        if self.sorter.as_mut().is_some_and(|sorter| !sorter.step()) {
+            return Ok(Progress::More);
+        }
+        self.parts.lock().extend(self.sorter.take().map(Sorter::finish));
+        turn.context.release(std::mem::take(&mut self.sorting));
+        Ok(Progress::Done)
+    }
+}
+
+/// Takes rows itself, merges the parts of all, and hands them on in order.
+struct Final {
+    partial: Partial,
+    merged: Option<MergedParts>,
+}
+
+impl Breaker for Final {
+    fn take(&mut self, port: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
+        self.partial.take(port, batch, turn)
+    }
+    fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
+        let Some(merged) = &mut self.merged else {
+            if self.partial.drain(turn)? == Progress::Done {
+                let parts = std::mem::take(&mut *self.partial.parts.lock());
+                self.merged = Some(MergedParts::new(self.partial.plan.clone(), parts));
+            }
+            return Ok(Progress::More);
+        };
+        let rows = merged.next(turn.here.environment.batch_rows);
+        let done = rows.is_empty();
+        turn.emit(rows);
+        Ok(if done { Progress::Done } else { Progress::More })
+    }
+}
+
 impl Breaker for Sort {
     fn take(&mut self, _: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
         if self.plan.limit == Some(0) {
@@ -236,7 +284,7 @@ impl Breaker for Sort {
         if self.bar.is_some() || self.plan.keys.iter().any(|key| key.order == KeyOrder::Typed) {
             let is_kept = |row: &u32| {
                 let row = *row as usize;
-                !self.lacks_key(&keys, row) && self.counts(&keys, row)
+                !self.plan.lacks_key(&keys, row) && self.counts(&keys, row)
             };
             let rows: Vec<u32> = (0..batch.len() as u32).filter(is_kept).collect();
             if rows.is_empty() {
@@ -252,9 +300,6 @@ impl Breaker for Sort {
         self.held_rows += kept.len();
         self.held.push(kept);
         turn.context.charge(bytes)?;
-        if self.plan.limit.is_none() && self.held_rows >= RUN_ROWS {
-            self.end_run();
-        }
         if self.plan.limit.is_some_and(|limit| self.held_rows > 2 * limit + TOP_ROWS_SLACK)
             && !self.plan.by_row
         {
@@ -267,12 +312,6 @@ impl Breaker for Sort {
         Ok(())
     }
     fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
-        if self.plan.limit.is_none() {
-            let rows = self.merged(turn.here.environment.batch_rows, turn)?;
-            let done = rows.is_empty();
-            turn.emit(rows);
-            return Ok(if done { Progress::Done } else { Progress::More });
-        }
         if self.sorted.is_none() {
             let sorted = self.sort_charged(turn)?;
             let columns: Vec<usize> = (0..self.plan.width).collect();
@@ -306,8 +345,41 @@ pub(crate) fn compile(
         let plan = Arc::new(sorting(compiler, node, &input.layout, &below, limit)?);
         input = attach(compiler, input, plan, &below, false);
     }
+    if limit.is_none() {
+        return sort_all(compiler, node, input, required);
+    }
     let plan = Arc::new(sorting(compiler, node, &input.layout, required, limit)?);
     Ok(attach(compiler, input, plan, required, true))
+}
+
+/// All rows: on every executor what comes to it, and at home the merge.
+fn sort_all(
+    compiler: &mut Compiler,
+    node: &plan::algebra::Sort,
+    mut input: Stream,
+    required: &VarSet,
+) -> Result<Stream, ExecuteError> {
+    let plan = Arc::new(sorting(compiler, node, &input.layout, required, None)?);
+    let (_, layout) = compiler.carry(&input.layout, required);
+    let environment = compiler.environment.clone();
+    let parts: Option<Parts> = (input.parallel && compiler.inside.is_none()).then(Parts::default);
+    if let Some(parts) = parts.clone() {
+        let (plan, environment) = (plan.clone(), environment.clone());
+        let vertex = compiler.vertex("Sort", compiler.options(1), move || {
+            Breaking::new(Partial::new(plan.clone(), parts.clone()), Here::new(&environment), 1)
+        });
+        // Sorting rows where they are costs less than sharing them out.
+        input.fans_out = false;
+        compiler.connect(&input, vertex, 0);
+        input = Stream { vertex, output: 0, parallel: true, ..input };
+    }
+    let options = VertexOptions { create_if_empty: parts.is_some(), ..compiler.options(1) };
+    let vertex = compiler.vertex("Sort", options, move || {
+        let partial = Partial::new(plan.clone(), parts.clone().unwrap_or_default());
+        Breaking::new(Final { partial, merged: None }, Here::new(&environment), 1)
+    });
+    compiler.gather(&input, vertex, 0);
+    Ok(Stream { vertex, output: 0, layout, parallel: false, ordered: true, fans_out: false })
 }
 
 fn attach(

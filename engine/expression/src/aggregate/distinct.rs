@@ -7,6 +7,7 @@ use model::batch::Carried;
 use model::compare::GroupKey;
 use model::{Column, Value, VertexId};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 mod integers;
 
@@ -62,6 +63,13 @@ impl DistinctValues {
                         self.insert_at(column, row);
                     }
                 }
+            }
+            Column::Text(..) if self.identity_only => {
+                let places: Vec<u32> =
+                    rows.filter(|row| !column.is_null(*row)).map(|row| column.at(row) as u32).collect();
+                let count = places.len();
+                let texts = Carried::picked(column.shared().clone(), Arc::new(places));
+                self.texts().assign(&[texts], count, &mut Vec::new());
             }
             _ => rows.filter(|row| !column.is_null(*row)).for_each(|row| self.insert_at(column, row)),
         }

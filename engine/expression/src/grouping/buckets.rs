@@ -16,10 +16,20 @@ const ROOM: usize = 3_584;
 /// A bucket is chosen by the bits from here on: the table within it reads the lowest twelve and the highest seven.
 const CHOSEN_BY: u32 = 20;
 
+/// A group, beside its hash: one that is not looked for is seldom looked into.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    hash: u64,
+    group: u32,
+}
+
+/// Bytes of a bucket for each entry that it has room for: a table is at most 7/8 full, and has a byte more for each place.
+const BYTES_PER_ROOM: usize = (size_of::<Entry>() + 1) * 8 / 7 + 1;
+
 /// Group numbers by hash.
 #[derive(Clone, Debug)]
 pub(super) struct Buckets {
-    buckets: Vec<HashTable<u32>>,
+    buckets: Vec<HashTable<Entry>>,
     /// The buckets of this round's begin, less one: `2^k - 1`.
     mask: usize,
     len: usize,
@@ -39,30 +49,31 @@ impl Buckets {
 
     /// The group with this hash that is the one looked for.
     #[inline]
-    pub(super) fn find(&self, hash: u64, is_it: impl FnMut(&u32) -> bool) -> Option<u32> {
-        self.buckets[self.bucket(hash)].find(hash, is_it).copied()
+    pub(super) fn find(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+        let found =
+            self.buckets[self.bucket(hash)].find(hash, |entry| entry.hash == hash && is_it(entry.group));
+        found.map(|entry| entry.group)
     }
 
-    /// A group that was not there; `hash_of` tells the hash of each that is, the new one included.
+    /// A group that was not there.
     #[inline]
-    pub(super) fn insert(&mut self, hash: u64, group: u32, hash_of: impl Fn(u32) -> u64) {
+    pub(super) fn insert(&mut self, hash: u64, group: u32) {
         let at = self.bucket(hash);
-        self.buckets[at].insert_unique(hash, group, |group| hash_of(*group));
+        self.buckets[at].insert_unique(hash, Entry { hash, group }, |entry| entry.hash);
         self.len += 1;
         if self.len > self.buckets.len() * SPLIT_AT {
-            self.split(hash_of);
+            self.split();
         }
     }
 
     /// Splits the next bucket of the round in two.
-    fn split(&mut self, hash_of: impl Fn(u32) -> u64) {
+    fn split(&mut self) {
         let at = self.buckets.len() - (self.mask + 1);
-        let groups = std::mem::replace(&mut self.buckets[at], HashTable::with_capacity(ROOM));
+        let entries = std::mem::replace(&mut self.buckets[at], HashTable::with_capacity(ROOM));
         self.buckets.push(HashTable::with_capacity(ROOM));
-        for group in groups {
-            let hash = hash_of(group);
-            let to = self.bucket(hash);
-            self.buckets[to].insert_unique(hash, group, |group| hash_of(*group));
+        for entry in entries {
+            let to = self.bucket(entry.hash);
+            self.buckets[to].insert_unique(entry.hash, entry, |entry| entry.hash);
         }
         if self.buckets.len() == 2 * (self.mask + 1) {
             self.mask = 2 * self.mask + 1;
@@ -72,11 +83,11 @@ impl Buckets {
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         let tables = match self.buckets.as_slice() {
-            [one] => one.capacity() * 6,
+            [one] => one.capacity() * BYTES_PER_ROOM,
             // The first split gave room to both.
-            many => many.len() * ROOM * 6,
+            many => many.len() * ROOM * BYTES_PER_ROOM,
         };
-        tables + self.buckets.len() * size_of::<HashTable<u32>>()
+        tables + self.buckets.len() * size_of::<HashTable<Entry>>()
     }
 }
 
@@ -94,15 +105,11 @@ mod tests {
         for group in 0..100_000_u32 {
             let hash = chance.below(u64::MAX);
             hashes.push(hash);
-            buckets.insert(hash, group, |group| hashes[group as usize]);
+            buckets.insert(hash, group);
             assert_eq!(buckets.buckets.len(), (group as usize / SPLIT_AT + 1), "seed {seed}");
             let any = chance.index(hashes.len()) as u32;
-            assert_eq!(buckets.find(hashes[any as usize], |held| *held == any), Some(any), "seed {seed}");
-            assert_eq!(
-                buckets.find(hash ^ 1, |held| hashes[*held as usize] == hash ^ 1),
-                None,
-                "seed {seed}"
-            );
+            assert_eq!(buckets.find(hashes[any as usize], |held| held == any), Some(any), "seed {seed}");
+            assert_eq!(buckets.find(hash ^ 1, |_| true), None, "seed {seed}");
         }
         let most = buckets.buckets.iter().map(HashTable::len).max().expect("there are some");
         assert!(most <= ROOM, "seed {seed}: {most} in one bucket");

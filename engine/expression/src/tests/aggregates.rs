@@ -1,7 +1,7 @@
 //! Aggregates: their answers, and that splitting the rows among executors does not change them.
 
-use crate::Aggregator;
 use crate::segments::Segments;
+use crate::{Aggregator, Sums};
 use model::batch::Carried;
 use model::column::Texts;
 use model::{Batch, Column, Value};
@@ -356,4 +356,67 @@ fn a_long_list_is_settled_in_pieces() {
     (0..rows).for_each(|n| aggregator.add(Value::Int(n as i64)).unwrap());
     let settled = (0..100).position(|_| aggregator.settle());
     assert!(settled.is_some_and(|calls| (4..8).contains(&calls)), "{settled:?}");
+}
+
+/// Numbers of every size, and what has to be kept in full.
+fn summand(chance: &mut Chance) -> Value {
+    match chance.below(14) {
+        0 => Value::Null,
+        1 => Value::Int(i64::MAX - chance.below(3) as i64),
+        2 => Value::Int(i64::MIN + chance.below(3) as i64),
+        3 => [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e300, -1e300, -0.0][chance.index(6)].into(),
+        4 => (chance.float() * 1e-300).into(),
+        5..8 => Value::Int(chance.below(100) as i64 - 50),
+        _ => (chance.float() * 100.0 - 50.0).into(),
+    }
+}
+
+#[test]
+fn small_sums_are_those_of_the_general_form() {
+    let seed = Chance::system_seed();
+    println!("seed {seed}");
+    let mut chance = Chance::seeded(seed);
+    for round in 0..300 {
+        let function = [F::Sum, F::Average][chance.index(2)];
+        let groups_max = 1 + chance.index(4);
+        let mut parts: Vec<Sums> = (0..2).map(|_| Sums::new(function)).collect();
+        let mut twins: Vec<Aggregator> = (0..groups_max).map(|_| Aggregator::new(function, false)).collect();
+        parts.iter_mut().for_each(|part| part.grow_to(groups_max));
+        for _ in 0..3 {
+            let rows = chance.index(20);
+            let plain = chance.happens(0.5);
+            let value = |chance: &mut Chance| match plain {
+                true => Value::from(chance.float()),
+                false => summand(chance),
+            };
+            let values: Vec<Value> = (0..rows).map(|_| value(&mut chance)).collect();
+            let groups: Vec<u32> = (0..rows).map(|_| chance.index(groups_max) as u32).collect();
+            let column = Carried::new(values.iter().cloned().collect());
+            let part = chance.index(2);
+            parts[part].update(&column, Some(&groups), rows).unwrap();
+            for (value, group) in values.into_iter().zip(groups) {
+                twins[group as usize].add(value).unwrap();
+            }
+        }
+        let mut other = parts.pop().unwrap();
+        parts[0].merge(&mut other, &(0..groups_max as u32).collect::<Vec<_>>()).unwrap();
+        for (group, twin) in twins.into_iter().enumerate() {
+            let (found, right) = (parts[0].column(group..group + 1), twin.finish());
+            match (found, right) {
+                (Ok(found), Ok(right)) => {
+                    assert_eq!(Constant(found.get(0)), Constant(right), "seed {seed} round {round}")
+                }
+                (Err(found), Err(right)) => assert_eq!(found.code(), right.code()),
+                (found, right) => panic!("seed {seed} round {round}: {found:?} for {right:?}"),
+            }
+        }
+    }
+    // Durations go together with durations alone.
+    let mut sums = Sums::new(F::Sum);
+    sums.grow_to(1);
+    let column = |value: Value| Carried::new(Column::Constant(value, 1));
+    let duration = Value::from(model::temporal::Duration { months: 1, ..Default::default() });
+    sums.update(&column(duration.clone()), None, 1).unwrap();
+    same(sums.column(0..1).unwrap().get(0), duration);
+    assert!(sums.update(&column(1.into()), None, 1).is_err());
 }

@@ -57,9 +57,18 @@ fn groups_agree_with_a_linear_search() {
             if chance.happens(0.2) {
                 kinds.iter_mut().for_each(|kind| *kind = chance.below(6));
             }
-            let rows = 1 + chance.index(10);
-            let keys: Vec<Carried> =
+            let mut rows = 1 + chance.index(10);
+            let mut keys: Vec<Carried> =
                 kinds.iter().map(|kind| random_column(*kind, rows, &mut chance)).collect();
+            if chance.happens(0.3) {
+                // As behind an expand: each row comes several times.
+                let repeated: Vec<u32> =
+                    (0..rows as u32).flat_map(|row| std::iter::repeat_n(row, 1 + row as usize * 3)).collect();
+                rows = repeated.len();
+                keys.iter_mut().for_each(|key| {
+                    *key = Carried::picked(key.shared().clone(), Arc::new(repeated.clone()));
+                });
+            }
             let mut groups = vec![77];
             assert_eq!((table.len(), table.is_empty()), (known.len(), known.is_empty()), "seed {seed}");
             table.assign(&keys, rows, &mut groups);

@@ -27,6 +27,11 @@ pub enum Algorithm {
     },
     /// `CallProcedure` of a graph algorithm: it runs alone where rows must come in order or belong to outer rows; elsewhere, executors share it.
     Alone,
+    /// `Aggregate`: of rows that come vertex by vertex, the key of this number: a group is whole once the next vertex comes.
+    VertexByVertex {
+        /// Which of its keys is the vertex.
+        key: usize,
+    },
     /// `Join`: the build side is made once for all instances of the scope around it.
     BuildOnce,
     /// `Join`: the build side is made once, and executors share its table.
@@ -90,6 +95,7 @@ impl Algorithm {
             Algorithm::SecondAfter { .. } => Some("the second input begins after the first"),
             Algorithm::Match { batched: false, .. } => Some("row by row"),
             Algorithm::EachElement => Some("one element after the other"),
+            Algorithm::VertexByVertex { .. } => Some("vertex by vertex"),
             Algorithm::Usual
             | Algorithm::SearchByDistance { .. }
             | Algorithm::Alone

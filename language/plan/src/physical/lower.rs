@@ -7,8 +7,8 @@ use super::algorithm::{Algorithm, Facts, choose, counts_rows_only};
 use super::columns::{Columns, VarSet, carried, of_inner, of_input, of_pattern};
 use super::driver::{self, OperatorDriver};
 use super::{Physical, PhysicalNode};
-use crate::Plan;
 use crate::expr::{Name, Var};
+use crate::{Expr, Plan};
 
 /// The physical plan of a statement whose scopes are chosen.
 pub(crate) fn lower(plan: &Plan, columns: &[(Name, Var)]) -> Physical {
@@ -50,7 +50,8 @@ impl Lowering {
         let mut steps = vec![Descent { plan, required, only_count: false }];
         while let Some(step) = steps.last() {
             let columns = Columns::from(&step.required);
-            self.nodes.push(PhysicalNode { algorithm: Algorithm::Usual, columns, ordered: false });
+            let algorithm = Algorithm::Usual;
+            self.nodes.push(PhysicalNode { algorithm, columns, ordered: false, together: false });
             let Some(input) = step.plan.input() else { break };
             let only_count = match step.plan {
                 Plan::Aggregate(node) => counts_rows_only(node) && !around.in_subquery,
@@ -68,7 +69,40 @@ impl Lowering {
             let node = &mut self.nodes[first + at];
             (node.algorithm, node.ordered) = (algorithm, ordered);
         }
+        if !around.in_subquery {
+            self.keep_together(&steps, first);
+        }
         ordered
+    }
+
+    /// Finds the lowest aggregation of rows that a scan begins, grouped by the scanned vertex: its groups come one after the other if rows are
+    /// not shared out on their way. They are only taken along one edge each: of longer walks, those of one vertex may be too many for one executor.
+    fn keep_together(&mut self, steps: &[Descent<'_>], first: usize) {
+        let [.., scan, leaf] = steps else { return };
+        let (Plan::ScanVertices(scan), Plan::Unit) = (scan.plan, leaf.plan) else { return };
+        let passes_on = |(name, value): &(Var, Expr)| *name == scan.vertex && is_variable(value, scan.vertex);
+        let mut expands = 0;
+        for (at, step) in steps.iter().enumerate().rev().skip(2) {
+            let goes_on = match step.plan {
+                Plan::Filter(_) | Plan::Extend(_) => true,
+                Plan::Project(node) => node.items.iter().any(passes_on),
+                Plan::Expand(node) => {
+                    expands += usize::from(!node.into);
+                    expands <= 1
+                }
+                _ => false,
+            };
+            if let Plan::Aggregate(node) = step.plan
+                && let Some(key) = node.keys.iter().position(|(_, key)| is_variable(key, scan.vertex))
+            {
+                let lowest = first + steps.len() - 2;
+                self.nodes[first + at].algorithm = Algorithm::VertexByVertex { key };
+                self.nodes[first + at..lowest].iter_mut().for_each(|node| node.together = true);
+            }
+            if !goes_on {
+                return;
+            }
+        }
     }
 
     /// Lowers the plans of a node beside its main input, whose rows may stand in order; returns whether those of the node do.
@@ -112,4 +146,8 @@ impl Lowering {
             _ => ordered,
         }
     }
+}
+
+fn is_variable(expr: &Expr, variable: Var) -> bool {
+    matches!(expr, Expr::Variable(var) if *var == variable)
 }

@@ -1,7 +1,6 @@
 //! Replacing variables in expressions, and asking whether an expression may be computed twice.
 
 use crate::expr::{Expr, Var};
-use crate::functions::Function;
 
 /// The expression with free variables replaced; `None` where a variable stands in a place that only takes variables and would
 /// become something else.
@@ -49,19 +48,7 @@ fn replace(expr: &mut Expr, bound: &mut Vec<Var>, value_of: &dyn Fn(Var) -> Opti
 
 /// May two computations of this expression on one row differ? Then it is computed where it stands.
 pub(crate) fn is_volatile(expr: &Expr) -> bool {
-    use Function::*;
-    expr.any(&mut |part| match part {
-        Expr::Call(function, _) => matches!(
-            function,
-            Rand | RandomUuid
-                | DateRealtime
-                | LocalTimeRealtime
-                | TimeRealtime
-                | LocalDateTimeRealtime
-                | DateTimeRealtime
-        ),
-        _ => false,
-    })
+    expr.any(&mut |part| matches!(part, Expr::Call(function, _) if function.is_volatile()))
 }
 
 /// Does any expression of this node differ between computations?

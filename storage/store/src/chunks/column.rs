@@ -42,22 +42,37 @@ pub enum PropertyRun<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Picked<'a, T> {
     values: &'a [T],
-    slots: &'a [u32],
+    /// Where the values lie, unless they are all of them.
+    slots: Option<&'a [u32]>,
 }
 
 impl<'a, T: Copy> Picked<'a, T> {
     /// How many.
     pub fn len(&self) -> usize {
-        self.slots.len()
+        self.slots.map_or(self.values.len(), <[u32]>::len)
     }
     /// None?
     pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+        self.len() == 0
+    }
+    /// The values, where they lie side by side.
+    pub fn as_slice(self) -> Option<&'a [T]> {
+        if self.slots.is_none() { Some(self.values) } else { None }
     }
     /// The values.
     pub fn iter(self) -> impl ExactSizeIterator<Item = T> + 'a {
-        let values = self.values;
-        self.slots.iter().map(move |slot| values[*slot as usize])
+        let (values, slots) = (self.values, self.slots);
+        (0..self.len()).map(move |at| match slots {
+            None => values[at],
+            Some(slots) => values[slots[at] as usize],
+        })
+    }
+    /// These, side by side.
+    pub(crate) fn all(values: &'a [T]) -> Picked<'a, T> {
+        Picked { values, slots: None }
+    }
+    fn at(values: &'a [T], slots: &'a [u32]) -> Picked<'a, T> {
+        Picked { values, slots: Some(slots) }
     }
 }
 
@@ -162,8 +177,29 @@ impl Presence {
             Presence::Slots(_) => false,
         }
     }
+    /// The same of all slots from `first` on.
+    fn has_range(&self, first: u32, len: u32) -> bool {
+        let end = first + len;
+        match self {
+            Presence::All(count) => end <= *count,
+            Presence::Bits(words) => {
+                let is_full = |slot: u32| words.get(slot as usize / 64).is_some_and(|word| *word == u64::MAX);
+                let has = |slot: u32| self.row(slot).is_some();
+                let mut slot = first;
+                while slot < end {
+                    let whole = slot % 64 == 0 && slot + 64 <= end && is_full(slot);
+                    if !whole && !has(slot) {
+                        return false;
+                    }
+                    slot += if whole { 64 } else { 1 };
+                }
+                true
+            }
+            Presence::Slots(_) => false,
+        }
+    }
     #[inline]
-    fn row(&self, slot: u32) -> Option<usize> {
+    pub(crate) fn row(&self, slot: u32) -> Option<usize> {
         match self {
             Presence::All(count) => (slot < *count).then_some(slot as usize),
             Presence::Bits(words) => {
@@ -179,8 +215,9 @@ impl Presence {
 #[derive(Debug)]
 pub(crate) enum Data {
     Bool(Box<[u64]>),
-    Int(Box<[i64]>),
-    Float(Box<[f64]>),
+    /// Numbers are shared with those who read them at random.
+    Int(Arc<[i64]>),
+    Float(Arc<[f64]>),
     Text(TextRun),
     Codes(Box<[u16]>, Arc<Texts>),
     Any(Box<[Value]>),
@@ -213,10 +250,25 @@ impl StoredColumn {
             return None;
         }
         match &self.data {
-            Data::Int(values) => Some(PropertyRun::Integers(Picked { values, slots })),
-            Data::Float(values) => Some(PropertyRun::Floats(Picked { values, slots })),
+            Data::Int(values) => Some(PropertyRun::Integers(Picked::at(values, slots))),
+            Data::Float(values) => Some(PropertyRun::Floats(Picked::at(values, slots))),
             Data::Codes(codes, texts) if texts.bytes() <= DICTIONARY_BYTES_READ_MAX => {
-                Some(PropertyRun::Codes(Picked { values: codes, slots }, texts))
+                Some(PropertyRun::Codes(Picked::at(codes, slots), texts))
+            }
+            _ => None,
+        }
+    }
+    /// As [`StoredColumn::run`], of `len` slots from `first` on.
+    pub(crate) fn range(&self, first: u32, len: usize) -> Option<PropertyRun<'_>> {
+        if !self.presence.has_range(first, len as u32) {
+            return None;
+        }
+        let range = first as usize..first as usize + len;
+        match &self.data {
+            Data::Int(values) => Some(PropertyRun::Integers(Picked::all(&values[range]))),
+            Data::Float(values) => Some(PropertyRun::Floats(Picked::all(&values[range]))),
+            Data::Codes(codes, texts) if texts.bytes() <= DICTIONARY_BYTES_READ_MAX => {
+                Some(PropertyRun::Codes(Picked::all(&codes[range]), texts))
             }
             _ => None,
         }
@@ -290,22 +342,22 @@ fn build_data(rows: usize, dense: bool, values: &[(u32, PropertyRef<'_>)]) -> Da
             Data::Bool(words)
         }
         PropertyRef::Int(_) if typed(|value| matches!(value, PropertyRef::Int(_))) => {
-            let mut ints = vec![0i64; rows].into_boxed_slice();
+            let mut ints = vec![0i64; rows];
             for (at, (slot, value)) in values.iter().enumerate() {
                 if let PropertyRef::Int(int) = value {
                     ints[place(at, *slot)] = *int;
                 }
             }
-            Data::Int(ints)
+            Data::Int(ints.into())
         }
         PropertyRef::Float(_) if typed(|value| matches!(value, PropertyRef::Float(_))) => {
-            let mut floats = vec![0f64; rows].into_boxed_slice();
+            let mut floats = vec![0f64; rows];
             for (at, (slot, value)) in values.iter().enumerate() {
                 if let PropertyRef::Float(float) = value {
                     floats[place(at, *slot)] = *float;
                 }
             }
-            Data::Float(floats)
+            Data::Float(floats.into())
         }
         PropertyRef::Text(_) if typed(|value| matches!(value, PropertyRef::Text(_))) && fits_run(values) => {
             build_texts(rows, dense, values)

@@ -84,7 +84,7 @@ pub(crate) fn decode_column(reader: &mut Reader<'_>) -> Result<StoredColumn, Sto
 fn decode_data(reader: &mut Reader<'_>) -> Result<Data, StoreError> {
     Ok(match reader.byte()? {
         0 => Data::Bool(decode_words(reader)?),
-        1 => Data::Int(decode_ints(reader)?),
+        1 => Data::Int(decode_ints(reader)?.into()),
         2 => Data::Float(decode_words(reader)?.iter().map(|bits| f64::from_bits(*bits)).collect()),
         3 => Data::Text(decode_texts(reader)?),
         4 => {
@@ -151,7 +151,7 @@ pub(crate) fn encode_ints(ints: &[i64], writer: &mut Writer) {
     }
 }
 
-pub(crate) fn decode_ints(reader: &mut Reader<'_>) -> Result<Box<[i64]>, StoreError> {
+pub(crate) fn decode_ints(reader: &mut Reader<'_>) -> Result<Vec<i64>, StoreError> {
     let count = reader.count()?;
     let mut ints = Vec::with_capacity(count);
     let mut before = 0i64;
@@ -159,7 +159,7 @@ pub(crate) fn decode_ints(reader: &mut Reader<'_>) -> Result<Box<[i64]>, StoreEr
         before = before.wrapping_add(reader.int()?);
         ints.push(before);
     }
-    Ok(ints.into())
+    Ok(ints)
 }
 
 /// Writes texts by their bytes, one behind the other, and the ends of each.

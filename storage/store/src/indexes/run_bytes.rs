@@ -44,7 +44,7 @@ pub(crate) fn decode_run(bytes: &[u8]) -> Result<IndexRun, StoreError> {
         0 => {
             let keys = decode_ints(reader)?;
             let count = keys.len();
-            (RunKeys::Int(keys), count)
+            (RunKeys::Int(keys.into()), count)
         }
         1 => {
             let keys = decode_texts(reader)?;

@@ -3,8 +3,10 @@
 
 use crate::StoreError;
 use crate::chunks::chunk::ChunkRead;
-use crate::chunks::column::{PropertyRef, PropertyRun, StoredColumn};
+use crate::chunks::column::{Picked, PropertyRef, PropertyRun, StoredColumn};
 use crate::chunks::delta::bit;
+use crate::snapshots::collected::questions_for_array;
+use crate::snapshots::column_layer::{ColumnLayer, Gathered};
 use crate::snapshots::root::Snapshot;
 use crate::snapshots::sight::ShownSlots;
 use crate::versions::cell::ChunkRef;
@@ -24,8 +26,14 @@ pub fn push_property(column: &mut ColumnBuilder, value: PropertyRef<'_>) {
 /// Appends values that lie together to a column.
 fn push_run(column: &mut ColumnBuilder, run: PropertyRun<'_>) {
     match run {
-        PropertyRun::Integers(integers) => column.extend_integers(integers.iter()),
-        PropertyRun::Floats(floats) => column.extend_floats(floats.iter()),
+        PropertyRun::Integers(integers) => match integers.as_slice() {
+            Some(slice) => column.extend_integers(slice.iter().copied()),
+            None => column.extend_integers(integers.iter()),
+        },
+        PropertyRun::Floats(floats) => match floats.as_slice() {
+            Some(slice) => column.extend_floats(slice.iter().copied()),
+            None => column.extend_floats(floats.iter()),
+        },
         PropertyRun::Codes(codes, dictionary) => column.extend_codes(dictionary, codes.iter()),
     }
 }
@@ -69,6 +77,16 @@ fn each<R, I: Copy, E: From<StoreError>>(
         }
     }
     Ok(())
+}
+
+/// Do these ids count up one by one, all in one place?
+#[inline]
+fn in_a_row<I: Copy, P: PartialEq>(ids: &[I], number: impl Fn(I) -> u64, place: impl Fn(I) -> P) -> bool {
+    let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return false };
+    place(*first) == place(*last)
+        && number(*last).wrapping_sub(number(*first)) == ids.len() as u64 - 1
+        // Without an early end, many are compared at once.
+        && ids.iter().zip(0..).fold(true, |all, (id, at)| all & (number(*id) == number(*first).wrapping_add(at)))
 }
 
 /// Changes of chunk from which on columns are kept: readers of a few ids need none of it.
@@ -118,6 +136,9 @@ pub struct PropertyReader<'a> {
     current: Option<VertexColumn<'a>>,
     kept: Kept<VertexColumn<'a>>,
     slots: Vec<u32>,
+    /// The columns of all chunks, once ids have jumped to and fro often.
+    layer: Option<Arc<ColumnLayer>>,
+    gathered: Gathered,
 }
 
 /// The chunk met last, and its column.
@@ -131,7 +152,16 @@ struct VertexColumn<'a> {
 impl<'a> PropertyReader<'a> {
     /// A reader of `key`.
     pub fn new(snapshot: &'a Snapshot, key: KeyId) -> PropertyReader<'a> {
-        PropertyReader { snapshot, key, current: None, kept: Kept::new(), slots: Vec::new() }
+        let gathered = Gathered::Integers(Vec::new());
+        PropertyReader {
+            snapshot,
+            key,
+            current: None,
+            kept: Kept::new(),
+            slots: Vec::new(),
+            layer: None,
+            gathered,
+        }
     }
     /// Shows `visit` the values of these, in order: with its vertex each that is read alone, with the first of them those of a run.
     ///
@@ -142,7 +172,33 @@ impl<'a> PropertyReader<'a> {
         vertices: &[VertexId],
         visit: impl FnMut(VertexId, PropertyValues<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        each(self, vertices, (Self::run, Self::get), visit)
+        each(self, vertices, (Self::run_or_gather, Self::get), visit)
+    }
+    /// As [`PropertyReader::run`]; where ids jump to and fro, the numbers of the first vertices wherever they lie.
+    #[inline]
+    fn run_or_gather(
+        &mut self,
+        vertices: &[VertexId],
+    ) -> Result<(usize, Option<PropertyRun<'_>>), StoreError> {
+        if self.layer.is_some() && self.gather(vertices)? {
+            return Ok(match &self.gathered {
+                Gathered::Integers(values) => {
+                    (values.len(), Some(PropertyRun::Integers(Picked::all(values))))
+                }
+                Gathered::Floats(values) => (values.len(), Some(PropertyRun::Floats(Picked::all(values)))),
+            });
+        }
+        self.run(vertices)
+    }
+    /// Gathers what there is; false if that is nothing, or if these lie in one chunk and are read faster as a run.
+    fn gather(&mut self, vertices: &[VertexId]) -> Result<bool, StoreError> {
+        let Some(layer) = &self.layer else { return Ok(false) };
+        let [first, second, ..] = vertices else { return Ok(false) };
+        if first.chunk() == second.chunk() {
+            return Ok(false);
+        }
+        let found = layer.gather(vertices, self.snapshot.chunks(), &mut self.gathered)?;
+        Ok(found > 0)
     }
     /// How many of the first vertices lie in one chunk, and their values, if all have one and nothing of them changed since the chunk was
     /// written: else each is to be asked for ([`PropertyReader::get`]). None of none.
@@ -153,7 +209,9 @@ impl<'a> PropertyReader<'a> {
     fn run(&mut self, vertices: &[VertexId]) -> Result<(usize, Option<PropertyRun<'_>>), StoreError> {
         let Some(first) = vertices.first() else { return Ok((0, None)) };
         let number = first.0 >> model::id::SLOT_BITS;
-        let len = vertices.iter().take_while(|vertex| vertex.0 >> model::id::SLOT_BITS == number).count();
+        let in_a_row = in_a_row(vertices, |vertex| vertex.0, |vertex| vertex.0 >> model::id::SLOT_BITS);
+        let in_chunk = |vertex: &&VertexId| vertex.0 >> model::id::SLOT_BITS == number;
+        let len = if in_a_row { vertices.len() } else { vertices.iter().take_while(in_chunk).count() };
         if len < RUN_MIN || !self.is_at(*first)? {
             return Ok((len, None));
         }
@@ -173,6 +231,9 @@ impl<'a> PropertyReader<'a> {
         if chunk.delta().is_some_and(|delta| delta.has_altered()) {
             return Ok((len, None));
         }
+        if in_a_row {
+            return Ok((len, column.range(u32::from(first.slot()), len)));
+        }
         self.slots.clear();
         self.slots.extend(vertices[..len].iter().map(|vertex| u32::from(vertex.slot())));
         Ok((len, column.run(&self.slots)))
@@ -183,6 +244,11 @@ impl<'a> PropertyReader<'a> {
     /// The chunk cannot be read.
     #[inline]
     pub fn get(&mut self, vertex: VertexId) -> Result<PropertyRef<'_>, StoreError> {
+        let chunks = self.snapshot.chunks();
+        if self.layer.as_ref().map_or(Ok(false), |layer| layer.has(vertex, chunks))? {
+            let known = self.layer.as_ref().map_or(Ok(None), |layer| layer.get(vertex, chunks))?;
+            return Ok(known.unwrap_or(PropertyRef::Null));
+        }
         if !self.is_at(vertex)? {
             return Ok(PropertyRef::Null);
         }
@@ -200,6 +266,10 @@ impl<'a> PropertyReader<'a> {
         }
         Ok(current.chunk.property_in(slot, self.key, current.column.as_deref()))
     }
+    /// Changes of chunk after which the columns of all are asked for: many, and many beside the chunks.
+    fn switches_for_layer(&self) -> u32 {
+        SWITCHES_MIN.max(questions_for_array(self.snapshot.root.directory.bound()))
+    }
     /// Makes the chunk of `vertex` the current one; false if there is none.
     #[inline]
     fn is_at(&mut self, vertex: VertexId) -> Result<bool, StoreError> {
@@ -208,6 +278,9 @@ impl<'a> PropertyReader<'a> {
             let left = self.current.take().map(|current| (current.number as usize, current));
             let is_wanted = |column: &VertexColumn<'_>| column.number as u64 == number;
             self.current = self.kept.exchange(left, number as usize, is_wanted);
+            if self.layer.is_none() && self.kept.switches == self.switches_for_layer() {
+                self.layer = self.snapshot.column_layer(self.key);
+            }
             if self.current.is_none() {
                 let Some((chunk, _)) = self.snapshot.locate(vertex)? else { return Ok(false) };
                 let column = chunk.base().column(self.key).cloned();
@@ -261,7 +334,9 @@ impl<'a> EdgePropertyReader<'a> {
     fn run(&mut self, edges: &[EdgeId]) -> Result<(usize, Option<PropertyRun<'_>>), StoreError> {
         let Some(first) = edges.first() else { return Ok((0, None)) };
         let place = (first.chunk(), first.edge_type());
-        let len = edges.iter().take_while(|edge| (edge.chunk(), edge.edge_type()) == place).count();
+        let in_a_row = in_a_row(edges, |edge| edge.0, |edge| (edge.chunk(), edge.edge_type()));
+        let in_place = |edge: &&EdgeId| (edge.chunk(), edge.edge_type()) == place;
+        let len = if in_a_row { edges.len() } else { edges.iter().take_while(in_place).count() };
         if len < RUN_MIN || !self.is_at(*first)? {
             return Ok((len, None));
         }
@@ -270,6 +345,9 @@ impl<'a> EdgePropertyReader<'a> {
         };
         if chunk.delta().is_some_and(|delta| !delta.edge_properties.is_empty()) {
             return Ok((len, None));
+        }
+        if in_a_row {
+            return Ok((len, column.range(first.slot(), len)));
         }
         self.slots.clear();
         self.slots.extend(edges[..len].iter().map(|edge| edge.slot()));

@@ -11,13 +11,14 @@ use crate::paging::pager::Pager;
 use crate::schema::catalog::Catalog;
 use crate::schema::names::{NameTable, Names};
 use crate::schema::statistics::Statistics;
+use crate::snapshots::column_layer::ColumnLayer;
 use crate::snapshots::joined::Joined;
 use crate::snapshots::layer::Layer;
 use crate::snapshots::sight::{Sight, Sights};
 use crate::versions::cell::ChunkRef;
 use crate::versions::directory::{Chunks, Directory};
 use model::schema::IndexId;
-use model::{CHUNK_SLOTS, ChunkNo, EdgeTypeId, LabelId, LabelSetId, VertexId};
+use model::{CHUNK_SLOTS, ChunkNo, EdgeTypeId, KeyId, LabelId, LabelSetId, VertexId};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -43,6 +44,7 @@ impl Default for StoreOptions {
 pub(crate) struct LayerCache {
     layers: Mutex<Vec<(Lane, Arc<Layer>)>>,
     joined: Mutex<Vec<Arc<Joined>>>,
+    columns: Mutex<Vec<Arc<ColumnLayer>>>,
 }
 
 /// Kept alive by a snapshot and everything made from it; see [`Snapshot::leased`].
@@ -207,6 +209,22 @@ impl Snapshot {
         let layer = Arc::new(Layer::new(lane, self.root.directory.bound()));
         layers.push((lane, layer.clone()));
         layer
+    }
+    /// The columns of a key; none for restricted readers.
+    pub(crate) fn column_layer(&self, key: KeyId) -> Option<Arc<ColumnLayer>> {
+        if self.sight.is_some() {
+            return None;
+        }
+        let mut columns = self.root.layers.columns.lock();
+        if let Some(at) = columns.iter().position(|layer| layer.key() == key) {
+            if !columns[at].is_stale() {
+                return Some(columns[at].clone());
+            }
+            columns.swap_remove(at);
+        }
+        let layer = Arc::new(ColumnLayer::new(key, self.root.directory.bound(), self.chunks()));
+        columns.push(layer.clone());
+        Some(layer)
     }
     pub(crate) fn joined(&self, edge_type: EdgeTypeId) -> Arc<Joined> {
         let mut all = self.root.layers.joined.lock();

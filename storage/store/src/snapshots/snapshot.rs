@@ -212,6 +212,11 @@ impl Snapshot {
         let all_pass = content.meta().label_sets.iter().all(passes);
         for (word, existing) in bits.unwrap_or(&content.existing()).iter().enumerate() {
             let mut left = *existing;
+            if all_pass && left == u64::MAX {
+                let first = VertexId::new(chunk, (word * 64) as Slot).0;
+                found.extend((first..first + 64).map(VertexId));
+                continue;
+            }
             while left != 0 {
                 let slot = word * 64 + left.trailing_zeros() as usize;
                 left &= left - 1;

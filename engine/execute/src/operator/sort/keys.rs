@@ -4,21 +4,19 @@
 //! integers and floats as a whole, texts by their first bytes. Rows are sorted as pairs of such a number and a row number, so that a
 //! comparison seldom looks at a column. Twin: comparing all keys as values.
 
-use super::Sorting;
+use super::{Key, Sorting};
 use model::batch::Carried;
-use model::{Batch, Column};
+use model::{Batch, Column, Nulls};
 use std::cmp::Ordering;
 
-/// Bytes of a row's number while rows are merged.
-pub(super) const BYTES_PER_ROW_KEPT: usize = size_of::<u64>();
-/// Bytes of a row while rows are sorted: its number, and the pair that is moved.
-pub(super) const BYTES_PER_ROW: usize = BYTES_PER_ROW_KEPT + size_of::<(u64, u32)>();
+/// Bytes of a row and its number while rows are sorted, and of the row numbers that come of it.
+pub(super) const BYTES_PER_ROW: usize = size_of::<(u64, u32)>() + size_of::<u32>();
 
 /// Evaluated keys of all rows.
 pub(super) struct SortKeys {
     pub(super) columns: Vec<Carried>,
-    /// By row; all alike where the first key has no such number.
-    prefixes: Vec<u64>,
+    /// All rows with their numbers, which are all alike where the first key has none.
+    pairs: Vec<(u64, u32)>,
     /// Equal numbers are equal keys.
     whole: bool,
 }
@@ -46,21 +44,117 @@ fn text_bits(text: &str) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// The numbers of a column's rows, and whether they are all of a key; none where the column has no such form.
-fn prefixes(column: &Carried, rows: usize) -> Option<(Vec<u64>, bool)> {
-    let rows = 0..rows;
-    match column.column() {
-        Column::Int(values, nulls) if nulls.is_empty() => {
-            Some((rows.map(|row| integer_bits(values[column.at(row)])).collect(), true))
-        }
-        Column::Float(values, nulls) if nulls.is_empty() => {
-            Some((rows.map(|row| float_bits(values[column.at(row)])).collect(), true))
-        }
-        Column::Text(texts, nulls) if nulls.is_empty() => {
-            Some((rows.map(|row| text_bits(texts.get(column.at(row)))).collect(), false))
-        }
-        _ => None,
+/// What the numbers of rows are made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Numbers {
+    /// No row came yet.
+    #[default]
+    Nothing,
+    /// The first key as a whole.
+    Integers,
+    /// Likewise.
+    Floats,
+    /// The first bytes of the first key.
+    Texts,
+    /// Values of several types, or of one without such a form: all numbers are alike.
+    Unknown,
+}
+
+/// What is known of the numbers of some rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct NumberKind {
+    numbers: Numbers,
+    /// The number of null is the greatest, and may be that of another value as well.
+    has_null: bool,
+}
+
+impl NumberKind {
+    /// Are equal numbers equal keys?
+    pub(super) fn is_whole(self) -> bool {
+        matches!(self.numbers, Numbers::Integers | Numbers::Floats) && !self.has_null
     }
+    /// Of rows of both kinds.
+    pub(super) fn with(self, other: NumberKind) -> NumberKind {
+        let numbers = match (self.numbers, other.numbers) {
+            (Numbers::Nothing, numbers) | (numbers, Numbers::Nothing) => numbers,
+            (mine, theirs) if mine == theirs => mine,
+            _ => Numbers::Unknown,
+        };
+        NumberKind { numbers, has_null: self.has_null || other.has_null }
+    }
+    pub(super) fn is_unknown(self) -> bool {
+        self.numbers == Numbers::Unknown
+    }
+    fn of(column: &Column) -> NumberKind {
+        let (numbers, nulls) = match column {
+            Column::Int(_, nulls) => (Numbers::Integers, nulls),
+            Column::Float(_, nulls) => (Numbers::Floats, nulls),
+            Column::Text(_, nulls) => (Numbers::Texts, nulls),
+            _ => return NumberKind { numbers: Numbers::Unknown, has_null: false },
+        };
+        NumberKind { numbers, has_null: !nulls.is_empty() }
+    }
+}
+
+/// Adds the rows of a batch with their numbers, which are numbered from `first` on. Where it is found that nothing is to be said of all rows, all
+/// numbers become alike.
+pub(super) fn number_rows(
+    (key, column): (&Key, &Carried),
+    rows: std::ops::Range<u32>,
+    kind: &mut NumberKind,
+    pairs: &mut Vec<(u64, u32)>,
+) {
+    let before = *kind;
+    *kind = kind.with(NumberKind::of(column.column()));
+    if kind.is_unknown() {
+        if !before.is_unknown() {
+            pairs.iter_mut().for_each(|pair| pair.0 = 0);
+        }
+        return pairs.extend(rows.map(|row| (0, row)));
+    }
+    let turn = if key.descending { u64::MAX } else { 0 };
+    let first = rows.start;
+    let mut number = |nulls: &Nulls, bits: &dyn Fn(usize) -> u64| {
+        pairs.extend(rows.clone().map(|row| {
+            let at = column.at((row - first) as usize);
+            (if nulls.contains(at) { u64::MAX } else { bits(at) } ^ turn, row)
+        }));
+    };
+    match column.column() {
+        Column::Int(values, nulls) => number(nulls, &|at| integer_bits(values[at])),
+        Column::Float(values, nulls) => number(nulls, &|at| float_bits(values[at])),
+        Column::Text(texts, nulls) => number(nulls, &|at| text_bits(texts.get(at))),
+        _ => {}
+    }
+}
+
+/// Which of two rows comes first by these keys, of which `columns` gives the columns and the rows there.
+#[inline]
+pub(super) fn compare_keys<'c>(
+    keys: impl Iterator<Item = (usize, &'c Key)>,
+    columns: impl Fn(usize) -> [(&'c Column, usize); 2],
+) -> Ordering {
+    for (number, key) in keys {
+        let [(a_column, a), (b_column, b)] = columns(number);
+        let order = match (a_column, b_column) {
+            (Column::Int(a_values, a_nulls), Column::Int(b_values, b_nulls))
+                if a_nulls.is_empty() && b_nulls.is_empty() =>
+            {
+                a_values[a].cmp(&b_values[b])
+            }
+            (Column::Text(a_texts, a_nulls), Column::Text(b_texts, b_nulls))
+                if a_nulls.is_empty() && b_nulls.is_empty() =>
+            {
+                a_texts.get(a).as_bytes().cmp(b_texts.get(b).as_bytes())
+            }
+            (Column::Any(a_values), Column::Any(b_values)) => key.order(&a_values[a], &b_values[b]),
+            _ => key.order(&a_column.get(a), &b_column.get(b)),
+        };
+        if order.is_ne() {
+            return if key.descending { order.reverse() } else { order };
+        }
+    }
+    Ordering::Equal
 }
 
 impl SortKeys {
@@ -68,24 +162,17 @@ impl SortKeys {
     pub(super) fn of(plan: &Sorting, all: &Batch) -> SortKeys {
         let columns: Vec<Carried> =
             (0..plan.keys.len()).map(|key| all.column(plan.width + key).clone()).collect();
-        let first = plan.keys.first().zip(columns.first());
-        let known = first.and_then(|(key, column)| Some((key, prefixes(column, all.len())?)));
-        let Some((key, (mut prefixes, whole))) = known else {
-            return SortKeys { columns, prefixes: vec![0; all.len()], whole: false };
-        };
-        if key.descending {
-            prefixes.iter_mut().for_each(|prefix| *prefix = !*prefix);
+        let mut kind = NumberKind::default();
+        let mut pairs = Vec::with_capacity(all.len());
+        match plan.keys.first().zip(columns.first()) {
+            Some(first) => number_rows(first, 0..all.len() as u32, &mut kind, &mut pairs),
+            None => pairs.extend((0..all.len() as u32).map(|row| (0, row))),
         }
-        SortKeys { columns, prefixes, whole }
+        SortKeys { columns, pairs, whole: kind.is_whole() }
     }
     /// All rows, with their numbers.
-    pub(super) fn rows(&self) -> Vec<(u64, u32)> {
-        self.prefixes.iter().copied().zip(0..).collect()
-    }
-    /// The number of a row, and the row.
-    #[inline]
-    pub(super) fn row(&self, row: usize) -> (u64, u32) {
-        (self.prefixes[row], row as u32)
+    pub(super) fn take_rows(&mut self) -> Vec<(u64, u32)> {
+        std::mem::take(&mut self.pairs)
     }
     /// Which row comes first; of equal keys the one that came first.
     #[inline]
@@ -94,25 +181,12 @@ impl SortKeys {
         if order.is_ne() || (self.whole && plan.keys.len() == 1) {
             return order.then(a.1.cmp(&b.1));
         }
-        self.compare_values(plan, a.1 as usize, b.1 as usize).then(a.1.cmp(&b.1))
-    }
-    fn compare_values(&self, plan: &Sorting, a: usize, b: usize) -> Ordering {
-        for (key, column) in plan.keys.iter().zip(&self.columns).skip(usize::from(self.whole)) {
-            let order = match column.column() {
-                Column::Int(values, nulls) if nulls.is_empty() => {
-                    values[column.at(a)].cmp(&values[column.at(b)])
-                }
-                Column::Text(texts, nulls) if nulls.is_empty() => {
-                    texts.get(column.at(a)).as_bytes().cmp(texts.get(column.at(b)).as_bytes())
-                }
-                Column::Any(values) => key.order(&values[column.at(a)], &values[column.at(b)]),
-                _ => key.order(&column.get(a), &column.get(b)),
-            };
-            if order.is_ne() {
-                return if key.descending { order.reverse() } else { order };
-            }
-        }
-        Ordering::Equal
+        let column = |number: usize, row: u32| {
+            let carried = &self.columns[number];
+            (carried.column(), carried.at(row as usize))
+        };
+        let keys = plan.keys.iter().enumerate().skip(usize::from(self.whole));
+        compare_keys(keys, |number| [column(number, a.1), column(number, b.1)]).then(a.1.cmp(&b.1))
     }
 }
 

@@ -1,0 +1,191 @@
+//! Sums and averages of many groups: 32 bytes each, as long as their numbers are ordinary.
+//!
+//! What does not fit (an integer sum beyond 64 bits, floats whose sum needs more than two, infinities, NaN, durations) goes on in full, in a table
+//! beside. Twin: one [`Aggregator`] a group.
+
+use super::{AggregateFunction, ExactSum, Sum};
+use crate::EvalError;
+use crate::segments::Segments;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use model::batch::Carried;
+use model::exact_sum::RunningSum;
+use model::{Column, ColumnBuilder, Value};
+use std::ops::Range;
+
+/// One group.
+#[derive(Clone, Copy, Debug, Default)]
+struct Plain {
+    /// Values, and the two marks below.
+    count: u64,
+    integers: i64,
+    floats: RunningSum,
+}
+
+/// A float was among the values.
+const HAS_FLOAT: u64 = 1 << 63;
+/// The group is kept in full.
+const IS_FULL: u64 = 1 << 62;
+const COUNT: u64 = IS_FULL - 1;
+
+impl Plain {
+    #[inline]
+    fn add_integer(&mut self, int: i64) -> bool {
+        let Some(sum) = self.integers.checked_add(int) else { return false };
+        if self.count & IS_FULL != 0 {
+            return false;
+        }
+        self.integers = sum;
+        self.count += 1;
+        true
+    }
+    #[inline]
+    fn add_float(&mut self, float: f64) -> bool {
+        let fits = self.count & IS_FULL == 0 && self.floats.add(float);
+        if fits {
+            self.count = (self.count + 1) | HAS_FLOAT;
+        }
+        fits
+    }
+    fn merge(&mut self, other: &Plain) -> bool {
+        let Some(integers) = self.integers.checked_add(other.integers) else { return false };
+        if (self.count | other.count) & IS_FULL != 0 || !self.floats.merge(other.floats) {
+            return false;
+        }
+        self.integers = integers;
+        self.count = (self.count & COUNT) + (other.count & COUNT) | (self.count | other.count) & HAS_FLOAT;
+        true
+    }
+    /// In full.
+    fn to_sum(self) -> Sum {
+        let count = (self.count & COUNT) as i64;
+        Sum {
+            count,
+            integers: self.integers.into(),
+            floats: ExactSum::of_running(self.floats),
+            has_float: self.count & HAS_FLOAT != 0,
+            has_number: count > 0,
+            duration: None,
+        }
+    }
+}
+
+/// The sums of one call, by group.
+#[derive(Clone, Debug)]
+pub struct Sums {
+    function: AggregateFunction,
+    plain: Segments<Plain>,
+    full: HashMap<u32, Box<Sum>, FixedState>,
+}
+
+/// Bytes for each group that is kept in full, with the room of the table around it.
+const FULL_BYTES: usize = size_of::<Sum>() + 3 * size_of::<(u32, Box<Sum>)>();
+
+impl Sums {
+    /// For `sum` or `avg`, without groups.
+    pub fn new(function: AggregateFunction) -> Sums {
+        Sums { function, plain: Segments::default(), full: HashMap::default() }
+    }
+    /// New groups, until there are so many.
+    pub fn grow_to(&mut self, groups: usize) {
+        self.plain.grow_to(groups, Plain::default);
+    }
+    /// Bytes held: what a query's budget is charged.
+    pub fn bytes(&self) -> usize {
+        self.plain.bytes() + self.full.capacity() * FULL_BYTES
+    }
+    /// Takes each batch row into the sum of its group; all into the first where no groups are given.
+    ///
+    /// # Errors
+    /// A value that has no sum.
+    pub fn update(
+        &mut self,
+        argument: &Carried,
+        groups: Option<&[u32]>,
+        rows: usize,
+    ) -> Result<(), EvalError> {
+        let group = |row: usize| groups.map_or(0, |groups| groups[row]);
+        match argument.column() {
+            Column::Int(values, nulls) if nulls.is_empty() => {
+                for row in 0..rows {
+                    let (int, group) = (values[argument.at(row)], group(row));
+                    if !self.plain[group as usize].add_integer(int) {
+                        self.add_in_full(group, &Value::Int(int))?;
+                    }
+                }
+            }
+            Column::Float(values, nulls) if nulls.is_empty() => {
+                for row in 0..rows {
+                    let (float, group) = (values[argument.at(row)], group(row));
+                    if !self.plain[group as usize].add_float(float) {
+                        self.add_in_full(group, &Value::Float(float))?;
+                    }
+                }
+            }
+            _ => {
+                for row in (0..rows).filter(|row| !argument.is_null(*row)) {
+                    self.add(group(row), &argument.get(row))?;
+                }
+            }
+        }
+        Ok(())
+    }
+    fn add(&mut self, group: u32, value: &Value) -> Result<(), EvalError> {
+        let fits = match value {
+            Value::Int(int) => self.plain[group as usize].add_integer(*int),
+            Value::Float(float) => self.plain[group as usize].add_float(*float),
+            _ => false,
+        };
+        if fits { Ok(()) } else { self.add_in_full(group, value) }
+    }
+    #[cold]
+    fn add_in_full(&mut self, group: u32, value: &Value) -> Result<(), EvalError> {
+        let function = self.function;
+        self.full(group).add(value, function)
+    }
+    /// A group in full, from now on.
+    fn full(&mut self, group: u32) -> &mut Sum {
+        let plain = &mut self.plain[group as usize];
+        let sum = self.full.entry(group).or_insert_with(|| Box::new(plain.to_sum()));
+        plain.count |= IS_FULL;
+        sum
+    }
+    /// Takes over as many of the other's groups, from its end, as `groups` has their numbers here.
+    ///
+    /// # Errors
+    /// When the two do not go together (numbers here, durations there).
+    pub fn merge(&mut self, other: &mut Sums, groups: &[u32]) -> Result<(), EvalError> {
+        for group in groups.iter().rev() {
+            let Some(theirs) = other.plain.pop() else { break };
+            if self.plain[*group as usize].merge(&theirs) {
+                continue;
+            }
+            let theirs = match other.full.remove(&(other.plain.len() as u32)) {
+                Some(sum) => *sum,
+                None => theirs.to_sum(),
+            };
+            let function = self.function;
+            self.full(*group).merge(&theirs, function)?;
+        }
+        Ok(())
+    }
+    /// The answers of these groups.
+    ///
+    /// # Errors
+    /// An integer sum that does not fit 64 bits.
+    pub fn column(&self, groups: Range<usize>) -> Result<Column, EvalError> {
+        let mut column = ColumnBuilder::new();
+        for group in groups {
+            let plain = self.plain[group];
+            let answer = |sum: &Sum| match self.function {
+                AggregateFunction::Average => sum.average(),
+                _ => sum.total(),
+            };
+            column.push(match self.full.get(&(group as u32)) {
+                Some(sum) => answer(sum)?,
+                None => answer(&plain.to_sum())?,
+            });
+        }
+        Ok(column.finish())
+    }
+}

@@ -1,0 +1,318 @@
+//! The columns of one property key over all chunks, as a flat array over chunk numbers: for readers of vertices that come in no order.
+//!
+//! A reader who goes from chunk to chunk with each vertex spends more on finding the column than on reading it. So where much is read so, the
+//! columns are collected as they are asked for, and kept by the snapshot, as lists are (see `layer`). Each keeps its page in memory; where the
+//! pager refuses the pin, the reader goes through the directory. A layer knows nothing of what is hidden: restricted readers have none.
+//!
+//! Cost: two loads from a vertex to a number. The array has some seventy bytes a chunk.
+
+use crate::StoreError;
+use crate::chunks::chunk::Base;
+use crate::chunks::column::{Data, Presence, PropertyRef, StoredColumn};
+use crate::chunks::delta::{Delta, bit};
+use crate::paging::page::Pin;
+use crate::paging::pager::Charge;
+use crate::snapshots::collected::split;
+use crate::versions::directory::Chunks;
+use model::{ChunkNo, KeyId, VertexId};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Refused pins after which no more are tried for, and at least as many as there are chunks.
+const REFUSALS_MAX_MIN: u32 = 4_096;
+
+/// All columns of one key.
+pub(crate) struct ColumnLayer {
+    key: KeyId,
+    cells: Box<[OnceLock<ColumnView>]>,
+    refusals: AtomicU32,
+    _charge: Charge,
+}
+
+/// The column of one version of a chunk.
+struct ColumnView {
+    numbers: Numbers,
+    column: Option<Arc<StoredColumn>>,
+    /// Where anything but a list of some vertex changed since the base was written: those are not to be read here.
+    changed: Option<Arc<Delta>>,
+    _pin: Pin<Base>,
+}
+
+/// A column of numbers that all vertices have, of whom none changed: read without a step between.
+enum Numbers {
+    Integers(Arc<[i64]>),
+    Floats(Arc<[f64]>),
+    /// It is something else.
+    None,
+}
+
+impl ColumnView {
+    fn new(column: Option<Arc<StoredColumn>>, changed: Option<Arc<Delta>>, pin: Pin<Base>) -> ColumnView {
+        let plain = column.as_ref().filter(|_| changed.is_none());
+        let numbers = match plain.map(|column| (&column.presence, &column.data)) {
+            Some((Presence::All(_), Data::Int(values))) => Numbers::Integers(values.clone()),
+            Some((Presence::All(_), Data::Float(values))) => Numbers::Floats(values.clone()),
+            _ => Numbers::None,
+        };
+        ColumnView { numbers, column, changed, _pin: pin }
+    }
+    /// The column, if what it says of this slot still holds.
+    #[inline]
+    fn column_at(&self, slot: usize) -> Option<&StoredColumn> {
+        match &self.changed {
+            Some(delta) if bit(&delta.altered, slot) => None,
+            _ => self.column.as_deref(),
+        }
+    }
+    #[inline]
+    fn integer(&self, slot: usize) -> Option<i64> {
+        match &self.numbers {
+            Numbers::Integers(values) => values.get(slot).copied(),
+            Numbers::Floats(_) => None,
+            Numbers::None => match self.column_at(slot)?.get(slot as u32) {
+                PropertyRef::Int(int) => Some(int),
+                _ => None,
+            },
+        }
+    }
+    #[inline]
+    fn float(&self, slot: usize) -> Option<f64> {
+        match &self.numbers {
+            Numbers::Floats(values) => values.get(slot).copied(),
+            Numbers::Integers(_) => None,
+            Numbers::None => match self.column_at(slot)?.get(slot as u32) {
+                PropertyRef::Float(float) => Some(float),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// Values of a property of vertices in any order, as many as are of one type and present.
+#[derive(Debug)]
+pub(crate) enum Gathered {
+    Integers(Vec<i64>),
+    Floats(Vec<f64>),
+}
+
+impl Gathered {
+    fn len(&self) -> usize {
+        match self {
+            Gathered::Integers(values) => values.len(),
+            Gathered::Floats(values) => values.len(),
+        }
+    }
+    /// A list without entries, with the room of the last if it is of this type.
+    fn take_integers(&mut self) -> Vec<i64> {
+        let mut values =
+            if let Gathered::Integers(values) = self { std::mem::take(values) } else { Vec::new() };
+        values.clear();
+        values
+    }
+    fn take_floats(&mut self) -> Vec<f64> {
+        let mut values =
+            if let Gathered::Floats(values) = self { std::mem::take(values) } else { Vec::new() };
+        values.clear();
+        values
+    }
+}
+
+impl ColumnLayer {
+    pub(crate) fn new(key: KeyId, bound: ChunkNo, chunks: Chunks<'_>) -> ColumnLayer {
+        let cells: Box<[OnceLock<ColumnView>]> = (0..bound).map(|_| OnceLock::new()).collect();
+        let _charge = Charge::new(chunks.pager, size_of_val(&*cells));
+        ColumnLayer { key, cells, refusals: AtomicU32::new(0), _charge }
+    }
+    pub(crate) fn key(&self) -> KeyId {
+        self.key
+    }
+    /// Is it better made anew? Then what is asked for now gets a chance to be pinned.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.refusals.load(Ordering::Relaxed) >= REFUSALS_MAX_MIN.max(self.cells.len() as u32)
+    }
+    #[inline]
+    fn view(&self, chunk: usize, chunks: Chunks<'_>) -> Result<Option<&ColumnView>, StoreError> {
+        match self.cells.get(chunk).and_then(OnceLock::get) {
+            Some(view) => Ok(Some(view)),
+            None => self.collect(chunk, chunks),
+        }
+    }
+    #[inline(never)]
+    fn collect(&self, chunk: usize, chunks: Chunks<'_>) -> Result<Option<&ColumnView>, StoreError> {
+        let Some(cell) = chunks.directory.get(chunk as ChunkNo) else {
+            return Ok(None);
+        };
+        let Some((pin, base)) = cell.base().pin()? else {
+            self.refusals.fetch_add(1, Ordering::Relaxed);
+            return Ok(None);
+        };
+        let column = base.shared().column(self.key).cloned();
+        let changed = cell.delta().filter(|delta| delta.has_altered()).cloned();
+        Ok(self.cells.get(chunk).map(|place| place.get_or_init(|| ColumnView::new(column, changed, pin))))
+    }
+    /// Does [`ColumnLayer::get`] know the property of this vertex?
+    #[inline]
+    pub(crate) fn has(&self, vertex: VertexId, chunks: Chunks<'_>) -> Result<bool, StoreError> {
+        Ok(self.column_of(vertex, chunks)?.is_some())
+    }
+    /// The property of a vertex; none where it must be asked for another way.
+    #[inline]
+    pub(crate) fn get(
+        &self,
+        vertex: VertexId,
+        chunks: Chunks<'_>,
+    ) -> Result<Option<PropertyRef<'_>>, StoreError> {
+        Ok(self.column_of(vertex, chunks)?.map(|(column, slot)| column.get(slot)))
+    }
+    /// The numbers that the first of these vertices have: up to the first that has none or one of another type, or that must be asked for another
+    /// way. Returns how many; `gathered` is overwritten.
+    pub(crate) fn gather(
+        &self,
+        vertices: &[VertexId],
+        chunks: Chunks<'_>,
+        gathered: &mut Gathered,
+    ) -> Result<usize, StoreError> {
+        let Some((chunk, slot)) = vertices.first().and_then(|first| place_of(*first)) else { return Ok(0) };
+        let Some(first) = self.view(chunk, chunks)? else { return Ok(0) };
+        if first.integer(slot).is_some() {
+            let mut values = gathered.take_integers();
+            self.gather_of(vertices, chunks, &mut values, ColumnView::integer)?;
+            *gathered = Gathered::Integers(values);
+        } else if first.float(slot).is_some() {
+            let mut values = gathered.take_floats();
+            self.gather_of(vertices, chunks, &mut values, ColumnView::float)?;
+            *gathered = Gathered::Floats(values);
+        } else {
+            return Ok(0);
+        }
+        Ok(gathered.len())
+    }
+    #[inline]
+    fn gather_of<T: Copy>(
+        &self,
+        vertices: &[VertexId],
+        chunks: Chunks<'_>,
+        found: &mut Vec<T>,
+        value: impl Fn(&ColumnView, usize) -> Option<T>,
+    ) -> Result<(), StoreError> {
+        found.reserve(vertices.len());
+        for vertex in vertices {
+            let Some((chunk, slot)) = place_of(*vertex) else { break };
+            let Some(view) = self.view(chunk, chunks)? else { break };
+            let Some(value) = value(view, slot) else { break };
+            found.push(value);
+        }
+        Ok(())
+    }
+    #[inline]
+    fn column_of(
+        &self,
+        vertex: VertexId,
+        chunks: Chunks<'_>,
+    ) -> Result<Option<(&StoredColumn, u32)>, StoreError> {
+        let Some((chunk, slot)) = place_of(vertex) else { return Ok(None) };
+        let view = self.view(chunk, chunks)?;
+        Ok(view.and_then(|view| view.column_at(slot)).map(|column| (column, slot as u32)))
+    }
+}
+
+/// Chunk and slot of a vertex; none where no vertex could be.
+#[inline]
+fn place_of(vertex: VertexId) -> Option<(usize, usize)> {
+    u32::try_from(vertex.0).ok().map(split)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+    use crate::snapshots::property::PropertyReader;
+    use crate::{Change, Names, Snapshot, StoreError, StoreOptions, push_values};
+    use model::{ColumnBuilder, KeyId, LabelSetId, NO_VERTEX, Value, VertexId};
+    use std::sync::Arc;
+
+    const CHUNKS: u64 = 12;
+    const SLOTS: u64 = 40;
+    const KEYS: u16 = 4;
+
+    /// Numbers in a linear congruential sequence (Knuth's MMIX).
+    struct Draws(u64);
+
+    impl Draws {
+        fn below(&mut self, bound: u64) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) % bound
+        }
+    }
+
+    fn vertex(number: u64) -> VertexId {
+        VertexId::new((number / SLOTS) as u32, (number % SLOTS) as u16)
+    }
+
+    /// By key: integers that all have; floats of which some lack; texts; and what differs from chunk to chunk.
+    fn value(key: u16, number: u64) -> Value {
+        match key {
+            0 => Value::Int(number as i64),
+            1 if number.is_multiple_of(5) => Value::Null,
+            1 => Value::Float(number as f64 / 2.0),
+            2 => Value::string(format!("text {number}")),
+            _ if number / SLOTS % 2 == 0 => Value::Int(number as i64),
+            _ => Value::Float(number as f64),
+        }
+    }
+
+    fn graph() -> Snapshot {
+        let names = Arc::new(Names::new());
+        (0..KEYS).for_each(|key| drop(names.intern_key(&format!("k{key}")).unwrap()));
+        let born = |number| Change::CreateVertex {
+            id: vertex(number),
+            labels: LabelSetId(0),
+            properties: (0..KEYS)
+                .map(|key| (KeyId(key.into()), value(key, number)))
+                .filter(|(_, value)| !value.is_null())
+                .collect(),
+        };
+        let changes: Vec<Change> = (0..CHUNKS * SLOTS).map(born).collect();
+        let first = Snapshot::empty(names, StoreOptions::default()).apply(1, &[&changes]).unwrap();
+        (0..CHUNKS as u32).fold(first, |snapshot, chunk| snapshot.fold(chunk).unwrap())
+    }
+
+    fn check(snapshot: &Snapshot, seed: u64) {
+        let mut draws = Draws(seed);
+        for key in (0..KEYS).map(|key| KeyId(key.into())) {
+            let mut asked: Vec<VertexId> = (0..700).map(|_| vertex(draws.below(CHUNKS * SLOTS))).collect();
+            asked[300] = NO_VERTEX;
+            asked[400] = VertexId::new(CHUNKS as u32 + 3, 1);
+            // Some lie one behind the other.
+            (0..50).for_each(|at| asked[500 + at as usize] = vertex(3 * SLOTS - 10 + at));
+            let (mut column, mut reader) = (ColumnBuilder::new(), PropertyReader::new(snapshot, key));
+            reader
+                .read(&asked, |_, values| {
+                    push_values(&mut column, values);
+                    Ok::<(), StoreError>(())
+                })
+                .unwrap();
+            let column = column.finish();
+            assert_eq!(column.len(), asked.len());
+            for (at, asked) in asked.iter().enumerate() {
+                let right = snapshot.property(*asked, key).unwrap();
+                assert_eq!(format!("{:?}", column.get(at)), format!("{right:?}"), "{asked:?} {key:?}");
+            }
+        }
+    }
+
+    /// Read in any order, a property is what it is when it is asked for alone: also of vertices that changed, that are gone, that never were.
+    #[test]
+    fn vertices_in_any_order_are_read_as_each_alone() {
+        let clean = graph();
+        check(&clean, 1);
+        let changed = |number: u64| match number % 3 {
+            0 => Change::DeleteVertex { id: vertex(number) },
+            1 => Change::SetProperty { id: vertex(number), key: KeyId(0), value: Value::Null },
+            _ => Change::SetProperty { id: vertex(number), key: KeyId(1), value: "a text".into() },
+        };
+        let changes: Vec<Change> = (0..CHUNKS * SLOTS / 2).step_by(7).map(changed).collect();
+        let changed = clean.apply(2, &[&changes]).unwrap();
+        check(&changed, 2);
+        check(&clean, 3);
+    }
+}
