@@ -1,7 +1,7 @@
 //! Label conditions against one snapshot: as a filter for scans, and as a quick test for single vertices.
 
 use crate::turn::Try;
-use model::{ChunkNo, VertexId};
+use model::{ChunkNo, Direction, EdgeTypeId, VertexId};
 use plan::LabelExpr;
 use store::{Catalog, LabelFilter, Snapshot};
 
@@ -67,6 +67,18 @@ pub(crate) struct LabelCheck {
 impl LabelCheck {
     pub(crate) fn new(labels: &LabelExpr, snapshot: &Snapshot) -> LabelCheck {
         LabelCheck { filter: filter(labels, snapshot.catalog()), known: Vec::new(), chunks: Vec::new() }
+    }
+    /// It is asked only of ends of edges of these types that are followed this way: where all of those are counted as having the label, no vertex is looked at.
+    pub(crate) fn imply_by_edges(&mut self, types: &[EdgeTypeId], direction: Direction, snapshot: &Snapshot) {
+        let is_implied = match &self.filter {
+            LabelFilter::Has(label) if !types.is_empty() => {
+                snapshot.statistics().all_edges_near(types, direction.reversed(), *label)
+            }
+            _ => false,
+        };
+        if is_implied {
+            self.filter = LabelFilter::Any;
+        }
     }
     /// Does it let every vertex pass?
     pub(crate) fn is_any(&self) -> bool {

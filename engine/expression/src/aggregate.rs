@@ -21,11 +21,13 @@ use std::cmp::Ordering;
 mod distinct;
 #[cfg(test)]
 mod exact_sum_tests;
+mod extremes;
 mod pieces;
 mod retractable;
 mod sums;
 
 use distinct::DistinctValues;
+pub use extremes::Extremes;
 pub use model::ExactSum;
 use pieces::Pieces;
 pub use retractable::RetractableSum;

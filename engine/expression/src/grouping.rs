@@ -12,7 +12,7 @@ use codes::CodeGroups;
 use foldhash::fast::FixedState;
 use key_column::KeyColumn;
 use model::batch::Carried;
-use model::compare::hash_value;
+use model::compare::{equivalent, hash_value};
 use model::{Column, ListValue, Nulls, Value, VertexId};
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
@@ -35,6 +35,9 @@ fn state() -> FixedState {
 pub fn hash_one(value: &Value) -> u64 {
     match value {
         Value::String(text) => hash_text(text),
+        Value::Int(int) => hash_integer(*int),
+        Value::Float(float) => hash_float(*float),
+        Value::Vertex(vertex) => hash_vertex(*vertex),
         Value::Edge(edge) => state().hash_one(edge.id),
         value => {
             let mut hasher = state().build_hasher();
@@ -42,6 +45,26 @@ pub fn hash_one(value: &Value) -> u64 {
             hasher.finish()
         }
     }
+}
+
+#[inline]
+fn hash_integer(int: i64) -> u64 {
+    state().hash_one(int)
+}
+
+/// A float that is equivalent to an integer hashes as that.
+fn hash_float(float: f64) -> u64 {
+    let whole = float as i64;
+    match float.is_nan() {
+        true => state().hash_one(f64::NAN.to_bits()),
+        false if equivalent(&Value::Int(whole), &Value::Float(float)) => hash_integer(whole),
+        false => state().hash_one(float.to_bits()),
+    }
+}
+
+#[inline]
+fn hash_vertex(vertex: VertexId) -> u64 {
+    state().hash_one(!vertex.0)
 }
 
 /// For each batch row the hash of its keys, combined; `hashes` is overwritten. Rows with equivalent keys hash alike, whatever
@@ -85,6 +108,14 @@ fn hash_column(key: &Carried, hashes: &mut [u64]) {
                 let hash = if key.is_null(row) { hash_one(&Value::Null) } else { hash_text(texts.get(at)) };
                 combine(held, hash);
             }
+        }
+        Column::Int(values, nulls) if nulls.is_empty() => {
+            let hash = |row| hash_integer(values[key.at(row)]);
+            hashes.iter_mut().enumerate().for_each(|(row, held)| combine(held, hash(row)));
+        }
+        Column::Vertex(values, nulls) if nulls.is_empty() => {
+            let hash = |row| hash_vertex(values[key.at(row)]);
+            hashes.iter_mut().enumerate().for_each(|(row, held)| combine(held, hash(row)));
         }
         // A value of these forms is built without an allocation.
         Column::Int(..) | Column::Float(..) | Column::Bool(..) | Column::Vertex(..) => {
@@ -226,13 +257,7 @@ impl GroupTable {
             }));
             return;
         }
-        groups.extend((0..rows).map(|row| {
-            if key.is_null(row) {
-                numbers.null_group(0)
-            } else {
-                numbers.group(values[key.at(row)], |int| int as u64)
-            }
-        }));
+        numbers.groups(key, rows, (values, 0), |int| int as u64, groups);
     }
 
     fn integer_group(&mut self, int: i64) -> u32 {
@@ -246,13 +271,7 @@ impl GroupTable {
             return;
         };
         let mut numbers = Numbers { held, null, len: &mut self.len, table: &mut self.table };
-        groups.extend((0..rows).map(|row| {
-            if key.is_null(row) {
-                numbers.null_group(model::NO_VERTEX)
-            } else {
-                numbers.group(values[key.at(row)], |vertex| vertex.0)
-            }
-        }));
+        numbers.groups(key, rows, (values, model::NO_VERTEX), |vertex| vertex.0, groups);
     }
 
     fn assign_general(&mut self, keys: &[Carried], rows: usize, groups: &mut Vec<u32>) {
@@ -282,9 +301,22 @@ impl GroupTable {
             return;
         }
         hash_columns(keys, rows, &mut hashes);
+        // Memory is waited for once for many rows: first all hashes are looked for, then all keys are compared.
+        let first = groups.len();
+        groups.extend(hashes.iter().map(|hash| self.table.candidate(*hash)));
         for (row, hash) in hashes.into_iter().enumerate() {
-            groups.push(self.general_group(hash, keys, row));
+            let group = &mut groups[first + row];
+            if *group == NO_GROUP || !self.is_key(*group, keys, row) {
+                *group = self.general_group(hash, keys, row);
+            }
         }
+    }
+
+    /// Are the keys of this group those of a row? In the general form.
+    #[inline]
+    fn is_key(&self, group: u32, keys: &[Carried], row: usize) -> bool {
+        let Keys::General(columns) = &self.keys else { return false };
+        columns.iter().zip(keys).all(|(held, key)| held.is(group as usize, key, row))
     }
 
     /// The group of one row of a single column in the general form.
@@ -424,6 +456,33 @@ struct Numbers<'a, T> {
 }
 
 impl<T: Copy + PartialEq> Numbers<'_, T> {
+    /// Adds the group of each row; that of null holds the filler.
+    fn groups(
+        &mut self,
+        key: &Carried,
+        rows: usize,
+        (values, filler): (&[T], T),
+        bits: impl Fn(T) -> u64,
+        groups: &mut Vec<u32>,
+    ) {
+        // As for keys in general: all hashes first.
+        let first = groups.len();
+        let hash = |row: usize| state().hash_one(bits(values[key.at(row)]));
+        groups.extend((0..rows).map(|row| self.table.candidate(hash(row))));
+        for row in 0..rows {
+            let group = &mut groups[first + row];
+            if key.is_null(row) {
+                *group = self.null_group(filler);
+                continue;
+            }
+            let value = values[key.at(row)];
+            let is_it =
+                *group != NO_GROUP && self.held[*group as usize] == value && *self.null != Some(*group);
+            if !is_it {
+                *group = self.group(value, &bits);
+            }
+        }
+    }
     #[inline]
     fn group(&mut self, key: T, bits: impl Fn(T) -> u64) -> u32 {
         let hash = state().hash_one(bits(key));

@@ -36,7 +36,7 @@ pub mod segments;
 pub mod select;
 pub mod vector;
 
-pub use aggregate::{Aggregator, ExactSum, RetractableSum, Sums};
+pub use aggregate::{Aggregator, ExactSum, Extremes, RetractableSum, Sums};
 pub use compile::{Binding, Compiled, compile, compile_with};
 pub use error::EvalError;
 pub use functions::list::{Counting, counting};

@@ -21,6 +21,7 @@ use plan::Function;
 use plan::expr::{BinaryOperator, LabelExpr, UnaryOperator};
 
 mod binary;
+mod case;
 mod conversion;
 mod labels;
 mod logic;
@@ -116,6 +117,11 @@ pub(super) fn column(
             let subject = operand(&arguments[0], batch, rows, scope)?;
             labels::column(&subject, rows.len(), scope)
         }
+        Node::Case { operand: None, arms, otherwise } => {
+            let found = case::column(arms, otherwise.as_deref(), batch, rows, scope);
+            // What fails is told as the interpreter tells it.
+            found.or_else(|_| slowly(node, batch, rows, scope))
+        }
         node => slowly(node, batch, rows, scope),
     }
 }
@@ -180,7 +186,10 @@ fn property(subject: &Operand<'_>, key: &Key, rows: usize, scope: &Scope<'_>) ->
         }
         let Some(key) = key.id(scope.graph) else { return Ok(null()) };
         let edge = |row| source.get(row).map_or(NO_EDGE, |edge| edge.id);
-        let edges: Vec<EdgeId> = (0..rows).map(edge).collect();
+        let edges: Vec<EdgeId> = match source.as_rows(rows) {
+            Some(edges) => edges.iter().map(|edge| edge.id).collect(),
+            None => (0..rows).map(edge).collect(),
+        };
         return edge_property_column(scope.graph, &edges, key);
     }
     let mut column = ColumnBuilder::new();

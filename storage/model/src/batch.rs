@@ -41,10 +41,12 @@ impl Carried {
         &self.column
     }
     /// The underlying column; index it by [`Carried::at`].
+    #[inline]
     pub fn column(&self) -> &Column {
         &self.column
     }
     /// The row map, where there is one.
+    #[inline]
     pub fn rows(&self) -> Option<&[u32]> {
         self.rows.as_ref().map(|rows| rows.as_slice())
     }
@@ -92,10 +94,12 @@ impl Batch {
         Batch::new((0..width).map(column).collect(), rows.len())
     }
     /// Rows.
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
     /// No rows?
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -39,6 +39,7 @@ impl Nulls {
         &self.words
     }
     /// Is no row null?
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
     }
@@ -103,6 +104,7 @@ impl Texts {
         &self.bytes[start..self.ends[row] as usize]
     }
     /// The code of each row and the texts that the codes stand for, where rows are kept so.
+    #[inline]
     pub fn codes(&self) -> Option<(&[u16], &Arc<Texts>)> {
         self.coded.as_ref().map(|coded| (coded.codes.as_slice(), &coded.dictionary))
     }

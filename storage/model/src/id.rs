@@ -37,33 +37,40 @@ const SCHEMA_VERTICES_FROM: u64 = 0xFFFE_0000;
 
 impl VertexId {
     /// The vertex at `slot` of chunk `chunk`.
+    #[inline]
     pub fn new(chunk: ChunkNo, slot: Slot) -> VertexId {
         debug_assert!((slot as usize) < CHUNK_SLOTS);
         VertexId(((chunk as u64) << SLOT_BITS) | slot as u64)
     }
     /// Chunk that holds the vertex.
+    #[inline]
     pub fn chunk(self) -> ChunkNo {
         (self.0 >> SLOT_BITS) as ChunkNo
     }
     /// Slot within the chunk.
+    #[inline]
     pub fn slot(self) -> Slot {
         (self.0 & (CHUNK_SLOTS as u64 - 1)) as Slot
     }
     /// The id as the dense 32-bit number used by adjacency, bitmaps and distance arrays.
+    #[inline]
     pub fn dense(self) -> u32 {
         debug_assert!(self.0 <= u32::MAX as u64, "vertex id outside this store");
         self.0 as u32
     }
     /// A vertex that stands for a label where the schema is shown as a graph; no store holds one.
+    #[inline]
     pub fn of_schema(label: LabelId) -> VertexId {
         VertexId(SCHEMA_VERTICES_FROM + label.0 as u64)
     }
     /// The label that it stands for, if it is such a one.
+    #[inline]
     pub fn schema_label(self) -> Option<LabelId> {
         let number = self.0.checked_sub(SCHEMA_VERTICES_FROM)?;
         u16::try_from(number).ok().map(LabelId)
     }
     /// Inverse of [`VertexId::dense`].
+    #[inline]
     pub fn from_dense(dense: u32) -> VertexId {
         VertexId(dense as u64)
     }
@@ -81,6 +88,7 @@ pub struct EdgeId(pub u64);
 
 impl EdgeId {
     /// The edge at `slot` of the edges of `edge_type` born in `chunk`.
+    #[inline]
     pub fn new(chunk: ChunkNo, edge_type: EdgeTypeId, slot: u32) -> EdgeId {
         debug_assert!((edge_type.0 as usize) < EDGE_TYPE_COUNT_MAX && (slot as usize) < EDGE_SLOT_COUNT_MAX);
         EdgeId(
@@ -90,14 +98,17 @@ impl EdgeId {
         )
     }
     /// Chunk of the edge's source vertex.
+    #[inline]
     pub fn chunk(self) -> ChunkNo {
         (self.0 >> (EDGE_TYPE_BITS + EDGE_SLOT_BITS)) as ChunkNo
     }
     /// Type of the edge.
+    #[inline]
     pub fn edge_type(self) -> EdgeTypeId {
         EdgeTypeId(((self.0 >> EDGE_SLOT_BITS) & ((1 << EDGE_TYPE_BITS) - 1)) as u16)
     }
     /// Slot among the edges of its type and chunk.
+    #[inline]
     pub fn slot(self) -> u32 {
         (self.0 & ((1 << EDGE_SLOT_BITS) - 1)) as u32
     }
@@ -149,6 +160,7 @@ pub enum Direction {
 
 impl Direction {
     /// The direction seen from the other end.
+    #[inline]
     pub fn reversed(self) -> Direction {
         match self {
             Direction::Out => Direction::In,

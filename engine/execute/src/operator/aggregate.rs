@@ -11,7 +11,7 @@ use crate::scope_rows::ScopeRows;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
 use expression::segments::Segments;
-use expression::{Aggregator, Compiled, GroupTable, Layout, Sums};
+use expression::{Aggregator, Compiled, Extremes, GroupTable, Layout, Sums};
 use model::batch::Carried;
 use model::{Batch, Column, ColumnBuilder, Nulls, Value};
 use parking_lot::Mutex;
@@ -43,6 +43,8 @@ enum States {
     Vertices(VertexSet),
     /// Sums and averages.
     Sums(Sums),
+    /// Least and greatest values.
+    Extremes(Extremes),
     General(Segments<Aggregator>),
 }
 
@@ -55,6 +57,9 @@ impl States {
             AggregateFunction::Sum | AggregateFunction::Average if !call.distinct => {
                 States::Sums(Sums::new(call.function))
             }
+            AggregateFunction::Min | AggregateFunction::Max if !call.distinct => {
+                States::Extremes(Extremes::new(call.function))
+            }
             AggregateFunction::Count if single => States::Vertices(VertexSet::default()),
             _ => States::General(Segments::default()),
         }
@@ -64,6 +69,7 @@ impl States {
             States::Counts(counts) => counts.grow_to(groups, || 0),
             States::Vertices(_) => {}
             States::Sums(sums) => sums.grow_to(groups),
+            States::Extremes(extremes) => extremes.grow_to(groups),
             States::General(states) => {
                 states.grow_to(groups, || Aggregator::new(call.function, call.distinct))
             }
@@ -113,6 +119,10 @@ impl States {
                 Ok(())
             }
             (States::Sums(sums), groups) => Ok(sums.update(&arguments[0], groups, rows)?),
+            (States::Extremes(extremes), groups) => {
+                extremes.update(&arguments[0], groups, rows);
+                Ok(())
+            }
             (_, None) => Ok(self.generalise(call)?[0].update_all(arguments, 0..rows)?),
             (_, Some(groups)) => Ok(Aggregator::update_groups(self.generalise(call)?, arguments, groups)?),
         }
@@ -127,6 +137,7 @@ impl States {
             }
             (States::Vertices(mine), States::Vertices(theirs)) => mine.merge(theirs),
             (States::Sums(mine), States::Sums(theirs)) => mine.merge(theirs, groups)?,
+            (States::Extremes(mine), States::Extremes(theirs)) => mine.merge(theirs, groups),
             (_, theirs) => {
                 let theirs = theirs.generalise(call)?;
                 let mine = self.generalise(call)?;
@@ -143,6 +154,7 @@ impl States {
             States::Counts(counts) => Column::Int(groups.map(|group| counts[group]).collect(), Nulls::none()),
             States::Vertices(set) => Column::Constant(Value::Int(set.len() as i64), groups.len()),
             States::Sums(sums) => sums.column(groups)?,
+            States::Extremes(extremes) => extremes.column(groups),
             States::General(states) => {
                 let mut column = ColumnBuilder::new();
                 for group in groups {
@@ -157,7 +169,7 @@ impl States {
     fn settle(&mut self, group: usize) -> bool {
         match self {
             States::General(states) => states[group].settle(),
-            States::Counts(_) | States::Vertices(_) | States::Sums(_) => true,
+            States::Counts(_) | States::Vertices(_) | States::Sums(_) | States::Extremes(_) => true,
         }
     }
 }
@@ -274,7 +286,7 @@ impl Groups {
             States::General(states) => {
                 (start..end).map(|group| states[group].finishing_bytes()).max().unwrap_or(0)
             }
-            States::Counts(_) | States::Vertices(_) | States::Sums(_) => 0,
+            States::Counts(_) | States::Vertices(_) | States::Sums(_) | States::Extremes(_) => 0,
         };
         self.states.iter().map(of_state).max().unwrap_or(0)
     }
@@ -283,6 +295,7 @@ impl Groups {
             States::Counts(counts) => counts.bytes(),
             States::Vertices(set) => set.bytes(),
             States::Sums(sums) => sums.bytes(),
+            States::Extremes(extremes) => extremes.bytes(),
             States::General(states) => weighing.look(states),
         });
         states.sum::<usize>() + self.table.bytes()

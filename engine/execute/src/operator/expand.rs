@@ -113,8 +113,14 @@ impl Bound {
         }
         if held.is_none() {
             let apart = plan.keep_edge && plan.to.is_some();
+            let mut labels = LabelCheck::new(&plan.labels, &snapshot);
+            // Who has to be told of each label that is looked at looks at it.
+            if let Some(types) = &types
+                && !here.environment.is_recording()
+            {
+                labels.imply_by_edges(types, plan.direction, &snapshot);
+            }
             let sides = types.map_or_else(Vec::new, |types| sides(&snapshot, &types, plan.direction, apart));
-            let labels = LabelCheck::new(&plan.labels, &snapshot);
             here.environment.record(|reads| labels.record(reads));
             *held = Some(Bound { sides, labels, snapshot });
         }
@@ -261,26 +267,35 @@ impl Expand {
         rows: &mut Vec<u32>,
         rows_max: usize,
     ) -> Try<(usize, bool)> {
+        let all = bound.labels.is_any() && !self.plan.loops_twice;
+        let room = rows_max.saturating_sub(rows.len()).max(1);
         let mut gathered = 0;
         if !self.assembled {
-            self.listed.clear();
-            bound.sides[0].view.for_each_edge(from.dense(), |edge| self.listed.push(edge))?;
+            let before = self.edges.len();
+            if all {
+                // Each is taken as it lies, if there is room for all.
+                bound.sides[0].view.append_edges(from.dense(), &mut self.edges)?;
+                gathered = self.edges.len() - before;
+                if gathered <= room {
+                    self.add_taken(before, from, rows);
+                    return Ok((gathered, true));
+                }
+                self.listed.clear();
+                self.listed.extend(self.edges.drain(before..));
+            } else {
+                self.listed.clear();
+                bound.sides[0].view.append_edges(from.dense(), &mut self.listed)?;
+                gathered = self.listed.len();
+            }
             self.assembled = true;
-            gathered = self.listed.len();
         }
         let first = self.place;
-        let room = rows_max.saturating_sub(rows.len()).max(1);
-        if bound.labels.is_any() && !self.plan.loops_twice {
-            // Each is taken as it lies.
-            let taken = &self.listed[first..self.listed.len().min(first + room)];
-            rows.resize(rows.len() + taken.len(), self.row as u32);
-            self.edges.extend_from_slice(taken);
-            if self.plan.keep_to {
-                let far = |edge: &EdgeRef| if edge.source == from { edge.target } else { edge.source };
-                self.far.extend(taken.iter().map(far));
-            }
-            self.place += taken.len();
-            return Ok((taken.len() + gathered, self.place == self.listed.len()));
+        if all {
+            let before = self.edges.len();
+            self.place = self.listed.len().min(first + room);
+            self.edges.extend_from_slice(&self.listed[first..self.place]);
+            self.add_taken(before, from, rows);
+            return Ok((self.place - first + gathered, self.place == self.listed.len()));
         }
         let end = self.listed.len().min(first + NEIGHBOURS_PER_SLICE_MAX);
         for edge in &self.listed[first..end] {
@@ -299,6 +314,16 @@ impl Expand {
             }
         }
         Ok((self.place - first + gathered, self.place == self.listed.len()))
+    }
+
+    /// What belongs to the edges of the current row that were taken from place `before` on.
+    fn add_taken(&mut self, before: usize, from: VertexId, rows: &mut Vec<u32>) {
+        let taken = &self.edges[before..];
+        rows.resize(rows.len() + taken.len(), self.row as u32);
+        if self.plan.keep_to {
+            let far = |edge: &EdgeRef| if edge.source == from { edge.target } else { edge.source };
+            self.far.extend(taken.iter().map(far));
+        }
     }
 
     /// The edges between two bound ends.

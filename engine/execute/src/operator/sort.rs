@@ -27,7 +27,7 @@ mod keys;
 mod whole;
 
 use keys::SortKeys;
-use whole::{MergedParts, Rows, Sorter};
+use whole::{CommonPrefix, MergedParts, Rows, Sorter};
 
 struct Key {
     expression: Compiled,
@@ -104,6 +104,12 @@ impl Sort {
             });
         }
         let after = if key.descending { Ordering::Less } else { Ordering::Greater };
+        if let (Column::Text(texts, nulls), Value::String(bar)) = (first.column(), bar)
+            && nulls.is_empty()
+        {
+            let order = |row: &u32| texts.get(first.at(*row as usize)).as_bytes().cmp(bar.as_bytes());
+            return Some(rows.filter(|row| order(row) != after).collect());
+        }
         Some(rows.filter(|row| key.order(&first.get(*row as usize), bar) != after).collect())
     }
     /// Does batch row `row` come before the bar?
@@ -174,19 +180,26 @@ impl Sort {
 /// Sorted parts that wait to be merged.
 type Parts = Arc<Mutex<Vec<Rows>>>;
 
+/// What the twins of one sort share.
+#[derive(Clone, Default)]
+struct Shared {
+    parts: Parts,
+    common: CommonPrefix,
+}
+
 /// Sorts what comes; at the end leaves its part for the merge.
 struct Partial {
     plan: Arc<Sorting>,
     rows: Option<Rows>,
     sorter: Option<Sorter>,
-    parts: Parts,
+    shared: Shared,
     charged: usize,
     sorting: usize,
 }
 
 impl Partial {
-    fn new(plan: Arc<Sorting>, parts: Parts) -> Partial {
-        Partial { plan, rows: None, sorter: None, parts, charged: 0, sorting: 0 }
+    fn new(plan: Arc<Sorting>, shared: Shared) -> Partial {
+        Partial { plan, rows: None, sorter: None, shared, charged: 0, sorting: 0 }
     }
     fn charge(&mut self, turn: &mut Turn<'_, '_>) -> Try<()> {
         let bytes = self.rows.as_ref().map_or(0, Rows::bytes);
@@ -208,7 +221,8 @@ impl Breaker for Partial {
             kept = kept.select(rows.collect());
         }
         if !kept.is_empty() {
-            self.rows.get_or_insert_with(|| Rows::new(self.plan.clone())).take(&kept);
+            let rows = || Rows::new(self.plan.clone(), self.shared.common.clone());
+            self.rows.get_or_insert_with(rows).take(&kept);
         }
         self.charge(turn)
     }
@@ -221,7 +235,7 @@ impl Breaker for Partial {
         if self.sorter.as_mut().is_some_and(|sorter| !sorter.step()) {
             return Ok(Progress::More);
         }
-        self.parts.lock().extend(self.sorter.take().map(Sorter::finish));
+        self.shared.parts.lock().extend(self.sorter.take().map(Sorter::finish));
         turn.context.release(std::mem::take(&mut self.sorting));
         Ok(Progress::Done)
     }
@@ -240,7 +254,7 @@ impl Breaker for Final {
     fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
         let Some(merged) = &mut self.merged else {
             if self.partial.drain(turn)? == Progress::Done {
-                let parts = std::mem::take(&mut *self.partial.parts.lock());
+                let parts = std::mem::take(&mut *self.partial.shared.parts.lock());
                 self.merged = Some(MergedParts::new(self.partial.plan.clone(), parts));
             }
             return Ok(Progress::More);
@@ -362,20 +376,20 @@ fn sort_all(
     let plan = Arc::new(sorting(compiler, node, &input.layout, required, None)?);
     let (_, layout) = compiler.carry(&input.layout, required);
     let environment = compiler.environment.clone();
-    let parts: Option<Parts> = (input.parallel && compiler.inside.is_none()).then(Parts::default);
-    if let Some(parts) = parts.clone() {
+    let shared: Option<Shared> = (input.parallel && compiler.inside.is_none()).then(Shared::default);
+    if let Some(shared) = shared.clone() {
         let (plan, environment) = (plan.clone(), environment.clone());
         let vertex = compiler.vertex("Sort", compiler.options(1), move || {
-            Breaking::new(Partial::new(plan.clone(), parts.clone()), Here::new(&environment), 1)
+            Breaking::new(Partial::new(plan.clone(), shared.clone()), Here::new(&environment), 1)
         });
         // Sorting rows where they are costs less than sharing them out.
         input.fans_out = false;
         compiler.connect(&input, vertex, 0);
         input = Stream { vertex, output: 0, parallel: true, ..input };
     }
-    let options = VertexOptions { create_if_empty: parts.is_some(), ..compiler.options(1) };
+    let options = VertexOptions { create_if_empty: shared.is_some(), ..compiler.options(1) };
     let vertex = compiler.vertex("Sort", options, move || {
-        let partial = Partial::new(plan.clone(), parts.clone().unwrap_or_default());
+        let partial = Partial::new(plan.clone(), shared.clone().unwrap_or_default());
         Breaking::new(Final { partial, merged: None }, Here::new(&environment), 1)
     });
     compiler.gather(&input, vertex, 0);

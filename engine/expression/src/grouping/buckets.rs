@@ -7,6 +7,7 @@
 //! Invariant: there is one bucket for each [`SPLIT_AT`] entries, rounded up. So a bucket holds at most twice as many (give or take what
 //! chance does), and one new entry causes at most one split. Cost: an addition and a comparison for a look-up beside that in the bucket.
 
+use super::NO_GROUP;
 use hashbrown::HashTable;
 
 /// Entries for each bucket, on average over a round: a split takes some tens of microseconds.
@@ -53,6 +54,13 @@ impl Buckets {
         let found =
             self.buckets[self.bucket(hash)].find(hash, |entry| entry.hash == hash && is_it(entry.group));
         found.map(|entry| entry.group)
+    }
+
+    /// A group with this hash, most likely the only one; [`NO_GROUP`] if there is none.
+    #[inline]
+    pub(super) fn candidate(&self, hash: u64) -> u32 {
+        let found = self.buckets[self.bucket(hash)].find(hash, |entry| entry.hash == hash);
+        found.map_or(NO_GROUP, |entry| entry.group)
     }
 
     /// A group that was not there.

@@ -1,7 +1,7 @@
 //! Aggregates: their answers, and that splitting the rows among executors does not change them.
 
 use crate::segments::Segments;
-use crate::{Aggregator, Sums};
+use crate::{Aggregator, Extremes, Sums};
 use model::batch::Carried;
 use model::column::Texts;
 use model::{Batch, Column, Value};
@@ -419,4 +419,42 @@ fn small_sums_are_those_of_the_general_form() {
     sums.update(&column(duration.clone()), None, 1).unwrap();
     same(sums.column(0..1).unwrap().get(0), duration);
     assert!(sums.update(&column(1.into()), None, 1).is_err());
+}
+
+#[test]
+fn small_extremes_are_those_of_the_general_form() {
+    let seed = Chance::system_seed();
+    println!("seed {seed}");
+    let mut chance = Chance::seeded(seed);
+    for round in 0..300 {
+        let function = [F::Min, F::Max][chance.index(2)];
+        let groups_max = 1 + chance.index(4);
+        let mut parts: Vec<Extremes> = (0..2).map(|_| Extremes::new(function)).collect();
+        let mut twins: Vec<Aggregator> = (0..groups_max).map(|_| Aggregator::new(function, false)).collect();
+        parts.iter_mut().for_each(|part| part.grow_to(groups_max));
+        for _ in 0..4 {
+            let rows = chance.index(12);
+            let kind = chance.below(4);
+            let value = |chance: &mut Chance| match (kind, chance.below(6)) {
+                (0, number) => Value::Int(number as i64),
+                (1, 0) => f64::NAN.into(),
+                (1, number) => (number as f64).into(),
+                (2, number) => Value::string(format!("text {number}")),
+                _ => summand(chance),
+            };
+            let values: Vec<Value> = (0..rows).map(|_| value(&mut chance)).collect();
+            let groups: Vec<u32> = (0..rows).map(|_| chance.index(groups_max) as u32).collect();
+            let column = Carried::new(values.iter().cloned().collect());
+            parts[chance.index(2)].update(&column, Some(&groups), rows);
+            for (value, group) in values.into_iter().zip(groups) {
+                twins[group as usize].add(value).unwrap();
+            }
+        }
+        let mut other = parts.pop().unwrap();
+        parts[0].merge(&mut other, &(0..groups_max as u32).collect::<Vec<_>>());
+        for (group, twin) in twins.into_iter().enumerate() {
+            let found = parts[0].column(group..group + 1).get(0);
+            assert_eq!(Constant(found), Constant(twin.finish().unwrap()), "seed {seed} round {round}");
+        }
+    }
 }

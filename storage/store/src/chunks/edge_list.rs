@@ -4,7 +4,7 @@
 //! reader of any snapshot that shares the list's delta reads slices. Cost: 8 bytes an edge of the dirty lists that are read.
 
 use crate::chunks::table::{EdgeSlots, EdgeTable, Lane};
-use model::{EdgeId, VertexId};
+use model::{EdgeId, EdgeRef, VertexId};
 use std::ops::Range;
 
 /// Edge slots beside a list of neighbours.
@@ -80,6 +80,29 @@ impl<'a> EdgeList<'a> {
                 let chunk = VertexId::from_dense(neighbour).chunk();
                 found(neighbour, EdgeId::new(chunk, lane.edge_type(), slot));
             });
+        }
+    }
+    /// Appends the edges.
+    #[inline]
+    pub(crate) fn push_edges(self, vertex: u32, lane: Lane, edges: &mut Vec<EdgeRef>) {
+        let here = VertexId::from_dense(vertex);
+        if !lane.is_out() {
+            let edge = |neighbour, id| EdgeRef { id, source: VertexId::from_dense(neighbour), target: here };
+            return self.for_each(vertex, lane, |neighbour, id| edges.push(edge(neighbour, id)));
+        }
+        let first = EdgeId::new(here.chunk(), lane.edge_type(), 0).0;
+        let edge = |neighbour: &u32, slot: u32| EdgeRef {
+            id: EdgeId(first | u64::from(slot)),
+            source: here,
+            target: VertexId::from_dense(*neighbour),
+        };
+        let ends = self.neighbours.iter();
+        match self.slots {
+            Slots::From(from) => edges.extend(ends.zip(from..).map(|(end, slot)| edge(end, slot))),
+            Slots::Short(slots) => {
+                edges.extend(ends.zip(slots).map(|(end, slot)| edge(end, u32::from(*slot))))
+            }
+            Slots::Given(slots) => edges.extend(ends.zip(slots).map(|(end, slot)| edge(end, *slot))),
         }
     }
     /// Appends the ids of the edges.

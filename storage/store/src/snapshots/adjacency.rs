@@ -12,7 +12,7 @@ use crate::snapshots::joined::Joined;
 use crate::snapshots::layer::Layer;
 use crate::snapshots::root::Snapshot;
 use crate::snapshots::sight::{EDGES_PER_UNIT, HiddenEnds, ShownTest};
-use model::{Direction, EdgeId, EdgeTypeId, VertexId, pace};
+use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, VertexId, pace};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -402,6 +402,17 @@ impl AdjacencyView {
             })?;
         }
         Ok(())
+    }
+    /// Appends what [`AdjacencyView::for_each_edge`] calls with.
+    pub fn append_edges(&self, vertex: u32, edges: &mut Vec<EdgeRef>) -> Result<(), StoreError> {
+        if self.is_hidden(vertex)? {
+            return Ok(());
+        }
+        let mut append = |layer: &Layer, part: EdgeList<'_>| part.push_edges(vertex, layer.lane, edges);
+        if self.hidden.far {
+            return self.for_shown_parts(vertex, append);
+        }
+        self.layers.iter().try_for_each(|layer| self.for_parts(layer, vertex, |part| append(layer, part)))
     }
     /// Calls `found` with the parts of the lists of a shown vertex whose other ends are all shown, in the order of [`AdjacencyView::edges`].
     fn for_shown_parts(

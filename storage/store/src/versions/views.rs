@@ -143,6 +143,7 @@ impl LaneView {
         }
         self.lane_ref().list(slot, self.lane)
     }
+    #[inline]
     pub(crate) fn lane_ref(&self) -> LaneRef<'_> {
         LaneRef { table: &self.table, delta: self.delta.as_deref() }
     }
@@ -165,6 +166,7 @@ impl<'a> LaneRef<'a> {
     pub(crate) fn none() -> LaneRef<'static> {
         LaneRef { table: no_edges(), delta: None }
     }
+    #[inline]
     pub(crate) fn list_delta(self, slot: usize, lane: Lane) -> Option<&'a ListDelta> {
         let delta = self.delta?;
         if bit(&delta.dirty, slot) { delta.vertex(slot)?.list(lane) } else { None }

@@ -102,7 +102,7 @@ fn groups(graph: &Graph) -> Vec<Question> {
             ),
         },
         Question {
-            name: "filter, group by a string",
+            name: "filter and group by a string",
             cypher: "MATCH (p:Person) WHERE p.age > 30 AND p.score < 0.5 RETURN p.city AS k, count(*) AS c",
             sql: "SELECT city, count(*) FROM person WHERE age > 30 AND score < 0.5 GROUP BY city",
             right: Right::Rows(
@@ -197,7 +197,7 @@ fn edges(graph: &Graph) -> Vec<Question> {
             ),
         },
         Question {
-            name: "degree, top 5",
+            name: "degree top 5",
             cypher: "MATCH (p:Person)-[:KNOWS]->() RETURN p.id AS i, count(*) AS d ORDER BY d DESC, i LIMIT 5",
             sql: "SELECT from_id, count(*) AS d FROM knows GROUP BY from_id ORDER BY d DESC, from_id LIMIT 5",
             right: Right::Rows(
@@ -222,7 +222,7 @@ fn joins(graph: &Graph) -> Vec<Question> {
         grouped(graph.knows.iter().filter(is_met).map(|edge| (graph.cities[edge.source as usize], 0.0)));
     vec![
         Question {
-            name: "join, filter, group",
+            name: "join with filter and group",
             cypher: "MATCH (a:Person)-[:KNOWS]->(b:Person) WHERE a.age < 20 AND b.age > 70 RETURN a.city AS k, count(*) AS c",
             sql: "SELECT a.city, count(*) FROM person a JOIN knows ON a.id = from_id JOIN person b ON b.id = to_id \
                   WHERE a.age < 20 AND b.age > 70 GROUP BY a.city",

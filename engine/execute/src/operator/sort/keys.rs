@@ -1,12 +1,12 @@
 //! The keys of rows that are to be sorted, with a number in front of each row that decides most comparisons.
 //!
 //! Idea: the first key as 64 bits whose order is the key's (Graefe 2006, "Implementing Sorting in Database Systems", normalized keys):
-//! integers and floats as a whole, texts by their first bytes. Rows are sorted as pairs of such a number and a row number, so that a
+//! integers and floats as a whole, texts by seven bytes at a time. Rows are sorted as pairs of such a number and a row number, so that a
 //! comparison seldom looks at a column. Twin: comparing all keys as values.
 
 use super::{Key, Sorting};
 use model::batch::Carried;
-use model::{Batch, Column, Nulls};
+use model::{Batch, Column};
 use std::cmp::Ordering;
 
 /// Bytes of a row and its number while rows are sorted, and of the row numbers that come of it.
@@ -36,12 +36,73 @@ fn integer_bits(integer: i64) -> u64 {
     integer as u64 ^ 1 << 63
 }
 
-/// The first bytes of a text, as many as there is room for.
-fn text_bits(text: &str) -> u64 {
-    let mut first = [0; 8];
-    let len = text.len().min(8);
-    first[..len].copy_from_slice(&text.as_bytes()[..len]);
+/// Bytes of a text that a number holds.
+const TEXT_PIECE: usize = 7;
+
+/// A piece of a text: the next seven bytes, and how many there are of these and of more.
+fn text_bits(text: &str, offset: usize) -> u64 {
+    let rest = text.as_bytes().get(offset..).unwrap_or_default();
+    let mut first = [0; TEXT_PIECE + 1];
+    let len = rest.len().min(TEXT_PIECE);
+    first[..len].copy_from_slice(&rest[..len]);
+    first[TEXT_PIECE] = rest.len().min(TEXT_PIECE + 1) as u8;
     u64::from_be_bytes(first)
+}
+
+/// What a number is made of: a key, and of a text the bytes from here on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) key: usize,
+    offset: usize,
+}
+
+/// What decides between rows whose numbers are equal.
+pub(super) enum Next {
+    /// Another number.
+    Piece(Piece),
+    /// Their keys as values.
+    Values,
+    /// Nothing: they are equal.
+    Nothing,
+}
+
+impl Piece {
+    /// The first key's bytes from here on.
+    pub(super) fn of_text(offset: usize) -> Piece {
+        Piece { key: 0, offset }
+    }
+    /// What decides between rows with this number, which is of a key of this kind.
+    pub(super) fn behind(self, number: u64, kind: NumberKind, keys: &[Key]) -> Next {
+        let number = number ^ turn(&keys[self.key]);
+        let next_key = Piece { key: self.key + 1, offset: 0 };
+        match kind.numbers {
+            Numbers::Texts if number != u64::MAX && number as u8 as usize > TEXT_PIECE => {
+                Next::Piece(Piece { key: self.key, offset: self.offset + TEXT_PIECE })
+            }
+            // Null has the number of the greatest value.
+            Numbers::Integers | Numbers::Floats if kind.has_null && number == u64::MAX => Next::Values,
+            Numbers::Unknown => Next::Values,
+            _ if next_key.key == keys.len() => Next::Nothing,
+            _ => Next::Piece(next_key),
+        }
+    }
+    /// The number of a row in a column of a known kind.
+    #[inline]
+    pub(super) fn number(self, key: &Key, column: &Column, row: usize) -> u64 {
+        let bits = match column {
+            Column::Int(values, nulls) if !nulls.contains(row) => integer_bits(values[row]),
+            Column::Float(values, nulls) if !nulls.contains(row) => float_bits(values[row]),
+            Column::Text(texts, nulls) if !nulls.contains(row) => text_bits(texts.get(row), self.offset),
+            _ => u64::MAX,
+        };
+        bits ^ turn(key)
+    }
+}
+
+/// What turns the order of numbers round.
+#[inline]
+fn turn(key: &Key) -> u64 {
+    if key.descending { u64::MAX } else { 0 }
 }
 
 /// What the numbers of rows are made of.
@@ -85,7 +146,10 @@ impl NumberKind {
     pub(super) fn is_unknown(self) -> bool {
         self.numbers == Numbers::Unknown
     }
-    fn of(column: &Column) -> NumberKind {
+    pub(super) fn is_of_texts(self) -> bool {
+        self.numbers == Numbers::Texts
+    }
+    pub(super) fn of(column: &Column) -> NumberKind {
         let (numbers, nulls) = match column {
             Column::Int(_, nulls) => (Numbers::Integers, nulls),
             Column::Float(_, nulls) => (Numbers::Floats, nulls),
@@ -112,20 +176,9 @@ pub(super) fn number_rows(
         }
         return pairs.extend(rows.map(|row| (0, row)));
     }
-    let turn = if key.descending { u64::MAX } else { 0 };
     let first = rows.start;
-    let mut number = |nulls: &Nulls, bits: &dyn Fn(usize) -> u64| {
-        pairs.extend(rows.clone().map(|row| {
-            let at = column.at((row - first) as usize);
-            (if nulls.contains(at) { u64::MAX } else { bits(at) } ^ turn, row)
-        }));
-    };
-    match column.column() {
-        Column::Int(values, nulls) => number(nulls, &|at| integer_bits(values[at])),
-        Column::Float(values, nulls) => number(nulls, &|at| float_bits(values[at])),
-        Column::Text(texts, nulls) => number(nulls, &|at| text_bits(texts.get(at))),
-        _ => {}
-    }
+    let number = |row: u32| Piece::default().number(key, column.column(), column.at((row - first) as usize));
+    pairs.extend(rows.map(|row| (number(row), row)));
 }
 
 /// Which of two rows comes first by these keys, of which `columns` gives the columns and the rows there.
@@ -141,6 +194,11 @@ pub(super) fn compare_keys<'c>(
                 if a_nulls.is_empty() && b_nulls.is_empty() =>
             {
                 a_values[a].cmp(&b_values[b])
+            }
+            (Column::Float(a_values, a_nulls), Column::Float(b_values, b_nulls))
+                if a_nulls.is_empty() && b_nulls.is_empty() =>
+            {
+                float_bits(a_values[a]).cmp(&float_bits(b_values[b]))
             }
             (Column::Text(a_texts, a_nulls), Column::Text(b_texts, b_nulls))
                 if a_nulls.is_empty() && b_nulls.is_empty() =>
@@ -214,7 +272,7 @@ mod tests {
         let texts = ["", "\0", "a", "ab", "abcdefgh", "abcdefghi", "abcdefgi", "é"];
         for a in texts {
             for b in texts {
-                let order = text_bits(a).cmp(&text_bits(b));
+                let order = text_bits(a, 0).cmp(&text_bits(b, 0));
                 assert!(order.is_eq() || order == a.cmp(b), "{a:?} {b:?}");
             }
         }
