@@ -4,13 +4,14 @@
 //! that failed the first. A property compared with a constant is tested where it lies in the store: no column is made of it.
 
 use super::error::EvalError;
+use super::graph::NO_EDGE;
 use super::interpret;
 use super::metered;
 use super::node::{Key, LabelTest, Node};
 use super::operators;
 use super::scope::Scope;
 use super::vector::{self, Rows};
-use model::{Batch, Column, NO_VERTEX, Value, VertexId};
+use model::{Batch, Column, EdgeId, NO_VERTEX, Value, VertexId};
 use plan::expr::BinaryOperator;
 use std::cmp::Ordering;
 use store::{PropertyRef, PropertyRun, PropertyValues};
@@ -43,7 +44,7 @@ pub(super) fn narrow(
                     Node::Parameter(name) => scope.parameter(name)?,
                     _ => return by_value(node, batch, scope, selected),
                 };
-                match vertex_column(subject, batch) {
+                match column_of_entities(subject, batch) {
                     Some(column) => by_property(*operator, column, key, constant, batch, scope, selected),
                     None => by_value(node, batch, scope, selected),
                 }
@@ -78,6 +79,17 @@ fn vertex_column(node: &Node, batch: &Batch) -> Option<usize> {
     match node {
         Node::Column(position) if matches!(batch.column(*position).column(), Column::Vertex(..)) => {
             Some(*position)
+        }
+        _ => None,
+    }
+}
+
+/// The position of the column that the node reads, if it holds vertices or edges.
+fn column_of_entities(node: &Node, batch: &Batch) -> Option<usize> {
+    match node {
+        Node::Column(position) => {
+            let column = batch.column(*position).column();
+            matches!(column, Column::Vertex(..) | Column::Edge(..)).then_some(*position)
         }
         _ => None,
     }
@@ -160,21 +172,33 @@ fn by_property(
     scope: &Scope<'_>,
     selected: &mut Vec<u32>,
 ) -> Result<(), EvalError> {
+    let column = batch.column(column);
+    let is_of_edges = matches!(column.column(), Column::Edge(..));
+    if is_of_edges && scope.request.may_delete {
+        let edges = selected.iter().filter_map(|row| column.edge(*row as usize));
+        edges.clone().try_for_each(|edge| scope.check_edge(edge))?;
+    }
     let Some(key) = key.id(scope.graph).filter(|_| !constant.is_null()) else {
         selected.clear();
         return Ok(());
     };
-    let column = batch.column(column);
     let rows = selected.clone();
-    let vertices: Vec<VertexId> =
-        rows.iter().map(|row| column.vertex(*row as usize).unwrap_or(NO_VERTEX)).collect();
     let mut kept = Selecting { rows: &rows, selected, at: 0, kept: 0 };
     let mut outcome = Ok(());
-    scope.graph.read_property_runs(&vertices, key, &mut |values| {
+    let mut take = |values: PropertyValues<'_>| {
         if outcome.is_ok() {
             outcome = kept.take(values, operator, constant, scope);
         }
-    })?;
+    };
+    if is_of_edges {
+        let edge = |row: &u32| column.edge(*row as usize).map_or(NO_EDGE, |edge| edge.id);
+        let edges: Vec<EdgeId> = rows.iter().map(edge).collect();
+        scope.graph.read_edge_property_runs(&edges, key, &mut take)?;
+    } else {
+        let vertex = |row: &u32| column.vertex(*row as usize).unwrap_or(NO_VERTEX);
+        let vertices: Vec<VertexId> = rows.iter().map(vertex).collect();
+        scope.graph.read_property_runs(&vertices, key, &mut take)?;
+    }
     let count = kept.kept;
     selected.truncate(count);
     outcome

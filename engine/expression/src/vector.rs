@@ -26,6 +26,7 @@ mod conversion;
 mod labels;
 mod logic;
 mod operand;
+mod text;
 
 pub(crate) use operand::Rows;
 use operand::{Operand, Truths, edges, integers, texts, vertices};
@@ -116,6 +117,24 @@ pub(super) fn column(
         Node::Call(Function::Labels, arguments) => {
             let subject = operand(&arguments[0], batch, rows, scope)?;
             labels::column(&subject, rows.len(), scope)
+        }
+        Node::Call(
+            function @ (Function::Size
+            | Function::CharLength
+            | Function::CharacterLength
+            | Function::Left
+            | Function::Substring),
+            arguments,
+        ) => {
+            let operands = arguments.iter().map(|argument| operand(argument, batch, rows, scope));
+            let operands = operands.collect::<Result<Vec<_>, _>>()?;
+            match text::column(*function, &operands[0], &operands[1..], rows.len()) {
+                Some(column) => column,
+                None => row_by_row(rows.len(), |row| {
+                    let values: Vec<Value> = operands.iter().map(|operand| operand.get(row)).collect();
+                    functions::call(*function, &values, scope)
+                }),
+            }
         }
         Node::Case { operand: None, arms, otherwise } => {
             let found = case::column(arms, otherwise.as_deref(), batch, rows, scope);

@@ -151,7 +151,7 @@ const DICTIONARY_SIZE_MAX: usize = 1 << 16;
 /// A dictionary pays if each of its texts is used at least this often on average.
 const DICTIONARY_USES_MIN: usize = 4;
 /// A dictionary of more bytes is not handed on with the codes: each of its readers is charged for it.
-const DICTIONARY_BYTES_READ_MAX: usize = 16 << 10;
+pub(crate) const DICTIONARY_BYTES_READ_MAX: usize = 16 << 10;
 /// A column is sparse if it has fewer values than one in this many slots.
 const SPARSE_SLOTS_PER_VALUE: usize = 8;
 

@@ -8,25 +8,64 @@
 
 use crate::StoreError;
 use crate::chunks::chunk::Base;
-use crate::chunks::column::{Data, Presence, PropertyRef, StoredColumn};
+use crate::chunks::column::{DICTIONARY_BYTES_READ_MAX, Data, Presence, PropertyRef, StoredColumn};
 use crate::chunks::delta::{Delta, bit};
 use crate::paging::page::Pin;
 use crate::paging::pager::Charge;
 use crate::snapshots::collected::split;
 use crate::versions::directory::Chunks;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use model::column::Texts;
 use model::{ChunkNo, KeyId, VertexId};
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Refused pins after which no more are tried for, and at least as many as there are chunks.
 const REFUSALS_MAX_MIN: u32 = 4_096;
 
+/// Vertices whose texts are asked for before dictionaries are made one: that costs a look-up for each text of each chunk.
+const QUESTIONS_FOR_CODES: u32 = 4_096;
+
 /// All columns of one key.
 pub(crate) struct ColumnLayer {
     key: KeyId,
     cells: Box<[OnceLock<ColumnView>]>,
+    texts: Mutex<CommonTexts>,
+    /// Vertices whose texts were asked for.
+    questions: AtomicU32,
     refusals: AtomicU32,
-    _charge: Charge,
+    charge: Charge,
+}
+
+/// The texts of all chunks' dictionaries met so far, each once: codes of one dictionary serve readers of any chunk.
+#[derive(Default)]
+struct CommonTexts {
+    numbers: HashMap<Box<str>, u16, FixedState>,
+    /// Never changed: with new texts it is made anew.
+    dictionary: Arc<Texts>,
+}
+
+impl CommonTexts {
+    /// The common codes of a chunk's dictionary; none where all would be too many.
+    fn codes_of(&mut self, own: &Texts) -> Option<Box<[u16]>> {
+        let new = |at: &usize| !self.numbers.contains_key(own.get(*at));
+        let new: Vec<usize> = (0..own.len()).filter(new).collect();
+        let new_bytes: usize = new.iter().map(|at| own.get(*at).len()).sum();
+        if self.dictionary.bytes() + new_bytes + new.len() * size_of::<u32>() > DICTIONARY_BYTES_READ_MAX {
+            return None;
+        }
+        if !new.is_empty() {
+            let mut texts = Texts::clone(&self.dictionary);
+            for at in new {
+                self.numbers.insert(own.get(at).into(), texts.len() as u16);
+                texts.push(own.get(at));
+            }
+            self.dictionary = Arc::new(texts);
+        }
+        Some((0..own.len()).map(|at| self.numbers[own.get(at)]).collect())
+    }
 }
 
 /// The column of one version of a chunk.
@@ -42,6 +81,8 @@ struct ColumnView {
 enum Numbers {
     Integers(Arc<[i64]>),
     Floats(Arc<[f64]>),
+    /// Codes of the chunk's dictionary: by these, those of the common one, once enough was asked for it. The values lie in the column.
+    Codes(OnceLock<Option<Box<[u16]>>>),
     /// It is something else.
     None,
 }
@@ -52,6 +93,7 @@ impl ColumnView {
         let numbers = match plain.map(|column| (&column.presence, &column.data)) {
             Some((Presence::All(_), Data::Int(values))) => Numbers::Integers(values.clone()),
             Some((Presence::All(_), Data::Float(values))) => Numbers::Floats(values.clone()),
+            Some((Presence::All(_), Data::Codes(..))) => Numbers::Codes(OnceLock::new()),
             _ => Numbers::None,
         };
         ColumnView { numbers, column, changed, _pin: pin }
@@ -68,7 +110,7 @@ impl ColumnView {
     fn integer(&self, slot: usize) -> Option<i64> {
         match &self.numbers {
             Numbers::Integers(values) => values.get(slot).copied(),
-            Numbers::Floats(_) => None,
+            Numbers::Floats(_) | Numbers::Codes(_) => None,
             Numbers::None => match self.column_at(slot)?.get(slot as u32) {
                 PropertyRef::Int(int) => Some(int),
                 _ => None,
@@ -79,11 +121,25 @@ impl ColumnView {
     fn float(&self, slot: usize) -> Option<f64> {
         match &self.numbers {
             Numbers::Floats(values) => values.get(slot).copied(),
-            Numbers::Integers(_) => None,
+            Numbers::Integers(_) | Numbers::Codes(_) => None,
             Numbers::None => match self.column_at(slot)?.get(slot as u32) {
                 PropertyRef::Float(float) => Some(float),
                 _ => None,
             },
+        }
+    }
+}
+
+impl ColumnView {
+    /// A code of the common dictionary.
+    #[inline]
+    fn code(&self, slot: usize, layer: &ColumnLayer) -> Option<u16> {
+        match (&self.numbers, self.column.as_deref().map(|column| &column.data)) {
+            (Numbers::Codes(common), Some(Data::Codes(codes, own))) => {
+                let common = common.get_or_init(|| layer.common_codes(own)).as_deref()?;
+                Some(common[*codes.get(slot)? as usize])
+            }
+            _ => None,
         }
     }
 }
@@ -93,6 +149,7 @@ impl ColumnView {
 pub(crate) enum Gathered {
     Integers(Vec<i64>),
     Floats(Vec<f64>),
+    Codes(Vec<u16>, Arc<Texts>),
 }
 
 impl Gathered {
@@ -100,6 +157,7 @@ impl Gathered {
         match self {
             Gathered::Integers(values) => values.len(),
             Gathered::Floats(values) => values.len(),
+            Gathered::Codes(values, _) => values.len(),
         }
     }
     /// A list without entries, with the room of the last if it is of this type.
@@ -120,8 +178,9 @@ impl Gathered {
 impl ColumnLayer {
     pub(crate) fn new(key: KeyId, bound: ChunkNo, chunks: Chunks<'_>) -> ColumnLayer {
         let cells: Box<[OnceLock<ColumnView>]> = (0..bound).map(|_| OnceLock::new()).collect();
-        let _charge = Charge::new(chunks.pager, size_of_val(&*cells));
-        ColumnLayer { key, cells, refusals: AtomicU32::new(0), _charge }
+        let charge = Charge::new(chunks.pager, size_of_val(&*cells));
+        let questions = AtomicU32::new(0);
+        ColumnLayer { key, cells, texts: Mutex::default(), questions, refusals: AtomicU32::new(0), charge }
     }
     pub(crate) fn key(&self) -> KeyId {
         self.key
@@ -148,12 +207,19 @@ impl ColumnLayer {
         };
         let column = base.shared().column(self.key).cloned();
         let changed = cell.delta().filter(|delta| delta.has_altered()).cloned();
-        Ok(self.cells.get(chunk).map(|place| place.get_or_init(|| ColumnView::new(column, changed, pin))))
+        let Some(place) = self.cells.get(chunk) else { return Ok(None) };
+        Ok(Some(place.get_or_init(|| ColumnView::new(column, changed, pin))))
     }
     /// Does [`ColumnLayer::get`] know the property of this vertex?
     #[inline]
     pub(crate) fn has(&self, vertex: VertexId, chunks: Chunks<'_>) -> Result<bool, StoreError> {
         Ok(self.column_of(vertex, chunks)?.is_some())
+    }
+    /// The codes of the common dictionary for those of a chunk's own.
+    fn common_codes(&self, own: &Texts) -> Option<Box<[u16]>> {
+        let codes = self.texts.lock().codes_of(own);
+        self.charge.add(codes.as_deref().map_or(0, size_of_val));
+        codes
     }
     /// The property of a vertex; none where it must be asked for another way.
     #[inline]
@@ -182,6 +248,13 @@ impl ColumnLayer {
             let mut values = gathered.take_floats();
             self.gather_of(vertices, chunks, &mut values, ColumnView::float)?;
             *gathered = Gathered::Floats(values);
+        } else if self.questions.fetch_add(vertices.len() as u32, Ordering::Relaxed) >= QUESTIONS_FOR_CODES
+            && first.code(slot, self).is_some()
+        {
+            let mut codes = Vec::new();
+            self.gather_of(vertices, chunks, &mut codes, |view, slot| view.code(slot, self))?;
+            // It has all texts that had a code until now.
+            *gathered = Gathered::Codes(codes, self.texts.lock().dictionary.clone());
         } else {
             return Ok(0);
         }
@@ -232,7 +305,7 @@ mod tests {
 
     const CHUNKS: u64 = 12;
     const SLOTS: u64 = 40;
-    const KEYS: u16 = 4;
+    const KEYS: u16 = 5;
 
     /// Numbers in a linear congruential sequence (Knuth's MMIX).
     struct Draws(u64);
@@ -248,9 +321,10 @@ mod tests {
         VertexId::new((number / SLOTS) as u32, (number % SLOTS) as u16)
     }
 
-    /// By key: integers that all have; floats of which some lack; texts; and what differs from chunk to chunk.
+    /// By key: integers that all have; floats of which some lack; texts, many and few; and what differs from chunk to chunk.
     fn value(key: u16, number: u64) -> Value {
         match key {
+            4 => Value::string(format!("one of few {}", number % 7 + number / SLOTS)),
             0 => Value::Int(number as i64),
             1 if number.is_multiple_of(5) => Value::Null,
             1 => Value::Float(number as f64 / 2.0),
@@ -304,7 +378,8 @@ mod tests {
     #[test]
     fn vertices_in_any_order_are_read_as_each_alone() {
         let clean = graph();
-        check(&clean, 1);
+        // Texts become codes of one dictionary once many were asked for.
+        (0..8).for_each(|round| check(&clean, 100 + round));
         let changed = |number: u64| match number % 3 {
             0 => Change::DeleteVertex { id: vertex(number) },
             1 => Change::SetProperty { id: vertex(number), key: KeyId(0), value: Value::Null },

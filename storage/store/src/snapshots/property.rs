@@ -186,6 +186,9 @@ impl<'a> PropertyReader<'a> {
                     (values.len(), Some(PropertyRun::Integers(Picked::all(values))))
                 }
                 Gathered::Floats(values) => (values.len(), Some(PropertyRun::Floats(Picked::all(values)))),
+                Gathered::Codes(codes, texts) => {
+                    (codes.len(), Some(PropertyRun::Codes(Picked::all(codes), texts)))
+                }
             });
         }
         self.run(vertices)
