@@ -52,6 +52,11 @@ fn random_batch(chance: &mut Chance) -> Batch {
         let picks = (0..1 + chance.index(12)).map(|_| chance.index(batch.len()) as u32).collect();
         batch = batch.select(picks);
     }
+    if chance.happens(0.1) {
+        // As behind an expand, each row comes several times.
+        let repeated = (0..batch.len() as u32).flat_map(|row| std::iter::repeat_n(row, 40 / rows + 1));
+        batch = batch.select(repeated.collect());
+    }
     batch
 }
 
@@ -108,7 +113,27 @@ fn random_expr(depth: u32, chance: &mut Chance) -> Expr {
         return random_leaf(chance);
     }
     let boxed = |chance: &mut Chance| Box::new(random_expr(depth - 1, chance));
-    match chance.below(14) {
+    match chance.below(17) {
+        14 => Expr::Case {
+            operand: None,
+            arms: (0..1 + chance.below(2))
+                .map(|_| (random_pair(chance), random_expr(depth - 1, chance)))
+                .collect(),
+            otherwise: chance.happens(0.5).then(|| boxed(chance)),
+        },
+        15 => {
+            let text = if chance.happens(0.8) { Expr::Variable(Var(2)) } else { random_leaf(chance) };
+            let number = |chance: &mut Chance| match chance.happens(0.8) {
+                true => Expr::literal(chance.below(4) as i64),
+                false => Expr::Variable(Var(0)),
+            };
+            match chance.below(4) {
+                0 => Expr::Call(Function::Substring, vec![text, number(chance), number(chance)]),
+                1 => Expr::Call(Function::Substring, vec![text, number(chance)]),
+                2 => Expr::Call(Function::Left, vec![text, number(chance)]),
+                _ => Expr::Call(Function::Size, vec![text]),
+            }
+        }
         12 => Expr::Call(Function::ToStringOrNull, vec![random_expr(depth - 1, chance)]),
         10 | 11 => random_pair(chance),
         0 => {
@@ -137,11 +162,11 @@ fn random_expr(depth: u32, chance: &mut Chance) -> Expr {
         4 => Expr::EdgesDistinct(vec![Var(5), Var(5)]),
         5 => Expr::Call(Function::Coalesce, vec![random_leaf(chance), random_leaf(chance)]),
         6 => {
-            let key = ["name", "age", "weight"][chance.index(3)];
+            let key = ["name", "age", "weight", "since"][chance.index(4)];
             let which = chance.below(3) as u32;
             let constant = Expr::literal(random_value(which, chance));
             let operator = COMPARISONS[chance.index(COMPARISONS.len())];
-            Expr::binary(operator, Expr::property(Var(4), key), constant)
+            Expr::binary(operator, Expr::property(Var(4 + chance.below(2) as u32), key), constant)
         }
         _ => {
             let operator = OPERATORS[chance.index(OPERATORS.len())];
@@ -178,6 +203,10 @@ fn fast_paths_agree_with_the_interpreter() {
         for row in 0..batch.len() {
             let (fast, slow) = (fast.get(row), slow.get(row));
             assert_eq!(Constant(fast), Constant(slow), "{context} row {row}");
+        }
+        let carried = compiled.evaluate_carried(&batch, &scope).unwrap();
+        for row in 0..batch.len() {
+            assert_eq!(Constant(carried.get(row)), Constant(slow.get(row)), "{context} row {row}, carried");
         }
         let is_predicate = (0..batch.len()).all(|row| matches!(slow.get(row), Value::Bool(_) | Value::Null));
         if is_predicate {
