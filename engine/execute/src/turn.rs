@@ -118,6 +118,15 @@ pub(crate) trait FanOut: Send {
     }
 }
 
+/// What was collected, and a list for what comes next: where there was much, as much is expected, and the list need not grow to it anew.
+pub(crate) fn taken<T>(collected: &mut Vec<T>) -> Vec<T> {
+    let room = if collected.len() >= COLLECTED_MANY { collected.len() } else { 0 };
+    std::mem::replace(collected, Vec::with_capacity(room))
+}
+
+/// Entries from which on a list is made with room for as many again.
+const COLLECTED_MANY: usize = 256;
+
 /// What a breaker or fan-out may ask for.
 pub(crate) struct Turn<'a, 'c> {
     pub(crate) here: &'a mut Here,
@@ -184,7 +193,7 @@ impl<F: FanOut> Fanning<F> {
             || self.fan.is_full()
             || self.demand.is_eager(batch_rows);
         let output = (is_whole && !self.rows.is_empty()).then(|| {
-            let mut output = batch.project(&self.carry).select(std::mem::take(&mut self.rows));
+            let mut output = batch.project(&self.carry).select(taken(&mut self.rows));
             self.fan.columns().into_iter().for_each(|column| output.push(column));
             output
         });

@@ -11,6 +11,7 @@ use super::node::{Key, LabelTest, Node};
 use super::operators;
 use super::scope::Scope;
 use super::vector::{self, Rows};
+use model::compare::order_int_float;
 use model::{Batch, Column, EdgeId, NO_VERTEX, Value, VertexId};
 use plan::expr::BinaryOperator;
 use std::cmp::Ordering;
@@ -204,6 +205,9 @@ fn by_property(
     outcome
 }
 
+/// Integers up to this are floats exactly.
+const EXACT_MAX: u64 = 1 << f64::MANTISSA_DIGITS;
+
 /// Rows of which those are kept whose values pass, as values come.
 struct Selecting<'a> {
     rows: &'a [u32],
@@ -236,6 +240,19 @@ impl Selecting<'_> {
             }
             (PropertyRun::Floats(values), Value::Float(constant)) => {
                 self.keep_ordered(values.iter(), operator, |value| value.partial_cmp(constant));
+            }
+            (PropertyRun::Integers(values), Value::Float(constant)) => {
+                let order = |value: &i64| (!constant.is_nan()).then(|| order_int_float(*value, *constant));
+                self.keep_ordered(values.iter(), operator, order);
+            }
+            (PropertyRun::Floats(values), Value::Int(constant)) if constant.unsigned_abs() <= EXACT_MAX => {
+                let constant = *constant as f64;
+                self.keep_ordered(values.iter(), operator, |value| value.partial_cmp(&constant));
+            }
+            (PropertyRun::Floats(values), Value::Int(constant)) => {
+                let order =
+                    |value: &f64| (!value.is_nan()).then(|| order_int_float(*constant, *value).reverse());
+                self.keep_ordered(values.iter(), operator, order);
             }
             (PropertyRun::Integers(values), _) => {
                 for value in values.iter() {

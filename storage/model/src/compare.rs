@@ -183,7 +183,7 @@ fn order_floats(x: f64, y: f64) -> Ordering {
 }
 
 /// Exact: an integer beyond 2^53 is not rounded before it is compared.
-fn order_int_float(x: i64, y: f64) -> Ordering {
+pub fn order_int_float(x: i64, y: f64) -> Ordering {
     if y.is_nan() || y >= 9_223_372_036_854_775_808.0 {
         Ordering::Less
     } else if y < -9_223_372_036_854_775_808.0 {

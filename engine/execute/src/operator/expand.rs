@@ -11,7 +11,7 @@ use crate::labels::LabelCheck;
 use crate::limits::ROWS_PER_LOOK;
 use crate::placement::worked_on;
 use crate::stream::{Feed, Stream};
-use crate::turn::{FanOut, Here, Progress, Step, Try, Turn};
+use crate::turn::{FanOut, Here, Progress, Step, Try, Turn, taken};
 use model::{Batch, Column, Direction, EdgeId, EdgeRef, EdgeTypeId, Nulls, VertexId};
 use plan::LabelExpr;
 use plan::VarSet;
@@ -489,10 +489,10 @@ impl FanOut for Expand {
     fn columns(&mut self) -> Vec<Column> {
         let mut columns = Vec::new();
         if self.plan.keep_edge {
-            columns.push(Column::Edge(std::mem::take(&mut self.edges), Nulls::none()));
+            columns.push(Column::Edge(taken(&mut self.edges), Nulls::none()));
         }
         if self.plan.keep_to {
-            columns.push(Column::Vertex(std::mem::take(&mut self.far), Nulls::none()));
+            columns.push(Column::Vertex(taken(&mut self.far), Nulls::none()));
         }
         columns
     }
