@@ -2,7 +2,7 @@
 
 use super::{WALL_US, reader};
 use crate::{EvalError, Layout, Parameters, Request, Scope, compile};
-use model::{Batch, EdgeRef, Value};
+use model::{Batch, Column, EdgeRef, Value};
 use plan::Var;
 use store::{Change, Snapshot, Store};
 
@@ -129,5 +129,68 @@ fn a_property_is_read_alone_as_among_others() {
         let alone = evaluate(&format!("[x IN [1] | {text}][0]"), &full, &batch).unwrap();
         let among = evaluate(text, &full, &batch).unwrap();
         assert!(alone.iter().zip(&among).all(|(a, b)| model::compare::equivalent(a, b)), "{text}: {alone:?}");
+    }
+}
+
+/// Values that lie together in the store, compared with constants of each type: as the interpreter does, row by row.
+#[test]
+fn runs_are_compared_as_each_value_alone() {
+    let store = Store::new(Default::default());
+    let (names, allocator) = (store.names(), store.allocator());
+    let set = names.intern_label_set(&[names.intern_label("N").unwrap()]).unwrap();
+    let edge_type = names.intern_edge_type("T").unwrap();
+    let keys = ["i", "f", "t"].map(|key| names.intern_key(key).unwrap());
+    let properties = |number: i64| {
+        let float = if number == 7 { f64::NAN } else { number as f64 / 2.0 };
+        let text = ["a", "ab", "b"][number as usize % 3];
+        vec![(keys[0], Value::Int(number)), (keys[1], float.into()), (keys[2], text.into())]
+    };
+    let (mut changes, mut rows) = (Vec::new(), Vec::<Vec<Value>>::new());
+    for number in 0..40 {
+        let id = allocator.vertex(set).unwrap();
+        changes.push(Change::CreateVertex { id, labels: set, properties: properties(number) });
+        let edge = EdgeRef { id: allocator.edge(id, edge_type).unwrap(), source: id, target: id };
+        changes.push(Change::CreateEdge { edge, properties: properties(number) });
+        rows.push(vec![id.into(), edge.into()]);
+    }
+    let (definitions, _) = names.undurable();
+    let all: Vec<Change> = definitions.into_iter().map(Change::DefineName).chain(changes).collect();
+    let chunk = Column::from_iter([rows[0][0].clone()]).vertex(0).unwrap().chunk();
+    let snapshot = store.current().apply(1, &[&all]).unwrap().fold(chunk).unwrap();
+    let batch = Batch::from_rows(2, &rows);
+    let request = Request::fixed(Parameters::new(), WALL_US, 1);
+    let scope = Scope::new(&snapshot, &request);
+    let layout = Layout::new(&[Var(0), Var(1)]);
+    let constants: [Value; 9] = [
+        9.into(),
+        9.5.into(),
+        10.0.into(),
+        f64::NAN.into(),
+        i64::MAX.into(),
+        (1_i64 << 60).into(),
+        f64::NEG_INFINITY.into(),
+        "ab".into(),
+        true.into(),
+    ];
+    use plan::expr::BinaryOperator as B;
+    for operator in [B::Equal, B::NotEqual, B::Less, B::LessEqual, B::Greater, B::GreaterEqual, B::StartsWith]
+    {
+        for (constant, key) in
+            constants.iter().flat_map(|constant| ["i", "f", "t"].map(|key| (constant, key)))
+        {
+            for entity in [0, 1] {
+                let property = plan::Expr::property(Var(entity), key);
+                let expr = plan::Expr::binary(operator, property, plan::Expr::literal(constant.clone()));
+                let compiled = compile(&expr, &layout, snapshot.catalog(), &request.parameters).unwrap();
+                let slow = compiled.evaluate_slowly(&batch, &scope);
+                let mut selected = Vec::new();
+                let fast = compiled.select(&batch, &scope, &mut selected);
+                assert_eq!(fast.is_ok(), slow.is_ok(), "{expr:?}");
+                let Ok(slow) = slow else { continue };
+                let right =
+                    (0..rows.len() as u32).filter(|row| slow.get(*row as usize).as_bool() == Some(true));
+                assert_eq!(selected, right.collect::<Vec<_>>(), "{expr:?}");
+            }
+        }
     }
 }
