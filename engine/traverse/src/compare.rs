@@ -253,14 +253,26 @@ pub fn comparable(a: &Object, b: &Object) -> Option<Ordering> {
     Orders::default().comparable(a, b)
 }
 
-/// The total order.
+/// The total order; elements by the numbers that the database gave them.
 pub fn order(a: &Object, b: &Object) -> Ordering {
     Orders::default().order(a, b)
 }
 
+/// The ids by which elements are in order: those that `id()` yields, which clients may have given.
+pub trait IdOrder {
+    /// The id of a vertex or an edge; none for anything else, or where it cannot be read.
+    fn id(&self, element: &Object) -> Option<Object>;
+}
+
+/// The total order; elements by their ids.
+pub fn order_by_ids(a: &Object, b: &Object, ids: &dyn IdOrder) -> Ordering {
+    Orders { ids: Some(ids), ..Orders::default() }.order(a, b)
+}
+
 /// One comparison.
 #[derive(Default)]
-struct Orders {
+struct Orders<'i> {
+    ids: Option<&'i dyn IdOrder>,
     total: Verdicts<Ordering>,
     defined: Verdicts<Option<Ordering>>,
 }
@@ -274,7 +286,7 @@ enum By {
     Defined,
 }
 
-impl Orders {
+impl Orders<'_> {
     fn by(&mut self, by: By, a: &Object, b: &Object) -> Option<Ordering> {
         match by {
             By::Total => Some(self.order(a, b)),
@@ -303,10 +315,12 @@ impl Orders {
             (Object::Path(a), Object::Path(b)) => self.sequences(By::Defined, &a.objects, &b.objects),
             (Object::Set(a), Object::Set(b)) => self.sets(By::Defined, a, b),
             (Object::Map(a), Object::Map(b)) => self.maps(By::Defined, a, b),
-            (Object::Vertex(a), Object::Vertex(b)) => Some(a.cmp(b)),
-            (Object::Edge(a), Object::Edge(b)) => Some(a.id.cmp(&b.id)),
+            (Object::Vertex(x), Object::Vertex(y)) => Some(self.elements(a, b).then_with(|| x.cmp(y))),
+            (Object::Edge(x), Object::Edge(y)) => Some(self.elements(a, b).then_with(|| x.id.cmp(&y.id))),
             (Object::VertexProperty(a), Object::VertexProperty(b)) => {
-                Some((a.vertex, &a.key, a.place).cmp(&(b.vertex, &b.key, b.place)))
+                let vertices = self.elements(&Object::Vertex(a.vertex), &Object::Vertex(b.vertex));
+                let rest = || (a.vertex, &a.key, a.place).cmp(&(b.vertex, &b.key, b.place));
+                Some(vertices.then_with(rest))
             }
             (Object::Property(a), Object::Property(b)) => match a.key.cmp(&b.key) {
                 Ordering::Equal => self.comparable(&a.value, &b.value),
@@ -317,6 +331,13 @@ impl Orders {
                 order => Some(order),
             },
             _ => None,
+        }
+    }
+    /// Two elements by their ids; equal where those are not asked for.
+    fn elements(&mut self, a: &Object, b: &Object) -> Ordering {
+        match self.ids.and_then(|ids| Some((ids.id(a)?, ids.id(b)?))) {
+            Some((a, b)) => self.order(&a, &b),
+            None => Ordering::Equal,
         }
     }
     fn sequences(&mut self, by: By, a: &[Object], b: &[Object]) -> Option<Ordering> {

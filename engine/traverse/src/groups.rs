@@ -1,6 +1,6 @@
 //! What gathers: reductions, folds, orders, samples, groups.
 
-use crate::compare::order;
+use crate::compare::{IdOrder, order, order_by_ids};
 use crate::convert::elements_of;
 use crate::error::{Outcome, TraverseError};
 use crate::limits::COLLECTION_MAX;
@@ -10,8 +10,11 @@ use crate::operate::operate;
 use crate::ordered::Ordered;
 use crate::step::{Body, By, Reduce, SortBy};
 use crate::traverser::Traverser;
+use foldhash::HashMap;
+use gremlin::object::ReferenceKind;
 use gremlin::{Decimal, Object, Token};
 use model::ExactSum;
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -96,7 +99,9 @@ impl Machine {
             }
             keyed.push((values, self.random(), traverser));
         }
-        keyed.sort_by(|a, b| compare_keys(keys, (&a.0, a.1), (&b.0, b.1)));
+        let ids = ElementIds::of(self);
+        keyed.sort_by(|a, b| compare_keys(keys, (&a.0, a.1), (&b.0, b.1), &ids));
+        ids.end()?;
         Ok(keyed.into_iter().map(|(.., traverser)| traverser).collect())
     }
 
@@ -180,13 +185,64 @@ impl Machine {
     }
 }
 
+/// The ids of the elements that one sort compares, each read once.
+pub(crate) struct ElementIds<'m> {
+    machine: &'m Machine,
+    known: RefCell<HashMap<(ReferenceKind, u64), Object>>,
+    fault: RefCell<Option<TraverseError>>,
+}
+
+impl<'m> ElementIds<'m> {
+    pub(crate) fn of(machine: &'m Machine) -> ElementIds<'m> {
+        ElementIds { machine, known: RefCell::default(), fault: RefCell::default() }
+    }
+    /// The sort is over.
+    ///
+    /// # Errors
+    /// An id could not be read, so that the order means nothing.
+    pub(crate) fn end(self) -> Outcome<()> {
+        self.fault.into_inner().map_or(Ok(()), Err)
+    }
+}
+
+impl IdOrder for ElementIds<'_> {
+    fn id(&self, element: &Object) -> Option<Object> {
+        let number = match element {
+            Object::Vertex(vertex) => (ReferenceKind::Vertex, vertex.0),
+            Object::Edge(edge) => (ReferenceKind::Edge, edge.id.0),
+            _ => return None,
+        };
+        if let Some(known) = self.known.borrow().get(&number) {
+            return Some(known.clone());
+        }
+        if self.fault.borrow().is_some() {
+            return None;
+        }
+        match self.machine.id(element) {
+            Ok(id) => {
+                self.known.borrow_mut().insert(number, id.clone());
+                Some(id)
+            }
+            Err(fault) => {
+                *self.fault.borrow_mut() = Some(fault);
+                None
+            }
+        }
+    }
+}
+
 /// Compares by the first key that differs.
-pub(crate) fn compare_keys(keys: &[SortBy], a: (&[Object], u64), b: (&[Object], u64)) -> Ordering {
+pub(crate) fn compare_keys(
+    keys: &[SortBy],
+    a: (&[Object], u64),
+    b: (&[Object], u64),
+    ids: &ElementIds<'_>,
+) -> Ordering {
     for (at, key) in keys.iter().enumerate() {
         let found = match key.order {
-            Token::Desc => order(&b.0[at], &a.0[at]),
+            Token::Desc => order_by_ids(&b.0[at], &a.0[at], ids),
             Token::Shuffle => a.1.cmp(&b.1),
-            _ => order(&a.0[at], &b.0[at]),
+            _ => order_by_ids(&a.0[at], &b.0[at], ids),
         };
         if found != Ordering::Equal {
             return found;

@@ -3,7 +3,7 @@
 use crate::compare::{Keyed, holds};
 use crate::convert::{elements_of, set_of};
 use crate::error::Outcome;
-use crate::groups::compare_keys;
+use crate::groups::{ElementIds, compare_keys};
 use crate::machine::Machine;
 use crate::step::{By, SortBy};
 use crate::traverser::Traverser;
@@ -146,7 +146,9 @@ impl Machine {
             }
             keyed.push((values, self.random(), part));
         }
-        keyed.sort_by(|a, b| compare_keys(keys, (&a.0, a.1), (&b.0, b.1)));
+        let ids = ElementIds::of(self);
+        keyed.sort_by(|a, b| compare_keys(keys, (&a.0, a.1), (&b.0, b.1), &ids));
+        ids.end()?;
         let parts = keyed.into_iter().map(|(.., part)| part);
         Ok(match &traverser.object {
             Object::Map(_) => Object::map(

@@ -415,6 +415,45 @@ fn ids_are_found_however_they_are_written() {
     }
 }
 
+/// Elements are in order by the ids that clients gave them, in whatever order they were made.
+#[test]
+fn elements_are_in_order_by_their_ids() {
+    for ids in ALL_IDS {
+        let stored = Stored::of(&modern(), ids);
+        let transaction = Arc::new(stored.engine.begin(Mode::Write));
+        let asked = |text: &str, transaction: Option<&Arc<Transaction>>| -> Vec<String> {
+            let found = stored.run(&traversal(text).unwrap(), transaction);
+            found.unwrap_or_else(|error| panic!("{text}: {}", reason(&error))).iter().map(shown).collect()
+        };
+        let all = ["30", "'b'", "10", "'a'", "20"];
+        for id in all {
+            asked(&format!("g.addV('z').property(T.id, {id})"), Some(&transaction));
+        }
+        transaction.commit().unwrap();
+        let transaction = Arc::new(stored.engine.begin(Mode::Write));
+        for (at, to) in all.iter().enumerate() {
+            let text = format!("g.V({to}).addE('to').from(V(30)).property(T.id, {})", 90 - at);
+            asked(&text, Some(&transaction));
+        }
+        transaction.commit().unwrap();
+        let right = ["10", "20", "30", "a", "b"].map(String::from).to_vec();
+        let turned: Vec<String> = right.iter().rev().cloned().collect();
+        let z = "g.V().hasLabel('z')";
+        for (text, right) in [
+            (format!("{z}.order().id()"), &right),
+            (format!("{z}.order().by(desc).id()"), &turned),
+            (format!("{z}.order().by(T.id, desc).id()"), &turned),
+            (format!("{z}.fold().order(Scope.local).unfold().id()"), &right),
+            (format!("{z}.as('a').map(fold()).order().unfold().id()"), &right),
+            (format!("{z}.as('a').path().order().by(desc).select('a').id()"), &turned),
+        ] {
+            assert_eq!(asked(&text, None), *right, "{ids:?}: {text}");
+        }
+        let edges = asked("g.V(30).outE('to').order().id()", None);
+        assert_eq!(edges, ["86", "87", "88", "89", "90"], "{ids:?}");
+    }
+}
+
 /// An answer tells a door what stands behind each number.
 #[test]
 fn an_answer_shows_vertices_and_edges() {
