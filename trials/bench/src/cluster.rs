@@ -1,4 +1,4 @@
-//! A cluster of processes on this machine: the mix of TAO (Weaver, Table 5.2, Figures 5.14 and 5.15) through its gates, how often the oracle is asked, what a strict read
+//! A cluster of processes on this machine: the answers of the interactive workload, the mix of TAO (Weaver, Table 5.2, Figures 5.14 and 5.15) through its gates, how often the oracle is asked, what a strict read
 //! and a commit cost, and what PostgreSQL alone makes of the same groups.
 //!
 //! Each cluster is started by this very program (`cluster up`), begins with a generated social network, and is ended and removed afterwards. Answers are held against a
@@ -7,15 +7,19 @@
 
 mod bare;
 mod client;
+mod model;
 mod processes;
+mod scale;
+mod social;
+mod tau;
 
 use crate::power_law::{Graph, Shape};
 use crate::report::Report;
 use crate::store::tao::mix::Mix;
 use crate::timing::{Samples, shown_ms};
-use client::{Asked, Work};
+use client::{Asked, Reading, Work};
 use database::{Database, Options, params};
-use processes::{Cluster, Figures};
+use processes::{Cluster, Figures, Server};
 use std::path::{Path, PathBuf};
 use world::clock::monotonic_ns;
 use world::threads::in_parallel;
@@ -28,25 +32,70 @@ const CLIENTS: usize = 16;
 const COMMITTING_CLIENTS: usize = 64;
 const WARM_UP_NS: u64 = 2_000_000_000;
 const MEASURED_NS: u64 = 5_000_000_000;
-/// Strict reads one after the other.
-const READS: usize = 400;
+/// Reads one after the other.
+const READS: usize = 1_000;
+/// A read of what the gate has may take so much of the time of the same read at a server of one process; the rest is noise.
+const NO_OLDER_PART_TARGET: f64 = 1.05;
 
+/// The mixes of TAO's operations.
+const MIXES: [(&str, Mix); 2] = [("0.2 % writes", Mix::TAO), ("25 % writes", Mix::QUARTER)];
 /// The paper's shares of operations that ask the oracle, with 0.2 % and 25 % of writes, in percent.
 const ORACLE_SHARES: [f64; 2] = [0.0013, 1.7];
 const STRICT_READ_MS_TARGET: f64 = 1.0;
 const COMMITS_TARGET: f64 = 5_000.0;
 const BARE_PART_TARGET: f64 = 0.7;
+/// What is done at each size.
+const WORKS: [&str; 3] = ["mix", "reads", "commits"];
 /// Gates and shards of the clusters that are measured.
 const SIZES: [(u16, u16); 4] = [(1, 1), (1, 3), (2, 3), (4, 3)];
 /// The size at which everything is measured.
 const WHOLE: (u16, u16) = (2, 3);
 
-/// Runs the bench; needs no data. `--only 2x3` measures clusters of that many gates and shards alone.
-pub fn run(_data: Option<&Path>, report: &mut Report) -> Result<(), String> {
+/// Why a part is left out.
+const NO_POSTGRES: &str = "PostgreSQL is not installed (Debian: apt-get install postgresql)";
+
+/// Runs the bench. `--only 2x3` measures clusters of that many gates and shards alone, `--only 2x3,commits` one kind of
+/// work there ([`WORKS`]), `--only ldbc` checks the answers of the interactive workload, which needs data.
+pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
     let place = crate::store::scratch("cluster")?;
+    let sizes = SIZES.map(|(gates, shards)| format!("{gates}x{shards}"));
+    let parts: Vec<&str> =
+        sizes.iter().map(String::as_str).chain([social::NAME, scale::NAME, tau::NAME]).collect();
+    let chosen = report.choice.among(&parts);
+    if chosen.contains(&social::NAME) {
+        social::run(data, place.path(), report)?;
+    }
+    if chosen == [social::NAME] {
+        return Ok(());
+    }
+    let sizes_chosen: Vec<(u16, u16)> = SIZES
+        .into_iter()
+        .zip(&sizes)
+        .filter(|(_, name)| chosen.contains(&name.as_str()))
+        .map(|(size, _)| size)
+        .collect();
     let network = Graph::generate(&NETWORK);
     let database = place.path().join("network.db");
     fill(&network, &database)?;
+    if !sizes_chosen.is_empty() {
+        sized(&sizes_chosen, (&network, &database), place.path(), report)?;
+    }
+    if chosen.contains(&scale::NAME) {
+        scale::run(&network, &database, place.path(), report)?;
+    }
+    if chosen.contains(&tau::NAME) {
+        tau::run(&network, &database, place.path(), report)?;
+    }
+    Ok(())
+}
+
+/// What depends on the numbers of gates and shards.
+fn sized(
+    sizes: &[(u16, u16)],
+    (network, database): (&Graph, &PathBuf),
+    place: &Path,
+    report: &mut Report,
+) -> Result<(), String> {
     report.note(format!(
         "{} vertices, {} edges, seed {}; {CLIENTS} clients ({COMMITTING_CLIENTS} for commits alone), {} s each after {} s of warm-up",
         NETWORK.vertices,
@@ -55,18 +104,13 @@ pub fn run(_data: Option<&Path>, report: &mut Report) -> Result<(), String> {
         MEASURED_NS / 1_000_000_000,
         WARM_UP_NS / 1_000_000_000
     ));
-    alone(&network, &database, report)?;
-    let sizes = SIZES.map(|(gates, shards)| format!("{gates}x{shards}"));
-    let chosen = report.choice.among(&sizes.each_ref().map(String::as_str)).join(" ");
-    for (gates, shards) in SIZES {
-        if !chosen.split(' ').any(|size| *size == format!("{gates}x{shards}")) {
-            continue;
-        }
+    let read_alone = alone(network, database, report)?;
+    for (gates, shards) in sizes.iter().copied() {
         report.section(&format!("{gates} gates, {shards} shards, 1 oracle, PostgreSQL"));
-        let folder = place.path().join(format!("{gates}x{shards}"));
-        match Cluster::up(folder, gates, shards, &database)? {
-            Some(cluster) => measure(&cluster, &network, (gates, shards), report)?,
-            None => report.skipped("all", "PostgreSQL is not installed (Debian: apt-get install postgresql)"),
+        let folder = place.join(format!("{gates}x{shards}"));
+        match Cluster::up(folder, (gates, shards), database, &[])? {
+            Some(cluster) => measure(&cluster, network, (gates, shards), read_alone.as_ref(), report)?,
+            None => report.skipped("all", NO_POSTGRES),
         }
     }
     Ok(())
@@ -116,9 +160,7 @@ impl Outcome {
         (self.reads.len() + self.writes.len()) as f64 * 1e9 / MEASURED_NS as f64
     }
     fn shown(&self) -> String {
-        let of = |samples: &Samples| {
-            format!("p50 {}, p99 {}", shown_ms(samples.quantile_ms(0.5)), shown_ms(samples.quantile_ms(0.99)))
-        };
+        let of = quantiles;
         match self.writes.is_empty() {
             true => format!("{:.0}/s; reads {}", self.rate(), of(&self.reads)),
             false => format!("{:.0}/s; reads {}; writes {}", self.rate(), of(&self.reads), of(&self.writes)),
@@ -147,8 +189,8 @@ fn drive(urls: &[String], network: &Graph, work: Work, run: u64) -> Result<Outco
     Ok(outcome)
 }
 
-/// The same mix at a server of one process, for comparison.
-fn alone(network: &Graph, database: &Path, report: &mut Report) -> Result<(), String> {
+/// The same mix at a server of one process, for comparison; what a read of one vertex takes there.
+fn alone(network: &Graph, database: &Path, report: &mut Report) -> Result<Option<Samples>, String> {
     report.section("one process: `serve`, durable, no cluster");
     let copy = database.with_extension("alone");
     let opened = Database::open(database, Options::default()).map_err(|error| told(&error))?;
@@ -156,28 +198,59 @@ fn alone(network: &Graph, database: &Path, report: &mut Report) -> Result<(), St
     drop(opened);
     let served = database.with_extension("served");
     database::restore(&copy, &served).map_err(|error| told(&error))?;
-    let opened = Database::open(&served, Options::default()).map_err(|error| told(&error))?;
-    let server = server::Server::start(opened, &server::ServeOptions::at("127.0.0.1:0"));
-    let server = server.map_err(|error| error.to_string())?;
-    let urls = [format!("bolt://{}", server.address())];
-    for (run, (name, mix)) in
-        [("0.2 % writes", Mix::TAO), ("25 % writes", Mix::QUARTER)].into_iter().enumerate()
-    {
+    let server = Server::start(&served)?;
+    let urls = [server.url.clone()];
+    let works = report.choice.among(&WORKS);
+    for (run, (name, mix)) in MIXES.into_iter().enumerate().filter(|_| works.contains(&"mix")) {
         let outcome = drive(&urls, network, Work::Mix(mix), run as u64)?;
         report.note(format!("TAO mix, {name}: {}", outcome.shown()));
     }
-    let outcome = drive(&urls, network, Work::Commits, 2)?;
-    report.note(format!("commits: {}", outcome.shown()));
+    if works.contains(&"commits") {
+        let outcome = drive(&urls, network, Work::Commits, 2)?;
+        report.note(format!("commits: {}", outcome.shown()));
+    }
+    if !works.contains(&"reads") {
+        return Ok(None);
+    }
+    let reads = client::reads(&urls[0], network, Reading::NoOlder, READS)?;
+    report.note(format!("read of one vertex, nobody else: {}", quantiles(&reads)));
+    Ok(Some(reads))
+}
+
+fn quantiles(samples: &Samples) -> String {
+    format!("p50 {}, p99 {}", shown_ms(samples.quantile_ms(0.5)), shown_ms(samples.quantile_ms(0.99)))
+}
+
+fn measure(
+    cluster: &Cluster,
+    network: &Graph,
+    size: (u16, u16),
+    read_alone: Option<&Samples>,
+    report: &mut Report,
+) -> Result<(), String> {
+    let urls = cluster.gates();
+    report.note(format!("it came up with the network in {:.1} s", cluster.up_seconds));
+    let works = report.choice.among(&WORKS);
+    if works.contains(&"mix") {
+        mixes(cluster, network, size, report)?;
+    }
+    if let Some(read_alone) = read_alone {
+        reads(&urls[0], network, read_alone, report)?;
+    }
+    if works.contains(&"commits") {
+        let before = cluster.figures()?;
+        let outcome = drive(&urls, network, Work::Commits, 2)?;
+        let done = cluster.figures()?.since(&before);
+        commits(cluster, &outcome, &done, size, report)?;
+    }
     Ok(())
 }
 
-fn measure(cluster: &Cluster, network: &Graph, size: (u16, u16), report: &mut Report) -> Result<(), String> {
-    let urls = cluster.gates();
-    report.note(format!("it came up with the network in {:.1} s", cluster.up_seconds));
-    let mixes = [("0.2 % writes", Mix::TAO), ("25 % writes", Mix::QUARTER)];
-    for (run, ((name, mix), paper)) in mixes.into_iter().zip(ORACLE_SHARES).enumerate() {
+/// The mix of TAO, and how often the oracle was asked.
+fn mixes(cluster: &Cluster, network: &Graph, size: (u16, u16), report: &mut Report) -> Result<(), String> {
+    for (run, ((name, mix), paper)) in MIXES.into_iter().zip(ORACLE_SHARES).enumerate() {
         let before = cluster.figures()?;
-        let outcome = drive(&urls, network, Work::Mix(mix), run as u64)?;
+        let outcome = drive(&cluster.gates(), network, Work::Mix(mix), run as u64)?;
         let done = cluster.figures()?.since(&before);
         report.note(format!("TAO mix, {name}: {}", outcome.shown()));
         let operations = outcome.operations.max(1) as f64;
@@ -198,15 +271,21 @@ fn measure(cluster: &Cluster, network: &Graph, size: (u16, u16), report: &mut Re
             );
         }
     }
-    let reads = client::strict_reads(&urls[0], network, READS)?;
-    let (p50, p99) = (reads.quantile_ms(0.5), reads.quantile_ms(0.99));
-    let shown = format!("p50 {}, p99 {}", shown_ms(p50), shown_ms(p99));
+    Ok(())
+}
+
+/// Reads of one vertex, one after the other: with everything that was acknowledged, and with what the gate has.
+fn reads(url: &str, network: &Graph, alone: &Samples, report: &mut Report) -> Result<(), String> {
+    let strict = client::reads(url, network, Reading::Strict, READS)?;
     let target = format!("p50 under {STRICT_READ_MS_TARGET} ms");
-    report.figure("strict read, nobody else", &shown, &target, p50 < STRICT_READ_MS_TARGET);
-    let before = cluster.figures()?;
-    let outcome = drive(&urls, network, Work::Commits, 2)?;
-    let done = cluster.figures()?.since(&before);
-    commits(cluster, &outcome, &done, size, report)
+    let reached = strict.quantile_ms(0.5) < STRICT_READ_MS_TARGET;
+    report.figure("strict read, nobody else", &quantiles(&strict), &target, reached);
+    let reads = client::reads(url, network, Reading::NoOlder, READS)?;
+    let part = reads.quantile_ms(0.5) / alone.quantile_ms(0.5);
+    let target = format!("p50 at most {NO_OLDER_PART_TARGET} of a server of one process");
+    let shown = format!("{}, {part:.2} of that", quantiles(&reads));
+    report.figure("READ NO OLDER THAN 1 s", &shown, &target, part <= NO_OLDER_PART_TARGET);
+    Ok(())
 }
 
 /// Commits beside PostgreSQL with the same groups.
@@ -218,7 +297,16 @@ fn commits(
     report: &mut Report,
 ) -> Result<(), String> {
     let group = (done.commits / done.groups.max(1.0)).max(1.0);
-    report.note(format!("commits: {}; {group:.1} a group", outcome.shown()));
+    let each = |count: f64| count / done.commits.max(1.0);
+    report.note(format!(
+        "commits: {}; {group:.1} a group; each {:.2} rounds of reads, {:.2} announcements, {:.2} NOPs, {:.2} wants, stamped anew {:.3} times",
+        outcome.shown(),
+        each(done.read_stamps),
+        each(done.announcements),
+        each(done.nops),
+        each(done.wants),
+        each(done.late)
+    ));
     if size != WHOLE {
         return Ok(());
     }

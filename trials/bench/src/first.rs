@@ -1,12 +1,14 @@
 //! `first`: one real path from end to end. Imports a social network, asks and changes it, and walks a power-law graph beside other engines.
 
+mod asks;
 mod hops;
-mod rows;
+pub(crate) mod rows;
 mod short;
 mod social;
-mod stream;
+pub(crate) mod stream;
 
 use crate::report::Report;
+pub(crate) use asks::Asks;
 use std::path::Path;
 
 /// Runs the bench. The social network comes first, while the process is small: its memory after import is one of the figures.

@@ -1,5 +1,6 @@
 //! Times: medians of repetitions after warm-up, on the monotonic clock.
 
+use std::path::Path;
 use world::clock::monotonic_ns;
 
 /// Runs `work` and returns its result and its time in milliseconds.
@@ -7,6 +8,18 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let begin_ns = monotonic_ns();
     let result = work();
     (result, (monotonic_ns() - begin_ns) as f64 / 1e6)
+}
+
+/// Clock ticks a second in `/proc`; the same on every Linux.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// Processor time that a process has taken, where the system says it.
+pub fn processor_seconds(pid: u32) -> Option<f64> {
+    let text = world::files::read_text(Path::new(&format!("/proc/{pid}/stat"))).ok()?;
+    // The name of the program, in parentheses, may hold blanks.
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at)?.parse::<f64>().ok();
+    Some((ticks(11)? + ticks(12)?) / TICKS_PER_SECOND)
 }
 
 /// Times of one thing done again and again.

@@ -46,7 +46,7 @@ pub struct Did {
     pub made: i64,
 }
 
-fn connect(url: &str) -> Result<Client, String> {
+pub fn connect(url: &str) -> Result<Client, String> {
     let address = Address::parse(url).map_err(|error| told(&error))?;
     Client::connect(&address, ClientOptions::default()).map_err(|error| told(&error))
 }
@@ -65,7 +65,7 @@ fn column(client: &mut Client, text: &str, params: &Params) -> Result<Vec<i64>, 
 }
 
 /// Asks until it does not conflict.
-fn asked(client: &mut Client, text: &str, params: &Params) -> Result<Vec<i64>, String> {
+pub fn asked(client: &mut Client, text: &str, params: &Params) -> Result<Vec<i64>, String> {
     let mut tries = 0;
     loop {
         match column(client, text, params) {
@@ -181,16 +181,33 @@ pub fn check(url: &str, run: u64, made: i64) -> Result<(), String> {
     }
 }
 
+/// How one vertex is read.
+#[derive(Clone, Copy)]
+pub enum Reading {
+    /// With everything that was acknowledged.
+    Strict,
+    /// From what the gate has, if it is not too old.
+    NoOlder,
+}
+
 /// Reads of one vertex, one after the other, while nobody else asks.
-pub fn strict_reads(url: &str, network: &Graph, count: usize) -> Result<Samples, String> {
+pub fn reads(url: &str, network: &Graph, reading: Reading, count: usize) -> Result<Samples, String> {
     let mut client = connect(url)?;
     let (mut chance, mut samples) = (Chance::seeded(SEED), Samples::default());
+    let text = match reading {
+        Reading::Strict => "MATCH (n:N {id: $id}) RETURN n.id",
+        Reading::NoOlder => "READ NO OLDER THAN 1 s MATCH (n:N {id: $id}) RETURN n.id",
+    };
     for at in 0..2 * count {
+        let id = vertex(&mut chance, network);
         let began_ns = monotonic_ns();
-        read(&mut client, &mut chance, network, Operation::GetNode)?;
+        let found = asked(&mut client, text, &params! {"id" => id})?;
         // The first half warms up.
         if at >= count {
             samples.push((monotonic_ns() - began_ns) as f64 / 1e6);
+        }
+        if found != [id] {
+            return Err(format!("{text} of {id}: {found:?}"));
         }
     }
     Ok(samples)

@@ -1,10 +1,9 @@
 //! The updates: the benchmark's own stream in order of time, each update's effect counted when it runs and all of them read back.
 
-use super::told;
-use crate::ldbc::{UPDATES, answers, updates};
+use super::Asks;
+use crate::ldbc::{UPDATES, updates};
 use crate::report::Report;
 use crate::timing::{Samples, shown_ms, timed};
-use database::{Session, Value, params};
 use std::path::Path;
 use world::files;
 
@@ -31,23 +30,37 @@ struct Kind {
     first_fault: Option<String>,
 }
 
-/// Runs the first updates of the stream.
-pub fn run(session: &mut Session, network: &Path, report: &mut Report) -> Result<(), String> {
+/// The files of the stream.
+const STREAMS: [&str; 2] = ["updateStream_0_0_person.csv", "updateStream_0_0_forum.csv"];
+
+/// Does the network have a stream of updates?
+pub(crate) fn is_in(network: &Path) -> bool {
+    STREAMS.iter().all(|name| files::exists(&network.join(name)))
+}
+
+fn first(network: &Path) -> Result<Vec<updates::Update>, String> {
     let text = |name: &str| files::read_text(&network.join(name)).map_err(|error| error.to_string());
-    let streams = [text("updateStream_0_0_person.csv")?, text("updateStream_0_0_forum.csv")?];
-    let before = counts(session)?;
+    updates::read(&[text(STREAMS[0])?, text(STREAMS[1])?], UPDATES_RUN)
+}
+
+/// Runs the same updates and measures nothing.
+pub(crate) fn follow(asked: &mut impl Asks, network: &Path) -> Result<(), String> {
+    first(network)?.iter().try_for_each(|update| asked.changes(update.query().text, &update.params).map(drop))
+}
+
+/// Runs the first updates of the stream.
+pub fn run(asked: &mut impl Asks, network: &Path, report: &mut Report) -> Result<(), String> {
+    let before = counts(asked)?;
     let mut kinds: [Kind; 8] = Default::default();
-    for update in updates::read(&streams, UPDATES_RUN)? {
+    for update in first(network)? {
         let kind = &mut kinds[update.kind];
-        let (outcome, time_ms) = timed(|| {
-            session.query(update.query().text, update.params.clone()).and_then(|result| result.finish())
-        });
+        let (outcome, time_ms) = timed(|| asked.changes(update.query().text, &update.params));
         kind.samples.push(time_ms);
         kind.run += 1;
         let fault = match outcome {
-            Err(error) => told(&error),
-            Ok(summary) => {
-                let made = (summary.counters.nodes_created, summary.counters.relationships_created);
+            Err(error) => error,
+            Ok(counters) => {
+                let made = (counters.nodes_created, counters.relationships_created);
                 if made == (update.vertices, update.edges) {
                     kind.right += 1;
                     continue;
@@ -57,7 +70,7 @@ pub fn run(session: &mut Session, network: &Path, report: &mut Report) -> Result
         };
         kind.first_fault.get_or_insert(format!("{:?}: {fault}", update.params));
     }
-    let after = counts(session)?;
+    let after = counts(asked)?;
     for (at, kind) in kinds.iter().enumerate() {
         let grown = after[at] - before[at];
         let measured =
@@ -74,13 +87,6 @@ pub fn run(session: &mut Session, network: &Path, report: &mut Report) -> Result
     Ok(())
 }
 
-fn counts(session: &mut Session) -> Result<Vec<i64>, String> {
-    READ_BACK
-        .iter()
-        .map(|text| match session.query(text, params! {}).and_then(|result| result.single()) {
-            Ok(Value::Int(count)) => Ok(count),
-            Ok(other) => Err(format!("{text}: {}", answers::plain(&other))),
-            Err(error) => Err(told(&error)),
-        })
-        .collect()
+fn counts(asked: &mut impl Asks) -> Result<Vec<i64>, String> {
+    READ_BACK.iter().map(|text| asked.number(text)).collect()
 }

@@ -6,12 +6,13 @@
 )]
 
 use super::fault;
+use crate::timing::processor_seconds;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use world::clock::monotonic_ns;
-use world::files::{self, TemporaryFolder};
+use world::files::TemporaryFolder;
 
 /// Names the binary, where this program is not it.
 const BINARY_VARIABLE: &str = "TANGLEWOOD_BENCH_KRONOS";
@@ -19,8 +20,6 @@ const BINARY_VARIABLE: &str = "TANGLEWOOD_BENCH_KRONOS";
 const MEMORY_FOLDER: &str = "/dev/shm";
 /// Until all ports accept.
 const START_NS_MAX: u64 = 20_000_000_000;
-/// Clock ticks a second in `/proc`; the same on every Linux.
-const TICKS_PER_SECOND: f64 = 100.0;
 
 pub(super) struct Group {
     binary: PathBuf,
@@ -93,7 +92,7 @@ impl Group {
     }
     /// Processor time that each replica has taken, in seconds.
     pub(super) fn cpu_seconds(&self) -> Vec<f64> {
-        self.children.iter().map(|child| cpu_seconds(child.id()).unwrap_or(f64::NAN)).collect()
+        self.children.iter().map(|child| processor_seconds(child.id()).unwrap_or(f64::NAN)).collect()
     }
 }
 
@@ -105,14 +104,6 @@ impl Drop for Group {
             let _ = child.wait();
         }
     }
-}
-
-fn cpu_seconds(pid: u32) -> Option<f64> {
-    let text = files::read_text(Path::new(&format!("/proc/{pid}/stat"))).ok()?;
-    // The name of the program, in parentheses, may hold blanks.
-    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-    let ticks = |at: usize| fields.get(at)?.parse::<f64>().ok();
-    Some((ticks(11)? + ticks(12)?) / TICKS_PER_SECOND)
 }
 
 /// All are bound before the first is given back, so that none is drawn twice.
