@@ -59,6 +59,9 @@ struct Up {
     /// Begin with the content of this database or backup of one machine; for a cluster that is made now
     #[arg(long, value_name = "DB")]
     from: Option<PathBuf>,
+    /// Microseconds between the announcements of a gate's clock; if not said, each gate adapts them to what they save
+    #[arg(long, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    tau_us: Option<u64>,
     /// Certificates (PEM) that gates show to drivers, who then speak TLS
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,

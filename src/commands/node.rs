@@ -110,7 +110,7 @@ impl Node {
         let node = cluster::node::RunningNode::start(
             (role, self.bind.as_deref()),
             &layout.addresses,
-            credentials,
+            (credentials, layout.tau_us),
             truth,
             &folder,
         )
@@ -129,7 +129,7 @@ impl Node {
             database.as_ref().map(|database| self.doors(database, peers, door_tls)).transpose()?.flatten();
         let orphaned = Arc::new(AtomicBool::new(false));
         let _watching = self.watched.then(|| notice_orphaned(orphaned.clone())).transpose()?;
-        let mut out = world::files::stdout();
+        let (mut out, mut deaf) = (world::files::stdout(), None);
         while !end.came() && !orphaned.load(Ordering::Relaxed) {
             if self.watched {
                 let sign = if node.serves() { SERVES } else { LIVES };
@@ -140,6 +140,10 @@ impl Node {
             }
             if let Some(why) = node.failure() {
                 return Err(Error::new("Tanglewood.DatabaseError.Cluster.Oracle", why).into());
+            }
+            if deaf.is_none() {
+                deaf = node.deaf();
+                deaf.iter().for_each(world::files::say);
             }
             world::threads::sleep(LOOK_EVERY);
         }

@@ -100,6 +100,10 @@ impl Driver {
     pub fn failure(&self) -> Option<String> {
         self.failed.lock().as_ref().map(ToString::to_string)
     }
+    /// What another process of the cluster speaks, where that is not what this one does: it hears nothing of it.
+    pub fn other_version(&self) -> Option<u8> {
+        self.inputs.other_version()
+    }
     /// The scribe; each commit that has got its place in the cluster's sequence is told.
     pub fn scribe(
         net: Box<dyn Net>,
@@ -207,6 +211,7 @@ impl Running {
                     return;
                 }
             }
+            self.inputs.net().flush();
             if let Machine::Shard(shard, content) = &mut machine {
                 content.tell(shard.counts());
                 content.forget(shard.oldest_place());
@@ -221,14 +226,14 @@ impl Running {
 
     fn send(&self, to: Node, message: &Message) {
         for address in self.addresses.of(to) {
-            self.inputs.net().send(address, wire::encode(self.node, message));
+            self.inputs.net().post(address, wire::encode(self.node, message));
         }
     }
     fn post(&self, posted: Posted) {
         match posted {
             Posted::To(node, message) => self.send(node, &message),
             Posted::Beside(address, message) => {
-                self.inputs.net().send(&address, wire::encode(self.node, &message));
+                self.inputs.net().post(&address, wire::encode(self.node, &message));
             }
         }
     }

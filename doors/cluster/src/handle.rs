@@ -1,10 +1,9 @@
 //! The way into a gate for threads of the same process: reads and commits that wait for their end, up to a time.
 
 use crate::inputs::Inputs;
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use model::walk;
 use order::Stamp;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use protocol::message::{Commit, End, Refusal};
 use protocol::{Bytes, Gate, GateCounts, GateSeat, Input, Route};
 use std::any::Any;
@@ -43,14 +42,55 @@ impl std::fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+/// Where one answer is waited for. Who waits sleeps at once: a channel that looks a few times first takes the processor from who makes the answer.
+#[derive(Default)]
+struct AnswerSlot {
+    state: Mutex<AnswerSlotState>,
+    came: Condvar,
+}
+
+#[derive(Default)]
+struct AnswerSlotState {
+    told: Option<Told>,
+    /// Nobody will tell anything any more.
+    is_closed: bool,
+}
+
+impl AnswerSlot {
+    fn tell(&self, told: Option<Told>) {
+        let mut state = self.state.lock();
+        state.is_closed = told.is_none();
+        state.told = told;
+        drop(state);
+        self.came.notify_one();
+    }
+    /// The answer, if it comes within this time.
+    fn receive(&self, longest: Duration) -> Received {
+        let mut state = self.state.lock();
+        let waits = |state: &mut AnswerSlotState| state.told.is_none() && !state.is_closed;
+        self.came.wait_while_for(&mut state, waits, longest);
+        match (state.told.take(), state.is_closed) {
+            (Some(told), _) => Received::Told(told),
+            (None, true) => Received::Closed,
+            (None, false) => Received::NotYet,
+        }
+    }
+}
+
+enum Received {
+    Told(Told),
+    NotYet,
+    Closed,
+}
+
 /// The answer, unless the statement of this thread is over before.
-fn received_or_over(receiver: &Receiver<Told>, longest: Duration) -> Option<Told> {
+fn received_or_over(place: &AnswerSlot, longest: Duration) -> Option<Told> {
     let until_ns = after_ns(longest);
     loop {
-        match receiver.recv_timeout(LOOK_EVERY.min(longest)) {
-            Ok(told) => return Some(told),
-            Err(RecvTimeoutError::Timeout) if monotonic_ns() < until_ns && walk::check().is_ok() => {}
-            Err(_) => return None,
+        match place.receive(LOOK_EVERY.min(longest)) {
+            Received::Told(told) => return Some(told),
+            Received::NotYet if monotonic_ns() < until_ns && walk::check().is_ok() => {}
+            Received::NotYet | Received::Closed => return None,
         }
     }
 }
@@ -64,7 +104,7 @@ pub(crate) enum Told {
 #[derive(Default)]
 pub(crate) struct Waiting {
     next: u64,
-    by_request: BTreeMap<u64, Sender<Told>>,
+    by_request: BTreeMap<u64, Arc<AnswerSlot>>,
     /// Kept alive until then.
     lingering: Option<(u64, Lingering)>,
 }
@@ -75,7 +115,7 @@ type Lingering = Arc<dyn Any + Send + Sync>;
 impl Waiting {
     /// Nobody will be told any more.
     pub(crate) fn end(&mut self) {
-        self.by_request.clear();
+        std::mem::take(&mut self.by_request).into_values().for_each(|place| place.tell(None));
         self.lingering = None;
     }
     /// What lingers no more, to be dropped by who holds no lock.
@@ -84,9 +124,8 @@ impl Waiting {
         if is_over { self.lingering.take().map(|(_, lingering)| lingering) } else { None }
     }
     pub(crate) fn tell(&mut self, request: u64, told: Told) {
-        if let Some(sender) = self.by_request.remove(&request) {
-            // Who waited may have given up meanwhile.
-            let _ = sender.try_send(told);
+        if let Some(place) = self.by_request.remove(&request) {
+            place.tell(Some(told));
         }
     }
 }
@@ -172,7 +211,10 @@ impl GateHandle {
     /// Commits; the read that it is based on stays open. Answers its stamp when it is on disk and every gate has heard of it.
     pub fn commit(&self, commit: Commit, longest: Duration) -> Result<Stamp, Failure> {
         let input = |request| Input::Commit { request, commit };
-        let received = |receiver: &Receiver<Told>, longest| receiver.recv_timeout(longest).ok();
+        let received = |place: &AnswerSlot, longest| match place.receive(longest) {
+            Received::Told(told) => Some(told),
+            Received::NotYet | Received::Closed => None,
+        };
         match self.ask(input, longest, received)?.1 {
             Some(Told::Ended(End::Committed(stamp))) => Ok(stamp),
             Some(Told::Ended(End::Refused(refusal))) => Err(Failure::Refused(refusal)),
@@ -184,7 +226,7 @@ impl GateHandle {
         &self,
         input: impl FnOnce(u64) -> Input,
         longest: Duration,
-        receive: impl FnOnce(&Receiver<Told>, Duration) -> Option<Told>,
+        receive: impl FnOnce(&AnswerSlot, Duration) -> Option<Told>,
     ) -> Result<(u64, Option<Told>), Failure> {
         let request = {
             let mut waiting = self.waiting.lock();
@@ -199,18 +241,18 @@ impl GateHandle {
         request: u64,
         input: Input,
         longest: Duration,
-        receive: impl FnOnce(&Receiver<Told>, Duration) -> Option<Told>,
+        receive: impl FnOnce(&AnswerSlot, Duration) -> Option<Told>,
     ) -> Result<Option<Told>, Failure> {
-        let (sender, receiver) = bounded(1);
+        let place = Arc::new(AnswerSlot::default());
         {
             let mut waiting = self.waiting.lock();
             if waiting.by_request.len() >= REQUESTS_MAX {
                 return Err(Failure::Refused(Refusal::Busy));
             }
-            waiting.by_request.insert(request, sender);
+            waiting.by_request.insert(request, place.clone());
         }
         let told = if self.inputs.put(input) {
-            receive(&receiver, longest)
+            receive(&place, longest)
         } else {
             Some(Told::Ended(End::Refused(Refusal::Busy)))
         };

@@ -4,7 +4,7 @@ use crate::addresses::Addresses;
 use parking_lot::Mutex;
 use protocol::{Input, wire};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::time::Duration;
 use world::net::Net;
 
@@ -18,11 +18,13 @@ pub(crate) struct Inputs {
     net: Box<dyn Net>,
     local: Mutex<VecDeque<Input>>,
     closed: AtomicBool,
+    /// One more than the version of a frame that this program does not read; 0 while there was none.
+    stranger: AtomicU16,
 }
 
 impl Inputs {
     pub(crate) fn new(net: Box<dyn Net>) -> Inputs {
-        Inputs { net, local: Mutex::default(), closed: AtomicBool::new(false) }
+        Inputs { net, local: Mutex::default(), closed: AtomicBool::new(false), stranger: AtomicU16::new(0) }
     }
     pub(crate) fn net(&self) -> &dyn Net {
         &*self.net
@@ -34,6 +36,10 @@ impl Inputs {
     }
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
+    }
+    /// The version of a frame that came and that this program does not read.
+    pub(crate) fn other_version(&self) -> Option<u8> {
+        self.stranger.load(Ordering::Relaxed).checked_sub(1).map(|version| version as u8)
     }
     /// An input from this process. False where too many wait, or none is taken any more.
     pub(crate) fn put(&self, input: Input) -> bool {
@@ -58,10 +64,16 @@ impl Inputs {
         let waits = self.local.lock().is_empty();
         let mut next = self.net.receive(if waits { longest } else { Duration::ZERO });
         while let Some(frame) = next {
-            if let Some((from, message)) = wire::decode(&frame)
-                && !addresses.of(from).is_empty()
-            {
-                inputs.push(Input::Message { from, message });
+            match wire::decode(&frame) {
+                Some((from, message)) if !addresses.of(from).is_empty() => {
+                    inputs.push(Input::Message { from, message });
+                }
+                Some(_) => {}
+                None => {
+                    if let Some(version) = wire::other_version(&frame) {
+                        self.stranger.store(u16::from(version) + 1, Ordering::Relaxed);
+                    }
+                }
             }
             next = if inputs.len() < STEP_INPUTS_MAX { self.net.receive(Duration::ZERO) } else { None };
         }

@@ -9,7 +9,7 @@ use world::disk::RealDisk;
 use world::net::{Cover, NetError, TcpNet};
 
 /// How soon a process that is lost is noticed. A process of a busy machine may be silent for a second.
-const TIMING: Timing = Timing { heartbeat_us: 100_000, lease_us: 3_000_000, resend_us: 10_000 };
+const TIMING: Timing = Timing { heartbeat_us: 100_000, lease_us: 3_000_000, resend_us: 10_000, tau_us: None };
 
 /// What a process does.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -87,7 +87,7 @@ impl RunningNode {
     pub fn start(
         (role, bind): (NodeRole, Option<&str>),
         addresses: &Addresses,
-        credentials: Credentials,
+        (credentials, tau_us): (Credentials, Option<u64>),
         truth: Box<dyn Truth + Send>,
         folder: &Path,
     ) -> Result<RunningNode, NetError> {
@@ -95,11 +95,11 @@ impl RunningNode {
         let failed = |error| NetError::Listen(address.to_string(), error);
         let cover = credentials.tls.map(|tls| Arc::new(tls) as Arc<dyn Cover>);
         let net = Box::new(TcpNet::covered(bind.unwrap_or(address), &credentials.secret, cover)?);
-        let all = addresses.clone();
+        let (all, timing) = (addresses.clone(), Timing { tau_us, ..TIMING });
         let mut gate = None;
         let driver = match role {
             NodeRole::Gate(number) => {
-                Driver::gate(number, net, all, TIMING, truth).map(|(driver, handle)| {
+                Driver::gate(number, net, all, timing, truth).map(|(driver, handle)| {
                     gate = Some((handle, number));
                     driver
                 })
@@ -126,6 +126,13 @@ impl RunningNode {
     /// Why it does nothing any more, if so.
     pub fn failure(&self) -> Option<String> {
         self.driver.failure()
+    }
+    /// Why it does not hear another process of the cluster, if that is so.
+    pub fn deaf(&self) -> Option<String> {
+        let (other, own) = (self.driver.other_version()?, protocol::wire::WIRE_VERSION);
+        Some(format!(
+            "another process of this cluster is of another build: it speaks version {other} of the protocol, this one version {own}, so neither hears the other; start all of them with one program"
+        ))
     }
     /// Does it serve? A gate serves while an epoch is open, any other process from its beginning.
     pub fn serves(&self) -> bool {

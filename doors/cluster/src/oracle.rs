@@ -36,7 +36,8 @@ struct Decisions(Oracle);
 
 impl StateMachine for Decisions {
     fn apply(&mut self, entry: &[u8]) -> Result<Vec<u8>, String> {
-        let (from, message) = wire::decode(entry).ok_or("this version cannot read an entry of the log")?;
+        let (from, message) =
+            wire::decode_entry(entry).ok_or("this version cannot read an entry of the log")?;
         Ok(match self.0.step(Input::Message { from, message }) {
             Some(Output::Send { message, .. }) => wire::encode(Node::Oracle, &message),
             _ => Vec::new(),
@@ -138,7 +139,7 @@ impl OracleReplica {
             && let Some(message) = self.forget.take()
         {
             self.next_forget_us = now_us + FORGET_EVERY_US;
-            let entry = wire::encode(Node::Scribe, &message);
+            let entry = wire::encode_entry(Node::Scribe, &message);
             proposed.push(self.propose(OnItsWay::Forget(message), entry));
         }
         let mut posted = Vec::new();
@@ -170,7 +171,7 @@ impl OracleReplica {
         if self.names.len() >= PENDING_MAX || !self.names.insert(name) {
             return None;
         }
-        Some(self.propose(OnItsWay::Request(name), wire::encode(from, &message)))
+        Some(self.propose(OnItsWay::Request(name), wire::encode_entry(from, &message)))
     }
 
     fn propose(&mut self, what: OnItsWay, entry: Vec<u8>) -> replicate::Input {

@@ -350,6 +350,51 @@ fn chunks_that_a_gate_has_are_brought_up_and_not_fetched_again() {
     assert_eq!(reader.memory().loads, fetched, "all else is brought up");
 }
 
+/// Statements that write are tried over what a gate has: the same sequence at a random gate each gives what it gives on one machine, row for row and
+/// refusal for refusal, and no shard is asked for those that meet nobody.
+#[test]
+fn writes_over_a_graph_that_is_a_little_old_are_as_on_one_machine() {
+    const STATEMENTS: usize = 120;
+    const TEXTS: [&str; 8] = [
+        "MATCH (c:C {k: $k}) SET c.n = c.n + 1 RETURN c.n",
+        "MERGE (c:C {k: $k}) ON CREATE SET c.n = 0 RETURN c.n",
+        "CREATE (c:C {k: $k, n: 100}) RETURN c.n",
+        "MATCH (c:C {k: $k}) DETACH DELETE c RETURN count(*)",
+        "MATCH (a:C {k: $k}), (b:C {k: $j}) CREATE (a)-[:E {n: a.n + b.n}]->(b) RETURN a.n, b.n",
+        "MATCH (:C {k: $k})-[e:E]->() DELETE e RETURN count(e)",
+        "MATCH (c:C) WITH count(c) AS all MATCH (c:C {k: $k}) SET c.n = all RETURN all",
+        "MATCH (c:C {k: $k}) SET c.n = 1 / (c.n - 1) RETURN c.n",
+    ];
+    let (cluster, one) = (cluster(), Database::open(database::MEMORY, options()).unwrap());
+    let [first, last] = &cluster.gates[..] else { panic!() };
+    let unique = "CREATE CONSTRAINT FOR (c:C) REQUIRE c.k IS UNIQUE";
+    (rows(first, unique, params! {}), rows(&one, unique, params! {}));
+    let given = std::env::var("TANGLEWOOD_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = given.unwrap_or_else(Chance::system_seed);
+    println!("TANGLEWOOD_SEED={seed}");
+    let mut chance = Chance::seeded(seed);
+    let ask = |database: &Database, text: &str, (k, j): (i64, i64)| {
+        let answer = database.session().query(text, params! {"k" => k, "j" => j});
+        let rows = answer.and_then(|answer| answer.rows());
+        rows.map(|rows| format!("{rows:?}")).map_err(|error| error.code.to_string())
+    };
+    for number in 0..STATEMENTS {
+        let text = TEXTS[chance.index(TEXTS.len())];
+        let keys = (chance.below(4) as i64, chance.below(4) as i64);
+        let gate = if chance.happens(0.5) { first } else { last };
+        assert_eq!(ask(gate, text, keys), ask(&one, text, keys), "{number}: {text} {keys:?}");
+    }
+    // Nobody else writes what these do.
+    let (text, began_ns) = ("CREATE (d:D {k: $k})", monotonic_ns());
+    (0..3).for_each(|k| drop(ask(first, text, (k, 0))));
+    let before = cluster.small.handle(0).counts();
+    (0..20).for_each(|k| drop(ask(first, text, (k, 0))));
+    let after = cluster.small.handle(0).counts();
+    assert!(after.commits >= before.commits + 20);
+    let is_quick = monotonic_ns() - began_ns < 400_000_000;
+    assert!(!is_quick || after.reads < before.reads + 20, "{} reads", after.reads - before.reads);
+}
+
 #[test]
 fn who_may_read_what_is_older_does_not_ask_the_shards() {
     let cluster = cluster();

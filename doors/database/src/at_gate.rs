@@ -45,7 +45,8 @@ impl Database {
         interrupted: Interrupted<'_>,
         what: &'static str,
     ) -> Result<Database, Error> {
-        let replica = self.own_replica().ok_or(TransactError::NotInCluster { what })?;
+        let replica =
+            self.own_replica().ok_or(TransactError::NotInCluster { what, instead: transact::SEE_GUIDE })?;
         replica.caught_up(time.unwrap_or(REPLICA_PATIENCE).min(REPLICA_PATIENCE), interrupted)
     }
     /// At a gate, lets the replica catch up for a moment, where the cluster has or had a standing query: one that does not run is begun.

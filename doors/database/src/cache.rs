@@ -4,6 +4,7 @@ use execute::{PLAN_TEXT_BYTES_MAX, PLANS_MAX, Prepared};
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use store::Snapshot;
 
 /// A text's plan.
@@ -13,6 +14,41 @@ pub(crate) struct Planned {
     pub text: Arc<str>,
     /// What is suspicious about it.
     pub notices: crate::notification::Notices,
+    /// How its commits over a graph that is a little old went.
+    pub old_bases: OldBases,
+}
+
+/// How often in a row statements of one text begin with the latest graph, at most, before an older one is tried again.
+const STRICT_MAX: u32 = 1 << 10;
+
+/// Whether a statement that writes is worth to be tried over a graph that a cluster's gate has already: where such attempts fail, ever more statements
+/// begin with the latest graph at once.
+#[derive(Default)]
+pub(crate) struct OldBases {
+    /// Statements that begin with the latest graph before the next attempt.
+    strict: AtomicU32,
+    /// So many will after the next failure.
+    pause: AtomicU32,
+}
+
+impl OldBases {
+    /// Is it worth it now?
+    pub fn try_now(&self) -> bool {
+        let less = |strict: u32| strict.checked_sub(1);
+        self.strict.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_err()
+    }
+    /// An attempt came to its end; or had to be made again.
+    pub fn tried(&self, committed: bool) {
+        let pause = self.pause.load(Ordering::Relaxed);
+        if committed {
+            self.pause.store(pause / 2, Ordering::Relaxed);
+        } else if self.strict.load(Ordering::Relaxed) == 0 {
+            // Of those that fail together one counts.
+            let pause = (2 * pause).clamp(1, STRICT_MAX);
+            self.pause.store(pause, Ordering::Relaxed);
+            self.strict.store(pause, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Plans that were made; of too many, those used longest ago go first.
@@ -64,5 +100,28 @@ impl Inner {
         turns.sort_unstable();
         let middle = turns[turns.len() / 2];
         self.plans.retain(|_, (_, used)| *used > middle);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_that_fail_are_ever_rarer_and_come_back() {
+        let bases = OldBases::default();
+        let strict = || (0..=2 * STRICT_MAX).take_while(|_| !bases.try_now()).count() as u32;
+        assert_eq!(strict(), 0);
+        let mut pauses = Vec::new();
+        for _ in 0..13 {
+            // Those that were under way together fail together.
+            (0..9).for_each(|_| bases.tried(false));
+            pauses.push(strict());
+        }
+        assert_eq!(pauses[..4], [1, 2, 4, 8]);
+        assert_eq!(pauses[10..], [STRICT_MAX; 3]);
+        (0..20).for_each(|_| bases.tried(true));
+        bases.tried(false);
+        assert_eq!(strict(), 1);
     }
 }

@@ -1,7 +1,7 @@
 //! The database: what a program opens. Joins the engine of commits with the executors that answer queries.
 
 use crate::accounts::{Accounts, Tenant};
-use crate::cache::{PlanCache, Planned};
+use crate::cache::{OldBases, PlanCache, Planned};
 use crate::clients::Transactions;
 use crate::door_settings::DoorSettings;
 use crate::drain::Drain;
@@ -655,5 +655,10 @@ pub(crate) fn planned(
     notices.add_hints(&statement);
     let writes = statement.writes();
     let shown = crate::query_log::shown_text(&statement.kind, text);
-    Ok(Planned { plan: execute::Prepared::new(statement, writes, snapshot), text: shown, notices })
+    Ok(Planned {
+        plan: execute::Prepared::new(statement, writes, snapshot),
+        text: shown,
+        notices,
+        old_bases: OldBases::default(),
+    })
 }

@@ -25,6 +25,7 @@ use group::Failed;
 use order::Stamp;
 use postgres::error::SqlState;
 use postgres::{Client, IsolationLevel, Row, Transaction};
+use protocol::limits::LOG_PAGE_BYTES;
 use protocol::{Bytes, CommitId, PlacedCommit, Proposed, Record, Route, Sequence, Truth, Unknown, Verdict};
 use std::sync::Arc;
 
@@ -74,11 +75,15 @@ impl PostgresTruth {
     fn placed(&mut self, shard: Option<u16>, after: u64, limit: usize) -> Result<Vec<PlacedCommit>, Unknown> {
         let shard = shard.map(i32::from);
         self.serializable(|transaction| {
-            let read =
-                "SELECT l.epoch, l.seat, l.vector, p.place, coalesce(p.at_us, 0), l.record FROM tw_place p
-                JOIN tw_log l ON l.epoch = p.epoch AND l.seat = p.seat AND l.counter = p.counter
-                WHERE p.place > $1 AND ($2::INT IS NULL OR $2 = ANY(l.shards)) ORDER BY p.place LIMIT $3";
-            let rows = transaction.query(read, &[&(after as i64), &shard, &(limit as i64)])?;
+            // Lengths are read without the records.
+            let read = "SELECT epoch, seat, vector, place, at_us, record FROM
+                (SELECT l.*, sum(octet_length(l.record)) OVER (ORDER BY l.place) - octet_length(l.record) AS before FROM
+                    (SELECT l.epoch, l.seat, l.vector, p.place, coalesce(p.at_us, 0) AS at_us, l.record FROM tw_place p
+                    JOIN tw_log l ON l.epoch = p.epoch AND l.seat = p.seat AND l.counter = p.counter
+                    WHERE p.place > $1 AND ($2::INT IS NULL OR $2 = ANY(l.shards)) ORDER BY p.place LIMIT $3) AS l) AS l
+                WHERE before < $4 ORDER BY place";
+            let bytes_max = LOG_PAGE_BYTES as i64;
+            let rows = transaction.query(read, &[&(after as i64), &shard, &(limit as i64), &bytes_max])?;
             let placed = |row: &Row| {
                 let parts = decode(row.get::<_, &[u8]>(5))?;
                 let record = Arc::new(Record { stamp: stamp(row, 0)?, parts });

@@ -6,6 +6,7 @@ mod common;
 
 use common::Server;
 use order::{Gatekeeper, Stamp};
+use protocol::limits::LOG_PAGE_BYTES;
 use protocol::{CommitId, MemoryTruth, Proposed, Record, Rules, Truth, Verdict};
 use std::sync::Mutex;
 use tanglewood_truth::PostgresTruth;
@@ -98,6 +99,43 @@ fn it_answers_as_its_twin_in_memory() {
         verdicts.len()
     );
     assert!(model.state().unwrap().1 > 5, "some must have got places");
+}
+
+/// Large records end a page of the log, at both; each comes once, and an empty page is the end.
+#[test]
+fn a_page_of_the_log_ends_behind_large_records() {
+    let Some(server) = Server::start() else { return };
+    let (mut real, mut model) = (server.truth(), MemoryTruth::new(Rules::default(), &CHUNKS));
+    real.create_chunks(&CHUNKS).unwrap();
+    assert_eq!((real.bump(0), model.bump(0)), (Ok(1), Ok(1)));
+    let mut gate = Gatekeeper::new(0, 1);
+    gate.hear(1, &[]);
+    // Below the limit, up to it and beyond it, then small ones.
+    let sizes = [LOG_PAGE_BYTES / 2, LOG_PAGE_BYTES / 2 - 100, LOG_PAGE_BYTES / 4, 9, 9];
+    let (mut ids, mut group) = (Vec::new(), 0);
+    for size in sizes {
+        let record = Record { stamp: gate.stamp(), parts: vec![(0, vec![7; size].into())] };
+        ids.push(CommitId::of(&record.stamp));
+        let (reads, writes, routes, moves) = (Vec::new(), vec![1], Vec::new(), Vec::new());
+        let proposed = [Proposed { base: None, reads, writes, routes, moves, record }];
+        group += 1;
+        assert_eq!(real.commit(1, 0, group, &proposed), Ok(vec![Verdict::Committed]));
+        assert_eq!(model.commit(1, 0, group, &proposed), Ok(vec![Verdict::Committed]));
+    }
+    assert_eq!((real.bump(1), model.bump(1)), (Ok(2), Ok(2)));
+    assert_eq!((real.place(2, 1, &ids), model.place(2, 1, &ids)), (Ok(true), Ok(true)));
+    for shard in [None, Some(0)] {
+        let places = |truth: &mut dyn Truth, after| -> Vec<u64> {
+            let page = truth.log(shard, after, 30).expect("it answers");
+            page.iter().map(|(place, _)| *place).collect()
+        };
+        for (after, wanted) in [(0, &[1, 2, 3][..]), (1, &[2, 3, 4, 5]), (3, &[4, 5]), (5, &[])] {
+            assert_eq!(
+                (places(&mut real, after), places(&mut model, after)),
+                (wanted.to_vec(), wanted.to_vec())
+            );
+        }
+    }
 }
 
 /// Gates on threads of their own write few keys: on each key each writer knows the one before, whoever committed first.

@@ -83,6 +83,8 @@ pub struct Layout {
     pub from: Option<String>,
     /// Where processes really listen that others reach by another address, by that address. Whoever puts proxies between them writes it.
     pub binds: BTreeMap<String, String>,
+    /// The time between announcements of gates, where they do not adapt it.
+    pub tau_us: Option<u64>,
     /// With these processes speak TLS to each other.
     pub peer_tls: Option<Certificates>,
     /// With these gates serve TLS.
@@ -145,6 +147,7 @@ impl Layout {
             truth: text(&value["truth"]),
             from: text(&value["from"]),
             binds,
+            tau_us: value["tau_us"].as_u64(),
             peer_tls: certificates(&value["peer_tls"])?,
             door_tls: certificates(&value["door_tls"])?,
         })
@@ -164,6 +167,7 @@ impl Layout {
             "truth": self.truth,
             "from": self.from,
             "binds": self.binds,
+            "tau_us": self.tau_us,
             "peer_tls": self.peer_tls.as_ref().map(Certificates::value),
             "door_tls": self.door_tls.as_ref().map(Certificates::value),
         });

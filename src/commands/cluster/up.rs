@@ -63,11 +63,12 @@ pub fn up(up: &Up) -> Result<(), Exit> {
                 .hint("--from is for a cluster that is made now; name another folder")
                 .into());
         }
-        let before = (known.peer_tls.clone(), known.door_tls.clone());
+        let before = (known.peer_tls.clone(), known.door_tls.clone(), known.tau_us);
         let given = certificates(up)?;
         known.peer_tls = given.0.or(known.peer_tls);
         known.door_tls = given.1.or(known.door_tls);
-        if (&known.peer_tls, &known.door_tls) != (&before.0, &before.1) {
+        known.tau_us = up.tau_us.or(known.tau_us);
+        if (&known.peer_tls, &known.door_tls, known.tau_us) != (&before.0, &before.1, before.2) {
             known.peer_tls.iter().try_for_each(|peers| peers.check_peers(&known.addresses))?;
             known.write(&layout::file(&folder))?;
         }
@@ -78,7 +79,7 @@ pub fn up(up: &Up) -> Result<(), Exit> {
             drop(load::source(Path::new(from))?);
         }
         let (peer_tls, door_tls) = certificates(up)?;
-        let made = Layout { from, peer_tls, door_tls, ..made(up)? };
+        let made = Layout { from, peer_tls, door_tls, tau_us: up.tau_us, ..made(up)? };
         made.peer_tls.iter().try_for_each(|peers| peers.check_peers(&made.addresses))?;
         made.write(&layout::file(&folder))?;
     }
@@ -138,6 +139,7 @@ fn made(up: &Up) -> Result<Layout, Error> {
         truth: up.truth.clone(),
         from: None,
         binds: BTreeMap::new(),
+        tau_us: None,
         peer_tls: None,
         door_tls: None,
     })

@@ -23,6 +23,7 @@ pub struct Tau {
     /// As many announcements as the questions cost.
     questions: u64,
     question_cost: u64,
+    is_fixed: bool,
 }
 
 impl Default for Tau {
@@ -34,7 +35,11 @@ impl Default for Tau {
 impl Tau {
     /// Where a question costs as much as so many announcements.
     pub fn weighing(question_cost: u64) -> Tau {
-        Tau { us: TAU_START_US, announcements: 0, questions: 0, question_cost }
+        Tau { us: TAU_START_US, announcements: 0, questions: 0, question_cost, is_fixed: false }
+    }
+    /// That stays as it is, whatever things cost.
+    pub fn fixed(us: u64) -> Tau {
+        Tau { us, is_fixed: true, ..Tau::weighing(1) }
     }
     /// Microseconds between two announcements of one gatekeeper.
     pub fn us(&self) -> u64 {
@@ -51,7 +56,7 @@ impl Tau {
         self.adapt();
     }
     fn adapt(&mut self) {
-        if self.announcements + self.questions < WINDOW_MESSAGES {
+        if self.is_fixed || self.announcements + self.questions < WINDOW_MESSAGES {
             return;
         }
         if self.questions > OUTWEIGHS * self.announcements {

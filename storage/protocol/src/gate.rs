@@ -102,6 +102,7 @@ struct Seat {
     waiting: VecDeque<Pending>,
     groups: u64,
     group: Option<Group>,
+    gathering: Gathering,
     /// Committed, and not heard by all: stamps and requests.
     unheard: VecDeque<(Stamp, u64)>,
     low_us: u64,
@@ -134,6 +135,31 @@ struct Pending {
     tries: u32,
     base: Option<Stamp>,
     commit: Commit,
+}
+
+/// How long the next group waits for more commits.
+#[derive(Debug, Default)]
+struct Gathering {
+    /// Commits of the last group.
+    enough: usize,
+    /// When the group in truth began, and what the last one took.
+    began_us: u64,
+    took_us: u64,
+    ended_us: u64,
+}
+
+impl Gathering {
+    fn begins(&mut self, now_us: u64, count: usize) {
+        (self.enough, self.began_us) = (count, now_us);
+    }
+    fn ends(&mut self, now_us: u64) {
+        (self.took_us, self.ended_us) = (now_us.saturating_sub(self.began_us), now_us);
+    }
+    /// Are so many commits enough now?
+    fn is_over(&self, now_us: u64, waiting: usize, longest_us: u64) -> bool {
+        let patience_us = (self.took_us / 2).min(longest_us);
+        waiting >= self.enough || now_us >= self.ended_us + patience_us
+    }
 }
 
 #[derive(Debug)]
@@ -382,7 +408,7 @@ impl Gate {
         self.leave();
         self.last_epoch = epoch;
         if let Some(at) = members.seat(self.number) {
-            self.seat = Some(Seat::new(members, at));
+            self.seat = Some(Seat::new(members, at, self.member.timing.tau_us));
             self.routes_old = true;
             self.member.tell_keeper(self.now_us, epoch, true);
         }
@@ -515,10 +541,13 @@ impl Gate {
     /// The next group goes to truth, and its stamps to all gates at the same moment.
     fn start_group(&mut self) {
         let Some(seat) = self.seat.as_mut().filter(|seat| seat.group.is_none()) else { return };
-        if seat.waiting.is_empty() {
+        let longest_us = self.member.timing.gather_us_max();
+        let is_over = seat.gathering.is_over(self.now_us, seat.waiting.len(), longest_us);
+        if seat.waiting.is_empty() || !is_over {
             return;
         }
         let count = seat.waiting.len().min(GROUP_MAX);
+        seat.gathering.begins(self.now_us, count);
         let (mut requests, mut proposed) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for pending in seat.waiting.drain(..count) {
             requests.push((pending.request, pending.tries));
@@ -577,6 +606,7 @@ impl Gate {
             seat.group = Some(group);
             return;
         };
+        seat.gathering.ends(self.now_us);
         let (mut anew, mut fenced) = (Vec::new(), false);
         for ((verdict, (request, tries)), one) in
             verdicts.iter().zip(&group.requests).zip(group.proposed.iter())
@@ -648,7 +678,7 @@ impl Gate {
 }
 
 impl Seat {
-    fn new(members: Arc<Members>, at: usize) -> Seat {
+    fn new(members: Arc<Members>, at: usize, tau_us: Option<u64>) -> Seat {
         let (gates, shards) = (members.gates.len(), usize::from(members.shards));
         let mut clock = Gatekeeper::new(at, gates);
         clock.hear(members.epoch, &[]);
@@ -656,7 +686,7 @@ impl Seat {
             at,
             open: false,
             clock,
-            tau: Tau::weighing(QUESTION_COST),
+            tau: tau_us.map_or_else(|| Tau::weighing(QUESTION_COST), Tau::fixed),
             announced: 0,
             peers: vec![Peer { heard: 0, told_us: 0 }; gates],
             channels: vec![Outgoing::default(); shards],
@@ -668,6 +698,7 @@ impl Seat {
             waiting: VecDeque::new(),
             groups: 0,
             group: None,
+            gathering: Gathering::default(),
             unheard: VecDeque::new(),
             low_us: 0,
             members,

@@ -26,8 +26,10 @@ pub const UNPLACED_MAX: usize = 1 << 17;
 const _: () = assert!(UNPLACED_MAX > RECENT_MAX);
 /// Places that are written at once.
 pub const PLACES_MAX: usize = 1_024;
-/// Records that are read from truth at once. They may be large, and are held in memory.
+/// Records that are read from truth at once.
 pub const LOG_PAGE: usize = 128;
+/// Bytes of records that are read from truth at once, since they are held in memory; the one that reaches it is among them.
+pub const LOG_PAGE_BYTES: usize = 16 << 20;
 /// Times that a transaction is stamped anew before its client is told to try again.
 pub const LATE_TRIES_MAX: u32 = 16;
 /// Keys that one transaction reads: 8 bytes each in what its group logs, two vectors each in the memory of every gate.
@@ -46,11 +48,26 @@ pub struct Timing {
     pub lease_us: u64,
     /// A message without an answer is sent again after so long.
     pub resend_us: u64,
+    /// The time between announcements of a gate; none where it adapts to what announcements and questions cost.
+    pub tau_us: Option<u64>,
+}
+
+impl Timing {
+    /// A gate waits for as many commits as its last group had, but no longer than this, nor than half of what that group took in truth: what a group costs
+    /// is nearly the same whatever its size, so it is worth a little patience.
+    pub fn gather_us_max(&self) -> u64 {
+        self.resend_us / 2
+    }
+    /// A shard that holds records which no read waits for is patient for so long, before it asks gates for what may come before them: where all gates commit,
+    /// their next groups say so unasked.
+    pub fn hold_us_max(&self) -> u64 {
+        self.resend_us / 2
+    }
 }
 
 impl Default for Timing {
     fn default() -> Timing {
-        Timing { heartbeat_us: 1_000_000, lease_us: 3_000_000, resend_us: 20_000 }
+        Timing { heartbeat_us: 1_000_000, lease_us: 3_000_000, resend_us: 20_000, tau_us: None }
     }
 }
 

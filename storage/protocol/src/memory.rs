@@ -1,5 +1,6 @@
 //! Truth in memory: the model that others are measured against. Each call is one step, so it is serializable; who drives it may lose answers.
 
+use crate::limits::LOG_PAGE_BYTES;
 use crate::record::{CommitId, Proposed, Record, Verdict};
 use crate::rows::{Routed, Rows};
 use crate::rules::Rules;
@@ -128,7 +129,13 @@ impl Truth for MemoryTruth {
     ) -> Result<Vec<(u64, Arc<Record>)>, Unknown> {
         let placed = (1..).zip(&self.places).skip(after as usize).map(|(place, id)| (place, &self.log[id].0));
         let wanted = placed.filter(|(_, record)| shard.is_none_or(|shard| record.touches(shard)));
-        Ok(wanted.take(limit).map(|(place, record)| (place, record.clone())).collect())
+        let mut bytes = 0;
+        let fits = |(_, record): &(u64, &Arc<Record>)| {
+            let had = bytes;
+            bytes += record.bytes();
+            had < LOG_PAGE_BYTES
+        };
+        Ok(wanted.take(limit).take_while(fits).map(|(place, record)| (place, record.clone())).collect())
     }
 
     fn lease(&mut self, shard: u16, count: u32) -> Result<u32, Unknown> {

@@ -68,6 +68,10 @@ impl CommitId {
 }
 
 impl Record {
+    /// Bytes of what it changes.
+    pub fn bytes(&self) -> usize {
+        self.parts.iter().map(|(_, part)| part.len()).sum()
+    }
     /// Does a shard take part?
     pub fn touches(&self, shard: u16) -> bool {
         self.parts.iter().any(|(other, _)| *other == shard)

@@ -100,6 +100,8 @@ struct Part {
     told_us: u64,
     /// What the scribe wants all frontiers to know.
     wanted: Box<[u64]>,
+    /// Since when it has held records that something may come before; nothing while it holds none.
+    held_us: Option<u64>,
     /// What every stamp knows that may still be compared. A read below it is over: its message came late.
     frontier: Box<[u64]>,
 }
@@ -316,7 +318,8 @@ impl Shard {
         joining.token = None;
         let Ok(Reply::Log(page)) = answer else { return };
         let beyond = |(place, _): &(u64, Arc<Record>)| *place >= joining.members.first_place;
-        let last = page.len() < LOG_PAGE || page.last().is_some_and(beyond);
+        // A page may be short because its records are large.
+        let last = page.is_empty() || page.last().is_some_and(beyond);
         for (place, record) in page {
             let stamp = &record.stamp;
             let had = joining.left.as_ref().is_some_and(|(epoch, taken)| {
@@ -423,9 +426,14 @@ impl Shard {
     fn want(&mut self) {
         let Some(part) = &mut self.part else { return };
         let mut clock = part.wanted.clone();
+        let holds = part.chains.iter().any(|chain| !chain.queue.is_empty());
+        let since_us = if holds { *part.held_us.get_or_insert(self.now_us) } else { self.now_us };
+        part.held_us = holds.then_some(since_us);
+        let asks =
+            !part.pins.is_empty() || self.now_us.saturating_sub(since_us) >= self.member.timing.hold_us_max();
         let last = part.chains.iter().filter_map(|chain| chain.queue.back().map(|(item, _)| &item.stamp));
         let mut waits = clock.iter().any(|counter| *counter > 0);
-        for stamp in part.pins.values().map(|pin| &pin.read).chain(last) {
+        for stamp in part.pins.values().map(|pin| &pin.read).chain(last.filter(|_| asks)) {
             waits = true;
             clock.iter_mut().zip(stamp.vector()).for_each(|(own, other)| *own = (*own).max(*other));
         }
@@ -466,6 +474,7 @@ impl Part {
             reported: 0,
             told_us: 0,
             wanted: vec![0; gates].into(),
+            held_us: None,
             frontier: vec![0; gates].into(),
             members,
         }

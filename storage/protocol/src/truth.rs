@@ -40,7 +40,8 @@ pub trait Truth {
     fn unplaced(&mut self, limit: usize) -> Result<(u64, Vec<Stamp>), Unknown>;
     /// Gives commits the places from `first` on, if the epoch is this one and `first` is the next. Answers whether these are their places.
     fn place(&mut self, epoch: u64, first: u64, commits: &[CommitId]) -> Result<bool, Unknown>;
-    /// Commits with places above `after`, of one shard or of all, in order.
+    /// Commits with places above `after`, of one shard or of all, in order: at most `limit`, and no more behind those that reach
+    /// [`LOG_PAGE_BYTES`](crate::limits::LOG_PAGE_BYTES). There are none only where there are no more.
     fn log(
         &mut self,
         shard: Option<u16>,
@@ -68,7 +69,7 @@ pub struct PlacedCommit {
 
 /// The cluster's sequence of commits, as those read it who follow it and take no part in it.
 pub trait Sequence {
-    /// Commits with places above `after`, in order, at most `limit`.
+    /// Commits with places above `after`, in order, as [`Truth::log`] gives them.
     fn after(&mut self, after: u64, limit: usize) -> Result<Vec<PlacedCommit>, Unknown>;
     /// The last place, and the last commits so far: one of each gate and epoch, but for epochs whose commits have all got places. Those before them got theirs
     /// earlier. So when these have places, everything that is committed now has.

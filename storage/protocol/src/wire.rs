@@ -1,7 +1,7 @@
 //! Messages as bytes: what a driver puts into a frame.
 //!
 //! ```text
-//!   frame: version u8 · sender (role u8, number u16) · epoch u64 · kind u8 · the fields of that kind, in the order of their declaration
+//!   frame, entry: version u8 · sender (role u8, number u16) · epoch u64 · kind u8 · the fields of that kind, in the order of their declaration
 //!   list: count u32 · its items      stamp: epoch u64 · gate u16 · vector      nothing or something: 0 or 1, u8
 //! ```
 //! All numbers are little endian. Bytes that come from elsewhere are trusted in nothing: a count that they cannot hold is refused before anything
@@ -13,23 +13,49 @@ use crate::record::{Bytes, Record};
 use order::{GATEKEEPERS_MAX, Stamp};
 use std::sync::Arc;
 
-/// The version of this form. Processes of one cluster have one version.
+/// The version of frames, which rises with any change of this form. Processes of one cluster have one version; who hears another says so.
 pub const WIRE_VERSION: u8 = 1;
+/// The version of entries of the oracle's log. They outlive the program that wrote them, so the kinds that are put there (questions, orders, what is
+/// forgotten) keep their form while it is the same; a test holds it.
+pub const ENTRY_VERSION: u8 = 1;
 
 /// A message and its sender, as bytes.
 pub fn encode(from: Node, message: &Message) -> Vec<u8> {
+    encode_as(WIRE_VERSION, from, message)
+}
+
+/// A message and its sender as an entry of the oracle's log.
+pub fn encode_entry(from: Node, message: &Message) -> Vec<u8> {
+    encode_as(ENTRY_VERSION, from, message)
+}
+
+fn encode_as(version: u8, from: Node, message: &Message) -> Vec<u8> {
     let mut to = Writer(Vec::with_capacity(64));
-    to.u8(WIRE_VERSION);
+    to.u8(version);
     to.node(from);
     to.u64(message.epoch);
     to.body(&message.body);
     to.0
 }
 
+/// The version of a frame, where it is another than [`WIRE_VERSION`].
+pub fn other_version(bytes: &[u8]) -> Option<u8> {
+    bytes.first().copied().filter(|version| *version != WIRE_VERSION)
+}
+
 /// The sender and its message; nothing where the bytes are not what [`encode`] writes.
 pub fn decode(bytes: &[u8]) -> Option<(Node, Message)> {
+    decode_as(WIRE_VERSION, bytes)
+}
+
+/// The same of an entry; nothing where the bytes are not what [`encode_entry`] writes.
+pub fn decode_entry(bytes: &[u8]) -> Option<(Node, Message)> {
+    decode_as(ENTRY_VERSION, bytes)
+}
+
+fn decode_as(version: u8, bytes: &[u8]) -> Option<(Node, Message)> {
     let mut from = Reader(bytes);
-    if from.u8()? != WIRE_VERSION {
+    if from.u8()? != version {
         return None;
     }
     let sender = from.node()?;

@@ -87,7 +87,11 @@ impl Shared {
         input: &mut Input,
     ) -> Result<(Arc<Waiting>, bool), Refusal> {
         if self.remote.is_some() {
-            return Err(TransactError::NotInCluster { what: "changes of the catalogue" }.into());
+            return Err(TransactError::NotInCluster {
+                what: "changes of the catalogue",
+                instead: crate::SEE_GUIDE,
+            }
+            .into());
         }
         self.make_ready(committer)?;
         let mut base = input.base;

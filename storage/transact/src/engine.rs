@@ -232,7 +232,7 @@ impl Engine {
             made = Some(make(base.names())?);
             Ok(Vec::new())
         })?;
-        made.ok_or(TransactError::NotInCluster { what: "names that nobody made" })
+        made.ok_or(TransactError::NotInCluster { what: "names that nobody made", instead: crate::SEE_GUIDE })
     }
     /// Changes made from the latest snapshot while no other commit can intervene: catalogue commands, bulk loads. In a cluster `make` is asked again where
     /// another commit came between.

@@ -8,6 +8,11 @@ use durable::DurableError;
 use std::fmt;
 use store::StoreError;
 
+/// The code of [`TransactError::Unanswered`].
+pub const OUTCOME_UNKNOWN: &str = "Tanglewood.DatabaseError.Transaction.OutcomeUnknown";
+/// What to do instead of something that a cluster does not do, where nothing better is known.
+pub const SEE_GUIDE: &str = "the guide's page about clusters says what works";
+
 /// Why an operation of a transaction failed.
 #[derive(Clone, Debug)]
 pub enum TransactError {
@@ -71,6 +76,8 @@ pub enum TransactError {
     NotInCluster {
         /// What is not.
         what: &'static str,
+        /// What to do instead.
+        instead: &'static str,
     },
     /// A commit of another's sequence is not the one that comes next here.
     OutOfSequence {
@@ -170,7 +177,7 @@ impl TransactError {
             TransactError::Durable(_) => "Neo.DatabaseError.Transaction.TransactionLogError",
             TransactError::Unknown { .. } => "Tanglewood.DatabaseError.Transaction.OutcomeUnknown",
             TransactError::Unavailable { .. } => "Neo.TransientError.General.DatabaseUnavailable",
-            TransactError::Unanswered => "Tanglewood.DatabaseError.Transaction.OutcomeUnknown",
+            TransactError::Unanswered => OUTCOME_UNKNOWN,
             TransactError::NotInCluster { .. } => "Tanglewood.ClientError.Cluster.NotSupported",
             TransactError::OutOfSequence { .. } => "Tanglewood.DatabaseError.Cluster.OutOfSequence",
             TransactError::NotKept { .. } => "Tanglewood.ClientError.History.NotKept",
@@ -208,9 +215,7 @@ impl TransactError {
                 Some("try again; `tanglewood cluster status` tells who lives".into())
             }
             TransactError::Unanswered => Some("look whether it happened before doing it again".into()),
-            TransactError::NotInCluster { .. } => {
-                Some("the guide's page about clusters says what works".into())
-            }
+            TransactError::NotInCluster { instead, .. } => Some((*instead).into()),
             TransactError::OutOfSequence { .. } => Some(
                 "its folder is of another cluster, or was written to: move it away, and it is made anew"
                     .into(),
@@ -261,7 +266,7 @@ impl fmt::Display for TransactError {
             TransactError::Unanswered => {
                 write!(f, "whether it happened is not known, since the cluster did not answer in time")
             }
-            TransactError::NotInCluster { what } => write!(f, "not possible in a cluster yet: {what}"),
+            TransactError::NotInCluster { what, .. } => write!(f, "not possible in a cluster yet: {what}"),
             TransactError::OutOfSequence { next, place } => {
                 write!(f, "commit {next} comes next in this replica, not commit {place}")
             }
@@ -294,7 +299,7 @@ impl From<RemoteError> for TransactError {
             RemoteError::Unavailable(what) => TransactError::Unavailable { what },
             RemoteError::Unanswered => TransactError::Unanswered,
             RemoteError::TooLarge => TransactError::TooLarge,
-            RemoteError::NotInCluster(what) => TransactError::NotInCluster { what },
+            RemoteError::NotInCluster(what) => TransactError::NotInCluster { what, instead: SEE_GUIDE },
             RemoteError::Store(error) => TransactError::Store(error),
         }
     }

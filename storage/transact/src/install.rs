@@ -99,7 +99,8 @@ impl Engine {
     pub fn begin_load(&self) -> Result<Load<'_>, TransactError> {
         let shared = &self.shared;
         if shared.remote.is_some() {
-            return Err(TransactError::NotInCluster { what: "bulk imports" });
+            let instead = "`tanglewood import bolt://GATE --from FILES` sends what files hold to a gate; `tanglewood cluster up DIR --from DATABASE` begins a cluster with it";
+            return Err(TransactError::NotInCluster { what: "bulk imports", instead });
         }
         let one_at_a_time = shared.checkpointing.lock();
         let ahead = match shared.backing.is_durable() {

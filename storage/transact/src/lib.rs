@@ -49,7 +49,7 @@ pub use checkpoint::CheckpointReport;
 pub use commit::NAMES_BYTES_ENOUGH;
 pub use durable::{BackupReport, Problem, Report};
 pub use engine::{CommitCounts, Engine};
-pub use error::{SchemaClash, TransactError};
+pub use error::{OUTCOME_UNKNOWN, SEE_GUIDE, SchemaClash, TransactError};
 pub use feed::{CommitRecord, FEED_COMMITS_MAX, Feed, FeedEnd, Waker};
 pub use follow::Followed;
 pub use history::{History, Moment, Point};

@@ -231,6 +231,10 @@ impl ReadSet {
     pub fn catalogue(&self) {
         self.extend([Key::catalogue()]);
     }
+    /// What the doors keep in the catalogue was read: users and what they may do, say.
+    pub fn entries(&self) {
+        self.extend([Key::entries()]);
+    }
     /// Something was read that any commit may change, such as the number of all edges.
     pub fn everything(&self) {
         *self.inner.lock() = Inner { everything: true, ..Inner::default() };

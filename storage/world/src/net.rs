@@ -70,6 +70,12 @@ pub trait Net: Send + Sync {
     fn address(&self) -> &str;
     /// Sends a frame, or drops it. It never waits.
     fn send(&self, to: &str, frame: Vec<u8>);
+    /// As [`Net::send`], but the frame may stay here until [`Net::flush`]: who sends several at once wakes nobody for each.
+    fn post(&self, to: &str, frame: Vec<u8>) {
+        self.send(to, frame);
+    }
+    /// What was posted goes.
+    fn flush(&self) {}
     /// The next frame that came; waits for one, but no longer than this.
     fn receive(&self, longest: Duration) -> Option<Vec<u8>>;
     /// Makes who waits in `receive`, or the next who does, come back at once.

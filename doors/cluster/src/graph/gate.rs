@@ -170,14 +170,14 @@ impl Shards {
 }
 
 impl Shards {
-    /// The graph of all shards as of a read that began after this call, which may be others' too.
-    fn begun(&self) -> Result<Begun, RemoteError> {
+    /// The graph of all shards as of a read that began after this call, or at this time or later (of [`clock::monotonic_ns`]); it may be others' too.
+    fn begun(&self, oldest_ns: u64) -> Result<Begun, RemoteError> {
         let until_ns = clock::after_ns(PATIENCE);
         let asked = || match self.ask_shards(until_ns) {
             Err(RemoteError::Store(StoreError::Stopped)) => None,
             given => Some(given),
         };
-        match self.begins.join(until_ns, asked) {
+        match self.begins.join((until_ns, oldest_ns), asked) {
             Ok(given) => given,
             Err(Stopped) if walk::check().is_err() => Err(StoreError::Stopped.into()),
             Err(Stopped) => Err(RemoteError::Unavailable(Failure::Unknown.to_string())),
@@ -221,21 +221,22 @@ impl Shards {
 
 impl Remote for Shards {
     fn begin(&self) -> Result<Snapshot, RemoteError> {
-        let Begun { snapshot, read } = self.begun()?;
+        let Begun { snapshot, read } = self.begun(u64::MAX)?;
         Ok(snapshot.with_own_names().leased(read))
     }
 
     fn begin_within(&self, age: Duration) -> Result<Snapshot, RemoteError> {
         let known = self.known.lock().clone();
-        let until_ns = known.asked_ns.map_or(0, |ns| ns.saturating_add(clock::span_ns(age.min(OLDEST))));
-        if clock::monotonic_ns() < until_ns
+        let (now_ns, age_ns) = (clock::monotonic_ns(), clock::span_ns(age.min(OLDEST)));
+        let until_ns = known.asked_ns.map_or(0, |ns| ns.saturating_add(age_ns));
+        if now_ns < until_ns
             && let Some(read) = known.read.upgrade()
         {
             return Ok(known.snapshot.with_own_names().leased(read));
         }
-        let Begun { snapshot, read } = self.begun()?;
-        // The next one may take it, too.
-        self.handle.linger(OLDEST, read.clone());
+        let Begun { snapshot, read } = self.begun(now_ns.saturating_sub(age_ns).max(1))?;
+        // The next one may take it, too; it holds back what shards may forget, so it is open no longer than somebody takes it.
+        self.handle.linger(age.min(OLDEST), read.clone());
         Ok(snapshot.with_own_names().leased(read))
     }
 

@@ -18,8 +18,9 @@ pub(super) struct SharedRounds<T> {
 }
 
 struct RoundState<T> {
-    /// The last round that began, and the last that ended.
+    /// The last round that began, when it did (of [`clock::monotonic_ns`]), and the last that ended.
     begun: u64,
+    begun_ns: u64,
     ended: u64,
     /// What the last one gave, while somebody waits.
     last: Option<T>,
@@ -28,17 +29,22 @@ struct RoundState<T> {
 
 impl<T: Clone> SharedRounds<T> {
     pub(super) fn new() -> SharedRounds<T> {
-        let state = RoundState { begun: 0, ended: 0, last: None, waiting: 0 };
+        let state = RoundState { begun: 0, begun_ns: 0, ended: 0, last: None, waiting: 0 };
         SharedRounds { state: Mutex::new(state), ended: Condvar::new() }
     }
-    /// What a round gives that begins after this call; `run` is run where nobody else runs it, and gives nothing where the statement of this thread is
-    /// over.
+    /// What a round gives that begins after this call, or is under way and began at `oldest_ns` or later; `run` is run where nobody else runs it, and gives
+    /// nothing where the statement of this thread is over.
     ///
     /// # Errors
     /// The statement is over, or `until_ns` (of [`clock::monotonic_ns`]) is past while others run rounds.
-    pub(super) fn join(&self, until_ns: u64, run: impl FnOnce() -> Option<T>) -> Result<T, Stopped> {
+    pub(super) fn join(
+        &self,
+        (until_ns, oldest_ns): (u64, u64),
+        run: impl FnOnce() -> Option<T>,
+    ) -> Result<T, Stopped> {
         let mut state = self.state.lock();
-        let wanted = state.begun + 1;
+        let takes_running = state.ended < state.begun && state.begun_ns >= oldest_ns;
+        let wanted = state.begun + u64::from(!takes_running);
         state.waiting += 1;
         let given = loop {
             if state.ended >= wanted && state.last.is_some() {
@@ -60,6 +66,7 @@ impl<T: Clone> SharedRounds<T> {
             return Ok(given);
         }
         state.begun += 1;
+        state.begun_ns = clock::monotonic_ns();
         drop(state);
         let mut round = Round { rounds: self, given: None };
         round.given = run();
@@ -88,6 +95,44 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::{Arc, Weak};
 
+    /// For ever, and no round that began before.
+    const STRICT: (u64, u64) = (u64::MAX, u64::MAX);
+
+    /// Who takes something older joins a round under way; who does not, or asks for one that began later, waits for the next.
+    #[test]
+    fn a_round_under_way_is_joined_by_who_takes_what_is_older() {
+        let rounds = SharedRounds::<u64>::new();
+        let (begun, go_on) = (AtomicU64::new(0), AtomicU64::new(0));
+        let given = world::threads::in_parallel("caller", 3, |caller| {
+            if caller == 0 {
+                return rounds.join(STRICT, || {
+                    begun.store(1, Ordering::SeqCst);
+                    while go_on.load(Ordering::SeqCst) < 2 {
+                        std::thread::yield_now();
+                    }
+                    Some(1)
+                });
+            }
+            // One after the other, so that each sees when it waits.
+            while begun.load(Ordering::SeqCst) == 0 || go_on.load(Ordering::SeqCst) + 1 < caller as u64 {
+                std::thread::yield_now();
+            }
+            let oldest_ns = if caller == 1 { 0 } else { clock::monotonic_ns() };
+            let (state, mine) = (&rounds.state, caller as u64);
+            let joined = std::thread::scope(|scope| {
+                let joining = scope.spawn(|| rounds.join((u64::MAX, oldest_ns), || Some(1 + mine)));
+                while state.lock().waiting < caller {
+                    std::thread::yield_now();
+                }
+                go_on.fetch_add(1, Ordering::SeqCst);
+                joining.join().unwrap()
+            });
+            joined
+        });
+        assert_eq!(given[..2], [Ok(1), Ok(1)]);
+        assert_eq!(given[2], Ok(3), "its own round");
+    }
+
     #[test]
     fn a_caller_gets_a_round_that_began_after_its_call_and_rounds_are_shared() {
         const CALLERS: usize = 8;
@@ -96,7 +141,7 @@ mod tests {
         let caller = || {
             for _ in 0..CALLS {
                 let called = clock.fetch_add(1, Ordering::SeqCst);
-                let began = rounds.join(u64::MAX, || {
+                let began = rounds.join(STRICT, || {
                     run.fetch_add(1, Ordering::SeqCst);
                     let began = clock.fetch_add(1, Ordering::SeqCst);
                     std::thread::yield_now();
@@ -121,7 +166,7 @@ mod tests {
         let caller = |caller: usize| {
             for call in 0..CALLS {
                 let leaves = (call + caller).is_multiple_of(3);
-                let given = rounds.join(u64::MAX, || (!leaves).then(|| Arc::new(1)));
+                let given = rounds.join(STRICT, || (!leaves).then(|| Arc::new(1)));
                 assert!(given.is_ok() || leaves, "it did not leave");
                 ended.fetch_add(u64::from(given.is_err()), Ordering::Relaxed);
             }
@@ -135,17 +180,17 @@ mod tests {
         let rounds = SharedRounds::<u64>::new();
         let fails = || {
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                rounds.join(u64::MAX, || panic!("a test"))
+                rounds.join(STRICT, || panic!("a test"))
             }))
         };
         assert!(fails().is_err());
-        assert_eq!(rounds.join(u64::MAX, || Some(7)), Ok(7));
+        assert_eq!(rounds.join(STRICT, || Some(7)), Ok(7));
     }
 
     #[test]
     fn what_a_round_gave_ends_with_who_asked() {
         let rounds = SharedRounds::<Arc<u64>>::new();
-        let seen: Weak<u64> = Arc::downgrade(&rounds.join(u64::MAX, || Some(Arc::new(1))).unwrap());
+        let seen: Weak<u64> = Arc::downgrade(&rounds.join(STRICT, || Some(Arc::new(1))).unwrap());
         assert!(seen.upgrade().is_none());
     }
 }

@@ -13,7 +13,8 @@ use tanglewood_cluster::{Addresses, Content, Driver, GateHandle};
 use world::disk::SimDisk;
 use world::net::Net;
 
-pub const TIMING: Timing = Timing { heartbeat_us: 50_000, lease_us: 1_000_000, resend_us: 10_000 };
+pub const TIMING: Timing =
+    Timing { heartbeat_us: 50_000, lease_us: 1_000_000, resend_us: 10_000, tau_us: None };
 
 /// Numbers by key, all versions.
 #[derive(Default)]

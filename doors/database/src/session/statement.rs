@@ -276,7 +276,14 @@ impl Session {
         }
         let head = &text.as_bytes()[..text.len().min(BOUND_BYTES_MAX)];
         let is_told = head.windows(5).any(|five| five.eq_ignore_ascii_case(b"OLDER"));
-        is_told.then(|| cypher::no_older_than(text)).flatten()
+        if !is_told {
+            return None;
+        }
+        // What a text asks for does not depend on the graph that it was planned for.
+        match self.database.known_plan(text, &self.database.snapshot(), self.lens()) {
+            Some(known) => known.plan.statement.no_older_than,
+            None => cypher::no_older_than(text),
+        }
     }
     /// The graph as of the last commit, as whoever asks sees it. Shards are waited for as long as the statement may take.
     pub(super) fn committed(&self) -> Result<Snapshot, Error> {

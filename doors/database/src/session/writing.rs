@@ -48,6 +48,9 @@ impl Session {
         request: &Request<'_>,
         mut planned_by: Option<Snapshot>,
     ) -> Result<QueryResult, Error> {
+        if let Some(old) = planned_by.as_ref().filter(|_| self.tries_old_base) {
+            return self.write_over_old_base(request, old);
+        }
         self.until_it_commits(|refused| {
             // What was refused before may have a turn to keep, so it is begun once only.
             let tries_here = refused.is_none();
@@ -74,25 +77,31 @@ impl Session {
                     self.write(request, transaction.clone())
                 }
             });
-            let outcome = outcome.and_then(|written| {
-                let commit = Commit {
-                    text: request.text,
-                    deadline_ns: request.deadline_ns,
-                    bytes_max: request.bytes_max,
-                    part_of: request.part_of,
-                    listed: None,
-                };
-                let (place, snapshot) = (self.commit_within(&transaction, &commit)?, transaction.snapshot());
-                self.database.after_commit();
-                let mut result = written.answer(self, request, snapshot);
-                result.set_place(place);
-                Ok(result)
-            });
+            let outcome = outcome.and_then(|written| self.commit_written(request, &transaction, written));
             (transaction, outcome)
         })
     }
+    pub(super) fn commit_written(
+        &self,
+        request: &Request<'_>,
+        transaction: &Transaction,
+        written: Written,
+    ) -> Result<QueryResult, Error> {
+        let commit = Commit {
+            text: request.text,
+            deadline_ns: request.deadline_ns,
+            bytes_max: request.bytes_max,
+            part_of: request.part_of,
+            listed: None,
+        };
+        let (place, snapshot) = (self.commit_within(transaction, &commit)?, transaction.snapshot());
+        self.database.after_commit();
+        let mut result = written.answer(self, request, snapshot);
+        result.set_place(place);
+        Ok(result)
+    }
     /// Tries a writing statement on this thread. None if it is not for here; then the transaction may hold a part of its writes.
-    fn write_here(
+    pub(super) fn write_here(
         &self,
         request: &Request<'_>,
         transaction: &Arc<Transaction>,

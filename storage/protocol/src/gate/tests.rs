@@ -103,3 +103,35 @@ fn a_commit_without_a_base_that_read_is_refused_and_one_epoch_has_one_seat() {
     gate.step(0, [Input::Message { from: Node::Keeper, message }]);
     assert!(gate.is_open(), "told twice, it does not begin anew");
 }
+
+/// The second group waits for as many commits as the first had, for half of what that took, and never longer than the limit.
+#[test]
+fn a_group_waits_a_little_for_as_many_as_the_last_one_had() {
+    let proposes = |outputs: &[Output]| {
+        outputs.iter().find_map(|output| match output {
+            Output::Call { token, call: Call::Commit { proposed, .. } } => Some((*token, proposed.len())),
+            _ => None,
+        })
+    };
+    let some = |requests: std::ops::Range<u64>| {
+        requests.map(|request| Input::Commit { request, commit: commit(0, None) })
+    };
+    let most_us = Timing::default().gather_us_max();
+    for (took_us, patience_us) in [(600, 300), (2 * most_us, most_us), (90 * most_us, most_us)] {
+        let mut gate = open();
+        let (token, count) = proposes(&gate.step(1_000, some(0..3))).expect("the first one does not wait");
+        assert_eq!(count, 3);
+        let (answer, end_us) = (Ok(Reply::Verdicts(vec![Verdict::Committed; 3])), 1_000 + took_us);
+        assert_eq!(proposes(&gate.step(end_us, [Input::Answer { token, answer }])), None, "nobody waits");
+        assert_eq!(proposes(&gate.step(end_us, some(3..5))), None, "{took_us}: one is missing");
+        let (last_us, over_us) = (end_us + patience_us - 1, end_us + patience_us);
+        assert_eq!(proposes(&gate.step(last_us, [Input::Tick])), None, "{took_us}: it is patient");
+        let (token, count) = proposes(&gate.step(over_us, [Input::Tick])).expect("not for ever");
+        assert_eq!(count, 2, "{took_us}");
+        let answer = Ok(Reply::Verdicts(vec![Verdict::Committed; 2]));
+        gate.step(over_us, some(5..6));
+        gate.step(over_us, some(6..7));
+        let begun = proposes(&gate.step(over_us, [Input::Answer { token, answer }]));
+        assert_eq!(begun.map(|(_, count)| count), Some(2), "{took_us}: as many are there");
+    }
+}

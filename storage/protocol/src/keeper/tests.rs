@@ -2,7 +2,7 @@
 
 use super::*;
 
-const TIMING: Timing = Timing { heartbeat_us: 1_000, lease_us: 4_000, resend_us: 1_500 };
+const TIMING: Timing = Timing { heartbeat_us: 1_000, lease_us: 4_000, resend_us: 1_500, tau_us: None };
 /// When it has heard where truth stands.
 const BEGUN_US: u64 = 2_000;
 

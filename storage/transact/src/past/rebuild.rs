@@ -49,7 +49,10 @@ impl Engine {
     /// The moment is not kept any more, or has not come yet; the log or a checkpoint cannot be read.
     pub fn snapshot_at(&self, moment: Moment) -> Result<Snapshot, TransactError> {
         if self.is_gate() {
-            return Err(TransactError::NotInCluster { what: "the graph of an earlier moment" });
+            return Err(TransactError::NotInCluster {
+                what: "the graph of an earlier moment",
+                instead: crate::SEE_GUIDE,
+            });
         }
         if let Some(present) = self.present_at(moment)? {
             return Ok(present);

@@ -47,20 +47,30 @@ struct Waiting {
     frames: VecDeque<Vec<u8>>,
     bytes: usize,
     woken: bool,
+    /// Frames came of which its thread was not told.
+    is_quiet: bool,
 }
 
 impl Queue {
-    /// False where it is full.
-    fn push(&self, frame: Vec<u8>, frames_max: usize) -> bool {
+    /// False where it is full. Who waits is told, now or by [`Queue::flush`].
+    fn push(&self, frame: Vec<u8>, frames_max: usize, tells: bool) -> bool {
         let mut waiting = self.waiting.lock();
         if waiting.frames.len() >= frames_max || waiting.bytes >= QUEUED_BYTES_MAX {
             return false;
         }
         waiting.bytes += frame.len();
         waiting.frames.push_back(frame);
+        waiting.is_quiet |= !tells;
         drop(waiting);
-        self.came.notify_one();
+        if tells {
+            self.came.notify_one();
+        }
         true
+    }
+    fn flush(&self) {
+        if std::mem::take(&mut self.waiting.lock().is_quiet) {
+            self.came.notify_one();
+        }
     }
     fn pop(&self, longest: Duration) -> Option<Vec<u8>> {
         let mut waiting = self.waiting.lock();
@@ -223,17 +233,29 @@ impl TcpNet {
     }
 }
 
+impl TcpNet {
+    fn enqueue(&self, to: &str, frame: Vec<u8>, tells: bool) {
+        let fits = frame.len() <= FRAME_BYTES_MAX;
+        let queue = if fits { self.queue(to) } else { None };
+        match queue.is_some_and(|queue| queue.push(frame, PEER_FRAMES_MAX, tells)) {
+            true => _ = self.shared.sent.fetch_add(1, Ordering::Relaxed),
+            false => self.shared.drop_frames(1),
+        }
+    }
+}
+
 impl Net for TcpNet {
     fn address(&self) -> &str {
         &self.address
     }
     fn send(&self, to: &str, frame: Vec<u8>) {
-        let fits = frame.len() <= FRAME_BYTES_MAX;
-        let queue = if fits { self.queue(to) } else { None };
-        match queue.is_some_and(|queue| queue.push(frame, PEER_FRAMES_MAX)) {
-            true => _ = self.shared.sent.fetch_add(1, Ordering::Relaxed),
-            false => self.shared.drop_frames(1),
-        }
+        self.enqueue(to, frame, true);
+    }
+    fn post(&self, to: &str, frame: Vec<u8>) {
+        self.enqueue(to, frame, false);
+    }
+    fn flush(&self) {
+        self.peers.lock().values().for_each(|peer| peer.queue.flush());
     }
     fn receive(&self, longest: Duration) -> Option<Vec<u8>> {
         let frame = self.shared.inbox.pop(longest);
@@ -345,7 +367,7 @@ fn read(number: u64, socket: &TcpStream, shared: &Shared) -> io::Result<()> {
         if frame.len() < length {
             return Ok(());
         }
-        if !shared.inbox.push(frame, INBOX_FRAMES_MAX) {
+        if !shared.inbox.push(frame, INBOX_FRAMES_MAX, true) {
             shared.drop_frames(1);
         }
     }

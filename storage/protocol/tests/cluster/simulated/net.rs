@@ -21,7 +21,7 @@ const TIME_MAX_US: u64 = 2_000_000;
 /// When faults end at the latest, and the last reads begin.
 pub(super) const FAULTS_UNTIL_US: u64 = 60_000;
 
-const TIMING: Timing = Timing { heartbeat_us: 1_000, lease_us: 4_000, resend_us: 1_000 };
+const TIMING: Timing = Timing { heartbeat_us: 1_000, lease_us: 4_000, resend_us: 1_000, tau_us: None };
 
 pub(super) enum Wire {
     Protocol(Message),

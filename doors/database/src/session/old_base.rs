@@ -1,0 +1,99 @@
+//! At a cluster's gate, a statement that writes is tried over the graph that the gate has already, instead of asking all shards for the latest one first.
+//!
+//! Idea: a commit is validated by what it read, whatever it is based on. If nothing of that was written since, it is as if it had begun when it committed.
+//! So a little age costs nothing but attempts in vain, and saves a round to the shards.
+//! Invariants: only a commit counts. An attempt that writes nothing, or fails for any reason, is made again over the latest graph, since what it saw may be
+//! old; but for one that was ended by somebody, or of which nobody knows whether it is committed. What a user may do is read too, and so validated.
+//! Cost: statements whose attempts fail begin with the latest graph, at first the next one, then ever more of them ([`OldBases`](crate::cache::OldBases)).
+
+use super::Session;
+use super::request::Request;
+use crate::cache::Planned;
+use crate::{Error, Limits, Params, QueryResult};
+use plan::StatementKind;
+use plan::statement::Mode as StatementMode;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use store::Snapshot;
+use transact::{Mode, OUTCOME_UNKNOWN};
+
+/// So old a graph is taken. The older it is, the more often what was read has been written since; the younger, the more often shards are asked.
+const OLD_BASE: Duration = Duration::from_millis(50);
+
+/// What is final, although nothing was committed as far as is known: of whoever was ended by KILL, its client or a shutdown, waited for shards in vain, or
+/// does not know what became of its commit.
+const FINAL: [&str; 3] = [
+    "Neo.ClientError.Transaction.Terminated",
+    "Neo.TransientError.General.DatabaseUnavailable",
+    OUTCOME_UNKNOWN,
+];
+
+/// Of an attempt that wrote nothing, or was not for this thread; nobody is told.
+const AGAIN: &str = "Tanglewood.TransientError.Cluster.Again";
+
+impl Session {
+    /// Tries a statement that is known to write. None if it must be made over the latest graph.
+    pub(super) fn over_old_base(
+        &mut self,
+        text: &str,
+        params: &Params,
+        (limits, started_ns): (&Limits, u64),
+    ) -> Option<Result<QueryResult, Error>> {
+        let known = self.worth_an_old_base(text)?;
+        let heard = self.may_ask_within(Some(OLD_BASE)).and_then(|heard| {
+            self.check_terminated()?;
+            Ok(heard)
+        });
+        self.tries_old_base = true;
+        self.old_base_settled.store(false, Ordering::Relaxed);
+        let outcome = heard.and_then(|heard| {
+            let begun = (heard, Some(OLD_BASE));
+            self.within_net(|session| session.run(text, params.clone(), limits, started_ns, false, begun))
+        });
+        self.tries_old_base = false;
+        known.old_bases.tried(outcome.is_ok());
+        self.old_base_settled.load(Ordering::Relaxed).then_some(outcome)
+    }
+
+    fn worth_an_old_base(&self, text: &str) -> Option<Arc<Planned>> {
+        // Whose view is restricted reads more than is recorded here.
+        if !self.database.engine().is_gate() || self.transaction.is_some() || self.lens().is_some() {
+            return None;
+        }
+        let known = self.database.known_plan(text, &self.database.snapshot(), None)?;
+        let statement = &known.plan.statement;
+        let is_alone = statement.in_transactions.is_none() && statement.as_of.is_none();
+        let is_query =
+            matches!(statement.kind, StatementKind::Query { .. }) && statement.mode != StatementMode::Explain;
+        (known.plan.writes && is_alone && is_query && known.old_bases.try_now()).then_some(known)
+    }
+
+    /// One attempt over a graph that may lack what was committed just now.
+    pub(super) fn write_over_old_base(
+        &self,
+        request: &Request<'_>,
+        snapshot: &Snapshot,
+    ) -> Result<QueryResult, Error> {
+        let settled = |is_settled: bool| self.old_base_settled.store(is_settled, Ordering::Relaxed);
+        let transaction = Arc::new(self.begin_over(snapshot, Mode::Write));
+        transaction.commit_next();
+        let attempt = transaction.has_begun().map_err(Error::from).and_then(|()| {
+            if self.credential.is_some() {
+                transaction.reads().entries();
+            }
+            match self.write_here(request, &transaction)? {
+                Some(written) if transaction.has_changes() => {
+                    self.commit_written(request, &transaction, written)
+                }
+                _ => Err(Error::new(AGAIN, "it is made again over the latest graph")),
+            }
+        });
+        let is_over = |error: &Error| FINAL.contains(&&*error.code);
+        settled(attempt.as_ref().err().is_none_or(is_over));
+        if attempt.is_err() {
+            transaction.rollback();
+        }
+        attempt
+    }
+}
