@@ -8,6 +8,9 @@ use tanglewood_database::{
 use world::chance::Chance;
 use world::files::TemporaryFolder;
 
+#[path = "graph_procedures/programs.rs"]
+mod programs;
+
 const VERTICES: u64 = 6_000;
 const EDGES: usize = 60_000;
 
@@ -42,7 +45,7 @@ fn rows(session: &mut Session, text: &str) -> Vec<Vec<i64>> {
     rows.iter().map(|row| row.iter().map(number).collect()).collect()
 }
 
-const CALLS: [&str; 9] = [
+const CALLS: [&str; 12] = [
     "MATCH (s {id: 7}) CALL graph.bfs({source: s}) YIELD node, distance AS value",
     "MATCH (s {id: 7}) CALL graph.sssp({source: s, weight: 'weight'}) YIELD node, distance AS value",
     "MATCH (s) WHERE s.id < 3 CALL graph.bfs({source: s, direction: 'both'}) YIELD node, distance AS value",
@@ -52,6 +55,9 @@ const CALLS: [&str; 9] = [
     "CALL graph.cdlp({iterations: 3, seed: 'id'}) YIELD node, community AS value",
     "CALL graph.lcc({}) YIELD node, coefficient AS value",
     "CALL graph.lcc({direction: 'both'}) YIELD node, coefficient AS value",
+    "MATCH (s {id: 7}) CALL program.reach(s) YIELD node, value",
+    "MATCH (s {id: 7}) CALL program.shortestDistance(s, {weight: 'weight'}) YIELD node, value",
+    "CALL program.countEdges(null, {direction: 'both'}) YIELD node, value",
 ];
 
 #[test]

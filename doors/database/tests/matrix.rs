@@ -39,7 +39,7 @@ const fn gremlin(name: &'static str, grows: bool, text: &'static str) -> Kind {
     Kind { name, language: Language::Gremlin, text, grows }
 }
 
-const KINDS: [Kind; 15] = [
+const KINDS: [Kind; 16] = [
     cypher("read", false, "MATCH (a:V), (b:V), (c:V) RETURN sum(a.i * b.i + c.i) AS s"),
     cypher("write", true, "MATCH (a:V), (b:V), (c:V) CREATE (:W {i: a.i + b.i + c.i})"),
     cypher(
@@ -67,6 +67,11 @@ const KINDS: [Kind; 15] = [
         "procedure",
         false,
         "UNWIND range(1, 100000) AS x CALL graph.pagerank({}) YIELD node, score RETURN sum(score) AS s",
+    ),
+    cypher(
+        "node program",
+        false,
+        "UNWIND range(1, 100000) AS x CALL program.labelPropagation(null, {iterations: 100}) YIELD value RETURN sum(value) AS s",
     ),
     cypher(
         "in transactions",

@@ -72,6 +72,9 @@ pub fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
         plan::procedures::LOAD_CSV | plan::procedures::LOAD_JSON | plan::procedures::LOAD_PARQUET => nothing,
         cheapest_path::NAME => nothing,
         name if Question::of(name).is_some() => nothing,
+        name if name == plan::procedures::CALL_PROGRAM || plan::procedures::program_name(name).is_some() => {
+            nothing
+        }
         "show constraints" => listing::constraints,
         "show databases" => listing::databases,
         "show functions" => listing::functions,

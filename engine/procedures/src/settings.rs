@@ -7,8 +7,8 @@ use store::{LabelFilter, Snapshot, StoreError};
 /// Rounds at most: each reads the whole graph.
 const ROUNDS_MAX: i64 = 10_000;
 /// Rounds where none are named.
-const CDLP_ROUNDS: i64 = 10;
-const PAGE_RANK_ROUNDS: i64 = 20;
+const CDLP_ROUNDS: u32 = 10;
+const PAGE_RANK_ROUNDS: u32 = 20;
 /// How likely a walker follows an edge, where nothing is said.
 const DAMPING: f64 = 0.85;
 
@@ -29,7 +29,8 @@ pub struct Settings {
     pub(crate) damping: f64,
 }
 
-pub(crate) fn wrong(what: impl Into<String>) -> ProcedureError {
+/// A call that is wrong.
+pub fn wrong(what: impl Into<String>) -> ProcedureError {
     ProcedureError::Call(what.into())
 }
 
@@ -49,18 +50,85 @@ fn is_known(known: Result<bool, StoreError>) -> bool {
     known.unwrap_or(true)
 }
 
-/// The map, with what is null left out.
-struct Given<'a>(&'a Map);
+/// A map of settings, with what is null left out.
+pub struct Given<'a>(Option<&'a Map>);
 
 impl<'a> Given<'a> {
-    fn get(&self, name: &str) -> Option<&'a Value> {
-        self.0.get(name).filter(|value| !value.is_null())
+    /// Reads the argument of a call: a map of these settings, null, or nothing. `shape` says what is expected instead.
+    ///
+    /// # Errors
+    /// It is no map, or has a name that is not known here.
+    pub fn read(
+        argument: Option<&'a Value>,
+        names: &[&str],
+        shape: &str,
+    ) -> Result<Given<'a>, ProcedureError> {
+        let map = match argument {
+            Some(Value::Map(map)) => Some(&**map),
+            None | Some(Value::Null) => None,
+            Some(_) => return Err(wrong(shape)),
+        };
+        if let Some(name) = map.and_then(|map| map.keys().find(|name| !names.contains(&&***name))) {
+            return Err(wrong(format!("there is no setting `{name}` here; known: {}", names.join(", "))));
+        }
+        Ok(Given(map))
     }
-    fn text(&self, name: &str) -> Result<Option<&'a str>, ProcedureError> {
+    /// A setting that is there and not null.
+    pub fn get(&self, name: &str) -> Option<&'a Value> {
+        self.0?.get(name).filter(|value| !value.is_null())
+    }
+    /// `direction`, where it is said.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn direction(&self) -> Result<Option<Direction>, ProcedureError> {
+        Ok(match self.text("direction")? {
+            None => None,
+            Some("out") => Some(Direction::Out),
+            Some("in") => Some(Direction::In),
+            Some("both") => Some(Direction::Both),
+            Some(other) => return Err(wrong(format!("`direction` is out, in or both, not {other}"))),
+        })
+    }
+    /// The node of this name; `what` says what it is for.
+    ///
+    /// # Errors
+    /// It is no node.
+    pub fn node(
+        &self,
+        name: &str,
+        what: &str,
+        snapshot: &Snapshot,
+    ) -> Result<Option<VertexId>, ProcedureError> {
+        match self.get(name) {
+            Some(Value::Vertex(vertex)) if vertex.dense() < snapshot.vertex_bound() => Ok(Some(*vertex)),
+            None => Ok(None),
+            _ => Err(wrong(format!("`{name}` is {what}"))),
+        }
+    }
+    /// A whole number of at least 0 and at most `most`.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn count(&self, name: &str, most: i64) -> Result<Option<u32>, ProcedureError> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let count = value.as_int().filter(|count| (0..=most).contains(count));
+        let count = count.and_then(|count| u32::try_from(count).ok());
+        count.map(Some).ok_or_else(|| wrong(format!("`{name}` is a whole number from 0 to {most}")))
+    }
+    /// A text.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn text(&self, name: &str) -> Result<Option<&'a str>, ProcedureError> {
         let text = |value: &'a Value| value.as_str().ok_or_else(|| wrong(format!("`{name}` is a text")));
         self.get(name).map(text).transpose()
     }
-    fn types(&self, snapshot: &Snapshot) -> Result<Vec<EdgeTypeId>, ProcedureError> {
+    /// The relationship types named by `types`; all of them where it is not said.
+    ///
+    /// # Errors
+    /// It names what is not there.
+    pub fn types(&self, snapshot: &Snapshot) -> Result<Vec<EdgeTypeId>, ProcedureError> {
         let names = match self.get("types") {
             None => return Ok(snapshot.statistics().edge_types()),
             Some(Value::List(list)) => list.as_slice(),
@@ -75,14 +143,22 @@ impl<'a> Given<'a> {
         };
         names.iter().map(number).collect()
     }
-    fn key(&self, name: &str, snapshot: &Snapshot) -> Result<Option<KeyId>, ProcedureError> {
+    /// The key of a property that `name` names.
+    ///
+    /// # Errors
+    /// Nothing has such a property.
+    pub fn key(&self, name: &str, snapshot: &Snapshot) -> Result<Option<KeyId>, ProcedureError> {
         let key = |key: &str| {
             let known = snapshot.catalog().key(key).filter(|_| is_known(snapshot.knows_key(key)));
             known.ok_or_else(|| wrong(format!("nothing has a property `{key}`")))
         };
         self.text(name)?.map(key).transpose()
     }
-    fn filter(&self, snapshot: &Snapshot) -> Result<LabelFilter, ProcedureError> {
+    /// The vertices that `label` names.
+    ///
+    /// # Errors
+    /// It names what is not there.
+    pub fn filter(&self, snapshot: &Snapshot) -> Result<LabelFilter, ProcedureError> {
         let names = match self.get("label") {
             None => return Ok(LabelFilter::Any),
             Some(Value::List(list)) => list.as_slice(),
@@ -97,12 +173,8 @@ impl<'a> Given<'a> {
         let mut filters = names.iter().map(has).collect::<Result<Vec<_>, ProcedureError>>()?;
         Ok(if filters.len() == 1 { filters.remove(0) } else { LabelFilter::Or(filters) })
     }
-    fn rounds(&self, default: i64) -> Result<u32, ProcedureError> {
-        let rounds = self.get("iterations").map_or(Some(default), Value::as_int);
-        let rounds = rounds.filter(|rounds| (0..=ROUNDS_MAX).contains(rounds));
-        let rounds =
-            rounds.ok_or_else(|| wrong(format!("`iterations` is a whole number from 0 to {ROUNDS_MAX}")))?;
-        Ok(rounds as u32)
+    fn rounds(&self, default: u32) -> Result<u32, ProcedureError> {
+        Ok(self.count("iterations", ROUNDS_MAX)?.unwrap_or(default))
     }
     fn damping(&self) -> Result<f64, ProcedureError> {
         let damping = match self.get("damping") {
@@ -132,35 +204,19 @@ impl Settings {
     }
     /// The same for whoever understands these names, and so many rounds where none are named.
     pub(crate) fn read_known(
-        (names, rounds): (&[&str], i64),
+        (names, rounds): (&[&str], u32),
         argument: Option<&Value>,
         snapshot: &Snapshot,
     ) -> Result<Settings, ProcedureError> {
-        let empty = Map::default();
-        let given = match argument {
-            Some(Value::Map(map)) => Given(map),
-            None | Some(Value::Null) => Given(&empty),
-            Some(_) => return Err(wrong("a graph procedure takes one map, such as {types: 'KNOWS'}")),
-        };
-        if let Some(name) = given.0.keys().find(|name| !names.contains(&&***name)) {
-            return Err(wrong(format!("there is no setting `{name}` here; known: {}", names.join(", "))));
+        let shape = "a graph procedure takes one map, such as {types: 'KNOWS'}";
+        let given = Given::read(argument, names, shape)?;
+        let direction = given.direction()?.unwrap_or(Direction::Out);
+        let begins = "the node that paths begin at";
+        let source = given.node("source", begins, snapshot)?;
+        if source.is_none() && names.contains(&"source") {
+            return Err(wrong(format!("`source` is {begins}")));
         }
-        let direction = match given.text("direction")? {
-            None | Some("out") => Direction::Out,
-            Some("in") => Direction::In,
-            Some("both") => Direction::Both,
-            Some(other) => return Err(wrong(format!("`direction` is out, in or both, not {other}"))),
-        };
-        let source = match given.get("source") {
-            Some(Value::Vertex(vertex)) if vertex.dense() < snapshot.vertex_bound() => Some(*vertex),
-            None if !names.contains(&"source") => None,
-            _ => return Err(wrong("`source` is the node that paths begin at")),
-        };
-        let target = match given.get("target") {
-            Some(Value::Vertex(vertex)) if vertex.dense() < snapshot.vertex_bound() => Some(*vertex),
-            None => None,
-            _ => return Err(wrong("`target` is the node that paths end at")),
-        };
+        let target = given.node("target", "the node that paths end at", snapshot)?;
         let rounds = given.rounds(rounds)?;
         Ok(Settings {
             types: given.types(snapshot)?,

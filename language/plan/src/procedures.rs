@@ -94,6 +94,17 @@ pub const WRITING: [&str; 7] = [
 
 const NAMES: &str = "LIST<STRING>";
 
+/// How the names of node programs begin.
+const PROGRAM: &str = "program.";
+/// The procedure behind calls of programs that were deployed.
+pub const CALL_PROGRAM: &str = "call program";
+
+/// The name of the program that a procedure of this name runs, if it runs one.
+pub fn program_name(procedure: &str) -> Option<&str> {
+    let (begin, name) = procedure.split_at_checked(PROGRAM.len())?;
+    begin.eq_ignore_ascii_case(PROGRAM).then_some(name)
+}
+
 macro_rules! procedures {
     ($($name:literal ($($argument:literal: $takes:literal),*) -> ($($field:ident $kind:expr),*) $(shows $shown:literal)? $help:literal;)*) => {
         /// Every procedure, by name; those with a blank in their name are what `SHOW` lists.
@@ -119,6 +130,7 @@ procedures! {
     "apoc.meta.stats"() -> (labelCount "INTEGER", relTypeCount "INTEGER", propertyKeyCount "INTEGER", nodeCount "INTEGER", relCount "INTEGER", labels "MAP", relTypesCount "MAP", stats "MAP") "Sizes of the graph by label and by type";
     "apoc.schema.nodes"("config": "MAP = {}") -> (name "STRING", label "STRING", properties NAMES, status "STRING", type "STRING", failure "STRING", populationProgress "FLOAT", size "INTEGER", valuesSelectivity "FLOAT") "Indexes over nodes with their sizes";
     "apoc.schema.properties.distinct"("label": "STRING", "key": "STRING") -> (value "LIST<ANY>") "Different values of a property, of the first 100,000 nodes of a label";
+    "call program"("start": "NODE | LIST<NODE> = null", "parameters": "MAP = {}") -> (node "NODE", value "ANY") "What CALL program.NAME() calls where NAME is a program that was deployed";
     "db.awaitIndex"("indexName": "STRING", "timeOutSeconds": "INTEGER = 300") -> () "Waits for an index to be built; one that exists is, so it returns at once";
     "db.awaitIndexes"("timeOutSeconds": "INTEGER = 300") -> () "Waits for all indexes to be built; those that exist are, so it returns at once";
     "db.clearQueryCaches"() -> (value "STRING") "Says that there is nothing to clear: plans are made anew where the graph's figures change";
@@ -153,6 +165,12 @@ procedures! {
     "load csv"("file": "STRING", "headers": "BOOLEAN", "separator": "STRING") -> (row "ANY", line "INTEGER", file "STRING") "What LOAD CSV reads";
     "load json"("file": "STRING") -> (row "ANY", line "INTEGER", file "STRING") "What LOAD JSON reads";
     "load parquet"("file": "STRING") -> (row "MAP", line "INTEGER", file "STRING") "What LOAD PARQUET reads";
+    "program.blockRender"("start": "NODE | LIST<NODE>", "parameters": "MAP = {}") -> (node "NODE", value "MAP") "Nodes below a start with all that is known of them: {types, direction, label, node, edge, depth}";
+    "program.clusteringCoefficient"("start": "NODE | LIST<NODE> = null", "parameters": "MAP = {}") -> (node "NODE", value "FLOAT") "Which part of the pairs of its neighbours are neighbours themselves: {types, label}";
+    "program.countEdges"("start": "NODE | LIST<NODE> = null", "parameters": "MAP = {}") -> (node "NODE", value "INTEGER") "How many relationships of a node pass: {types, direction, label, edge}";
+    "program.labelPropagation"("start": "ANY = null", "parameters": "MAP = {}") -> (node "NODE", value "INTEGER") "Communities by label propagation: {types, direction, label, iterations}";
+    "program.reach"("start": "NODE | LIST<NODE>", "parameters": "MAP = {}") -> (node "NODE", value "INTEGER") "Nodes that are reached, and in how many steps: {types, direction, label, node, edge, depth, target}";
+    "program.shortestDistance"("start": "NODE | LIST<NODE>", "parameters": "MAP = {}") -> (node "NODE", value "FLOAT") "Shortest distances by weight: {types, direction, label, node, edge, depth, target, weight}";
     "show cluster"("processes": "LIST<LIST<ANY>>") -> (role "STRING", number "INTEGER", address "STRING", state "STRING", epoch "INTEGER", commits "INTEGER", questions "INTEGER") "What SHOW CLUSTER lists: the processes of a cluster, as a gate sees them";
     "show constraints"("only": "STRING") -> (id "INTEGER", name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, ownedIndex "STRING", propertyType "STRING", options "MAP", createStatement "STRING") shows 8 "What SHOW CONSTRAINTS lists";
     "show current user"("users": "LIST<LIST<ANY>>") -> (user "STRING", roles NAMES, passwordChangeRequired "BOOLEAN", suspended "BOOLEAN", home "STRING") "What SHOW CURRENT USER lists: who logged on, if anyone";
@@ -178,6 +196,15 @@ impl Procedure {
     /// The procedure of this name, whatever its case.
     pub fn by_name(name: &str) -> Option<&'static Procedure> {
         PROCEDURES.iter().find(|procedure| procedure.name.eq_ignore_ascii_case(name))
+    }
+    /// The procedure that a call of this name means: the one of this name, or for a program that was deployed the one that calls such programs.
+    pub fn called(name: &str) -> Option<&'static Procedure> {
+        let is_program = program_name(name).is_some_and(|name| !name.is_empty());
+        Procedure::by_name(name).or_else(|| Procedure::by_name(CALL_PROGRAM).filter(|_| is_program))
+    }
+    /// The name by which a plan calls it: its own, or that of the deployed program that a text calls.
+    pub fn planned_name<'a>(&self, called: &'a str) -> &'a str {
+        if self.name == CALL_PROGRAM { called } else { self.name }
     }
     /// Those that `CALL` can name.
     pub fn named() -> impl Iterator<Item = &'static Procedure> {

@@ -235,7 +235,9 @@ fn call(name: &str, arguments: &[(&str, &str)]) -> Vec<String> {
 fn listings() -> Vec<String> {
     let mut texts = Vec::new();
     // Groups are named and chosen by where their nodes lie, which is not compared, and ranks are added up in that order.
-    let is_told = |name: &str| !["graph.cdlp", "graph.pagerank", "graph.wcc"].contains(&name);
+    let is_told = |name: &str| {
+        !["graph.cdlp", "graph.pagerank", "graph.wcc", "program.labelPropagation"].contains(&name)
+    };
     for procedure in PROCEDURES.iter().filter(|procedure| is_told(procedure.name)) {
         match procedure.name.strip_prefix("show ") {
             Some("role privileges") => texts.push("SHOW ROLE admin PRIVILEGES YIELD *".to_string()),

@@ -1,5 +1,6 @@
 //! CallProcedure: the rows of a procedure, for each row.
 
+use super::graph_procedure::ProcedureKind;
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
@@ -58,7 +59,17 @@ pub(crate) fn compile(
         return super::load_csv::compile(compiler, node, required, feed);
     }
     if let Some(question) = Question::of(&node.name) {
-        return super::graph_procedure::compile(compiler, node, question, required, feed);
+        return super::graph_procedure::compile(
+            compiler,
+            node,
+            ProcedureKind::Graph(question),
+            required,
+            feed,
+        );
+    }
+    if let Some(program) = plan::procedures::program_name(&node.name) {
+        let program = ProcedureKind::Program(program.into());
+        return super::graph_procedure::compile(compiler, node, program, required, feed);
     }
     if &*node.name == cheapest_path::NAME {
         return super::cheapest_path::compile(compiler, node, required, feed);

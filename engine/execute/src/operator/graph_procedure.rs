@@ -1,14 +1,14 @@
-//! Procedures that ask something about every vertex: `graph.bfs`, `graph.cdlp`, `graph.lcc`, `graph.pagerank`, `graph.sssp`, `graph.wcc`.
+//! Procedures that ask something about every vertex: `graph.bfs`, `graph.cdlp`, `graph.lcc`, `graph.pagerank`, `graph.sssp`, `graph.wcc`;
+//! and node programs, `program.NAME`.
 //!
 //! Each takes one map, lists the vertices that take part, runs an algorithm of `paths` in slices, so that a quota is kept and a kill is
 //! heard, and hands on a row a vertex. All executors share the work (`shared`), but for calls within sub-queries. What they ask, and how, is
-//! the room `procedures`.
+//! the rooms `procedures` and `programs` (`work`).
 
 mod shared;
+mod work;
 
 use crate::ExecuteError;
-use crate::access::Environment;
-use crate::adjacency::Walk;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
 use crate::rows::Rows;
@@ -19,24 +19,22 @@ use expression::Compiled;
 use model::{Batch, Column};
 use plan::VarSet;
 use plan::physical::Algorithm;
-use procedures::Question;
-use procedures::running::{Helper, Output, Running};
-use procedures::settings::Settings;
 use shared::{Jobs, Shared};
 use std::sync::Arc;
-use store::Snapshot;
+pub(super) use work::ProcedureKind;
+use work::{ProcedureRows, ProcedureRun, ProcedureWorker, Turn as Drawn};
 
 /// A call: what is asked, and which columns are read of the answer.
 struct Asked {
-    question: Question,
+    kind: ProcedureKind,
     arguments: Vec<Compiled>,
     /// Of node and value, those that are read, in the order of the columns.
     picks: Vec<usize>,
 }
 
 impl Asked {
-    fn output(&self) -> Output {
-        Output::new(self.question, self.picks.contains(&0), self.picks.contains(&1))
+    fn output(&self) -> ProcedureRows {
+        ProcedureRows::new(&self.kind, self.picks.contains(&0), self.picks.contains(&1))
     }
     fn record(&self, here: &Here) {
         here.environment.record(|reads| {
@@ -44,18 +42,6 @@ impl Asked {
             reads.scan(None);
         });
     }
-}
-
-/// The question, at work on this snapshot.
-fn running(
-    question: Question,
-    settings: Settings,
-    snapshot: &Snapshot,
-    environment: &Arc<Environment>,
-) -> Running<Walk> {
-    Running::new(question, settings, snapshot, |types, direction| {
-        Walk::new(snapshot, types, direction, None, environment)
-    })
 }
 
 /// The columns that are read.
@@ -67,12 +53,12 @@ fn picked(asked: &Asked, columns: [Column; 2]) -> Vec<Column> {
 /// One executor alone: within scopes, and where there is one only.
 struct Alone {
     asked: Arc<Asked>,
-    output: Output,
+    output: ProcedureRows,
     charged: usize,
 }
 
 impl Draw for Alone {
-    type Cursor = (Running<Walk>, Helper<Walk>);
+    type Cursor = (ProcedureRun, ProcedureWorker);
 
     fn begin(&mut self, _: &Batch, here: &mut Here) -> Try<()> {
         self.asked.record(here);
@@ -81,10 +67,10 @@ impl Draw for Alone {
     fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Self::Cursor> {
         let arguments = turn.here.values(&self.asked.arguments, batch, row)?;
         let snapshot = turn.here.snapshot().clone();
-        let settings = Settings::read(self.asked.question, arguments.first(), &snapshot)?;
-        let running = running(self.asked.question, settings, &snapshot, &turn.here.environment);
+        let running = ProcedureRun::new(&self.asked.kind, &arguments, &snapshot, &turn.here.environment)?;
         recharge(&mut self.charged, running.bytes_min(), turn.context)?;
-        Ok((running, Helper::new(0)))
+        let helper = running.helper(0);
+        Ok((running, helper))
     }
     fn draw(
         &mut self,
@@ -94,7 +80,7 @@ impl Draw for Alone {
     ) -> Try<(usize, Progress)> {
         let before = self.output.count();
         let outcome = running.step(helper, room, &mut self.output)?;
-        let is_done = outcome == paths::Turn::Done;
+        let is_done = outcome == Drawn::Done;
         let bytes = if is_done { 0 } else { running.bytes().max(running.bytes_min()) };
         recharge(&mut self.charged, bytes, turn.context)?;
         let progress = if is_done { Progress::Done } else { Progress::More };
@@ -122,7 +108,7 @@ pub(crate) fn recharge(charged: &mut usize, bytes: usize, context: &mut Context<
 pub(crate) fn compile(
     compiler: &mut Compiler,
     node: &plan::algebra::CallProcedure,
-    question: Question,
+    kind: ProcedureKind,
     required: &VarSet,
     feed: Feed,
 ) -> Result<Stream, ExecuteError> {
@@ -148,7 +134,7 @@ pub(crate) fn compile(
             columns.push(*variable);
         }
     }
-    let asked = Arc::new(Asked { question, arguments, picks });
+    let asked = Arc::new(Asked { kind, arguments, picks });
     if is_alone {
         let make = move || Drawing::new(Alone { output: asked.output(), asked: asked.clone(), charged: 0 });
         return Ok(compiler.attach_fan_out("GraphProcedure", &feed, required, &columns, make));

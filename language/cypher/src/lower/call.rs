@@ -222,7 +222,7 @@ impl Lowerer<'_> {
             columns.push(Column { name: Arc::from(name.as_str()), var, kind: Type::Any });
             yields.push((Name::from(field), var));
         }
-        let name = Name::from(procedure.name);
+        let name = Name::from(procedure.planned_name(&full_name(call)));
         rows.plan =
             Plan::CallProcedure(Box::new(CallProcedure { input: rows.plan.take(), name, arguments, yields }));
         if let Some(condition) = call.yields.as_ref().and_then(|yields| yields.condition.as_ref()) {
@@ -356,9 +356,13 @@ fn is_importing(projection: &Projection) -> bool {
     bare && !projection.distinct && projection.items.iter().all(plain)
 }
 
+fn full_name(call: &ast::CallProcedure) -> String {
+    let parts: Vec<&str> = call.name.iter().map(|part| part.text.as_str()).collect();
+    parts.join(".")
+}
+
 fn find_procedure(call: &ast::CallProcedure, span: Span) -> Lowered<&'static Procedure> {
-    let full_name: Vec<&str> = call.name.iter().map(|part| part.text.as_str()).collect();
-    procedure::find(&full_name.join("."), span)
+    procedure::find(&full_name(call), span)
 }
 
 /// What a call yields: field, name, place.

@@ -19,7 +19,7 @@ const ABSENT: [(&str, &str); 2] = [
     ),
 ];
 
-/// The procedure of a name, whatever its case.
+/// The procedure of a name, whatever its case. Which programs were deployed is known when the call runs.
 pub(super) fn find(name: &str, span: Span) -> Lowered<&'static Procedure> {
     if let Some(found) = Procedure::named().find(|procedure| procedure.name.eq_ignore_ascii_case(name)) {
         return Ok(found);
@@ -28,6 +28,9 @@ pub(super) fn find(name: &str, span: Span) -> Lowered<&'static Procedure> {
     let lower = name.to_ascii_lowercase();
     if let Some((_, hint)) = ABSENT.iter().find(|(family, _)| lower.starts_with(family)) {
         return Err(Box::new(error.with_hint(*hint)));
+    }
+    if let Some(calls) = Procedure::called(name) {
+        return Ok(calls);
     }
     let known = Procedure::named().map(|procedure| procedure.name);
     Err(Box::new(error.with_suggestion(nearest(name, known))))

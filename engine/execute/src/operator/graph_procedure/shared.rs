@@ -1,17 +1,14 @@
 //! A graph procedure on all executors: who gets the row that asks begins, and calls its twins once it has proved to be work; they draw
 //! morsels within their quotas, and each hands on the rows that it draws at the end, so rows come out in no order.
 
-use super::{Asked, picked, recharge, running};
-use crate::adjacency::Walk;
+use super::work::{ProcedureRows, ProcedureRun, ProcedureWorker, Turn};
+use super::{Asked, picked, recharge};
 use crate::demand::DemandPort;
 use crate::rows::Rows;
 use crate::turn::{Here, Try};
 use dataflow::{Context, Flow, Operator, Outcome};
 use model::Batch;
 use parking_lot::Mutex;
-use paths::Turn;
-use procedures::running::{Helper, Output, Running};
-use procedures::settings::Settings;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -22,7 +19,7 @@ const EDGES_ALONE_MAX: u64 = 65_536;
 struct Job {
     batch: Batch,
     row: u32,
-    running: Running<Walk>,
+    running: ProcedureRun,
     workers: AtomicUsize,
 }
 
@@ -42,12 +39,12 @@ pub(super) struct Shared {
     node: usize,
     /// Rows that ask, and the one that comes next.
     batch: Option<(Batch, usize)>,
-    job: Option<(Arc<Job>, Helper<Walk>)>,
+    job: Option<(Arc<Job>, ProcedureWorker)>,
     /// The job is of this twin's own batch.
     is_mine: bool,
     has_called: bool,
     charged: usize,
-    output: Output,
+    output: ProcedureRows,
 }
 
 impl Shared {
@@ -80,14 +77,14 @@ impl Shared {
         if let Some((batch, row)) = self.batch.as_mut().filter(|(batch, row)| *row < batch.len()) {
             let arguments = self.here.values(&self.asked.arguments, batch, *row)?;
             let snapshot = self.here.snapshot().clone();
-            let question = self.asked.question;
-            let settings = Settings::read(question, arguments.first(), &snapshot)?;
-            let running = running(question, settings, &snapshot, &self.here.environment);
+            let environment = &self.here.environment;
+            let running = ProcedureRun::new(&self.asked.kind, &arguments, &snapshot, environment)?;
             let (batch, at) = (batch.clone(), *row as u32);
             *row += 1;
             recharge(&mut self.charged, running.bytes_min(), context)?;
             let job = Job { batch, row: at, running, workers: AtomicUsize::new(1) };
-            self.job = Some((Arc::new(job), Helper::new(number)));
+            let helper = job.running.helper(number);
+            self.job = Some((Arc::new(job), helper));
             (self.is_mine, self.has_called) = (true, false);
             return Ok(true);
         }
@@ -95,7 +92,8 @@ impl Shared {
         let open = self.jobs.open.lock().first().cloned();
         if let Some(job) = open {
             job.workers.fetch_add(1, Relaxed);
-            self.job = Some((job, Helper::new(number)));
+            let helper = job.running.helper(number);
+            self.job = Some((job, helper));
             self.is_mine = false;
         }
         Ok(self.job.is_some())

@@ -1,0 +1,107 @@
+//! `shortestDistance`: how far vertices are, by the sum of a weight along the way.
+//!
+//! Idea: a message is a distance; the least that came is the state, and what is shorter than before is sent on. A vertex is visited again
+//! while shorter ways come, so rounds are as many as the longest of the shortest ways has edges.
+
+use crate::parameters::{Edges, Filters, ProgramParameters};
+use crate::program::{Batch, Combine, NodeProgram, ProgramGraph};
+use dataflow::Failure;
+use model::{Direction, EdgeId, EdgeTypeId, KeyId, Value};
+use procedures::ProcedureError;
+use procedures::settings::wrong;
+use store::{PropertyRef, Snapshot};
+
+pub(super) struct ShortestDistance {
+    edges: Edges,
+    filters: Filters,
+    depth: u32,
+    target: Option<u32>,
+    weight: Option<KeyId>,
+}
+
+impl ShortestDistance {
+    pub(super) fn read(parameters: &Value, snapshot: &Snapshot) -> Result<ShortestDistance, ProcedureError> {
+        let names = ["types", "direction", "label", "node", "edge", "depth", "target", "weight"];
+        let given = ProgramParameters::read(parameters, &names, snapshot)?;
+        Ok(ShortestDistance {
+            edges: given.edges(Direction::Out)?,
+            filters: given.filters()?,
+            depth: given.depth()?.unwrap_or(u32::MAX),
+            target: given.target()?,
+            weight: given.weight()?,
+        })
+    }
+    fn weigh(&self, graph: &ProgramGraph, edge: EdgeId) -> Result<f64, Failure> {
+        let Some(key) = self.weight else { return Ok(1.0) };
+        let weight = graph.edge_property(edge, key, |found| match found {
+            PropertyRef::Float(weight) => weight,
+            PropertyRef::Int(weight) => weight as f64,
+            _ => f64::NAN,
+        })?;
+        if weight >= 0.0 {
+            return Ok(weight);
+        }
+        let message = format!("relationship {} does not weigh a number of at least 0", edge.0);
+        Err(wrong(message).into())
+    }
+}
+
+fn float(value: &Value) -> Option<f64> {
+    match value {
+        Value::Float(float) => Some(*float),
+        _ => None,
+    }
+}
+
+impl NodeProgram for ShortestDistance {
+    fn edges(&self) -> (&[EdgeTypeId], Direction) {
+        self.edges.of()
+    }
+    fn combine(&self) -> Combine {
+        Combine::Least
+    }
+    fn visit(&self, batch: &mut Batch<'_>) -> Result<(), Failure> {
+        let (graph, round) = (batch.graph, batch.round);
+        let (mut neighbours, mut ids) = (Vec::new(), Vec::new());
+        for at in 0..batch.len() {
+            let vertex = batch.vertex(at);
+            let distance = batch.messages(at).iter().filter_map(float).fold(f64::INFINITY, f64::min);
+            let distance = if round == 0 { 0.0 } else { distance };
+            match batch.state(at) {
+                Value::Float(before) if *before <= distance => continue,
+                // It did not pass before.
+                Value::Bool(_) => continue,
+                state => {
+                    let passes = round == 0 || !state.is_null() || self.filters.node_passes(graph, vertex)?;
+                    *state = if passes { Value::Float(distance) } else { Value::Bool(false) };
+                    if !passes {
+                        continue;
+                    }
+                }
+            }
+            if round >= self.depth {
+                continue;
+            }
+            let (next, edges) = graph.edges(vertex, (&mut neighbours, &mut ids))?;
+            for (next, edge) in next.iter().zip(edges) {
+                if self.filters.edge_passes(graph, EdgeId(*edge))? {
+                    let further = distance + self.weigh(graph, EdgeId(*edge))?;
+                    batch.out.send(*next, Value::Float(further));
+                }
+            }
+        }
+        Ok(())
+    }
+    fn ends(&self) -> bool {
+        true
+    }
+    fn end(&self, batch: &mut Batch<'_>) -> Result<(), Failure> {
+        for at in 0..batch.len() {
+            let (vertex, distance) = (batch.vertex(at), batch.state(at).clone());
+            if matches!(distance, Value::Float(_)) && self.target.is_none_or(|target| target == vertex) {
+                batch.out.emit(vertex, distance);
+            }
+        }
+        Ok(())
+    }
+}

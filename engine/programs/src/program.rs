@@ -1,0 +1,293 @@
+//! What a program is, and what it sees and does at a vertex.
+//!
+//! Invariant: a program writes nothing but its state at the vertices of its batch, and its outbox. It may read the graph around them, and
+//! gets the same batch whoever works; so its answer is the same every time.
+//! Cost: a call has up to [`BATCH_VERTICES_MAX`](crate::limits::BATCH_VERTICES_MAX) vertices, so a call costs each of them little.
+
+use dataflow::{Failure, watch};
+use model::{Direction, EdgeId, EdgeTypeId, KeyId, Value, VertexId};
+use std::sync::Arc;
+use store::{AdjacencyView, LabelFilter, PropertyRef, Snapshot, StoreError};
+
+/// What becomes of the messages to one vertex in one round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Combine {
+    /// Each is delivered, in the order of the senders.
+    Each,
+    /// The least is delivered.
+    Least,
+}
+
+/// Where a run begins if its start is null.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Everywhere {
+    /// At the vertices that pass.
+    Passing(LabelFilter),
+    /// Nowhere: the program has to be told.
+    Nowhere,
+}
+
+/// A program with its parameters.
+pub trait NodeProgram: Send + Sync {
+    /// The edges that it follows.
+    fn edges(&self) -> (&[EdgeTypeId], Direction);
+    /// What becomes of messages to one vertex.
+    fn combine(&self) -> Combine {
+        Combine::Each
+    }
+    /// Where it begins if nobody says so.
+    fn everywhere(&self) -> Everywhere {
+        Everywhere::Nowhere
+    }
+    /// May it begin at these vertices only?
+    fn begins_at_some(&self) -> bool {
+        true
+    }
+    /// Called with vertices that have messages. Those where it begins have one, null, in round 0.
+    ///
+    /// # Errors
+    /// Any error ends the query.
+    fn visit(&self, batch: &mut Batch<'_>) -> Result<(), Failure>;
+    /// Is [`end`](NodeProgram::end) called?
+    fn ends(&self) -> bool {
+        false
+    }
+    /// Called behind the last round with all vertices that have a state.
+    ///
+    /// # Errors
+    /// Any error ends the query.
+    fn end(&self, batch: &mut Batch<'_>) -> Result<(), Failure> {
+        let _ = batch;
+        Ok(())
+    }
+}
+
+/// Who is told what a program reads.
+pub trait Reads: Send + Sync {
+    /// A list of edges.
+    fn adjacency(&self, vertex: VertexId, types: &[EdgeTypeId], direction: Direction);
+    /// Labels or properties of a vertex.
+    fn vertex(&self, vertex: VertexId);
+    /// Properties of an edge.
+    fn edge(&self, edge: EdgeId);
+}
+
+/// The graph at one snapshot, along the edges that a program follows.
+pub struct ProgramGraph {
+    view: AdjacencyView,
+    types: Arc<[EdgeTypeId]>,
+    direction: Direction,
+    reads: Option<Arc<dyn Reads>>,
+}
+
+impl ProgramGraph {
+    pub(crate) fn new(
+        snapshot: &Snapshot,
+        (types, direction): (&[EdgeTypeId], Direction),
+        reads: Option<Arc<dyn Reads>>,
+    ) -> ProgramGraph {
+        ProgramGraph { view: snapshot.adjacency(types, direction), types: types.into(), direction, reads }
+    }
+    /// The snapshot. Whoever reads it past this type tells nobody.
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        self.view.snapshot()
+    }
+    /// Dense numbers of vertices lie below this.
+    pub fn vertex_bound(&self) -> u32 {
+        self.view.vertex_bound()
+    }
+    fn read_list(&self, vertex: u32) {
+        if let Some(reads) = &self.reads {
+            reads.adjacency(VertexId::from_dense(vertex), &self.types, self.direction);
+        }
+    }
+    fn read_vertex(&self, vertex: u32) -> VertexId {
+        let vertex = VertexId::from_dense(vertex);
+        if let Some(reads) = &self.reads {
+            reads.vertex(vertex);
+        }
+        vertex
+    }
+    /// How many edges a vertex has.
+    ///
+    /// # Errors
+    /// The graph cannot be read.
+    pub fn degree(&self, vertex: u32) -> Result<u32, StoreError> {
+        self.read_list(vertex);
+        self.view.degree(vertex)
+    }
+    /// The other ends of a vertex' edges, one for each edge.
+    ///
+    /// # Errors
+    /// The graph cannot be read, or the query is over.
+    pub fn neighbours<'a>(&'a self, vertex: u32, scratch: &'a mut Vec<u32>) -> Result<&'a [u32], Failure> {
+        self.read_list(vertex);
+        let neighbours = self.view.neighbours(vertex, scratch)?;
+        watch::spend(1 + neighbours.len() as u64 / 8)?;
+        Ok(neighbours)
+    }
+    /// The edges of a vertex: their other ends, and their ids in the same order.
+    ///
+    /// # Errors
+    /// The graph cannot be read, or the query is over.
+    pub fn edges<'a>(
+        &'a self,
+        vertex: u32,
+        (neighbours, ids): (&'a mut Vec<u32>, &'a mut Vec<u64>),
+    ) -> Result<(&'a [u32], &'a [u64]), Failure> {
+        self.read_list(vertex);
+        let found = self.view.edges_in(vertex, neighbours, ids)?;
+        watch::spend(1 + found.0.len() as u64 / 8)?;
+        Ok(found)
+    }
+    /// Calls `found` with each edge of a vertex in stored direction.
+    ///
+    /// # Errors
+    /// The graph cannot be read, or the query is over.
+    pub fn for_each_edge(&self, vertex: u32, found: impl FnMut(model::EdgeRef)) -> Result<(), Failure> {
+        self.read_list(vertex);
+        watch::spend(1 + u64::from(self.view.degree(vertex)?) / 8)?;
+        Ok(self.view.for_each_edge(vertex, found)?)
+    }
+    /// Does a vertex pass?
+    ///
+    /// # Errors
+    /// The graph cannot be read.
+    pub fn passes(&self, vertex: u32, filter: &LabelFilter) -> Result<bool, StoreError> {
+        match filter {
+            LabelFilter::Any => Ok(true),
+            filter => self.snapshot().passes(self.read_vertex(vertex), filter),
+        }
+    }
+    /// The names of a vertex' labels.
+    ///
+    /// # Errors
+    /// The graph cannot be read.
+    pub fn labels(&self, vertex: u32) -> Result<Vec<Arc<str>>, StoreError> {
+        let vertex = self.read_vertex(vertex);
+        let set = self.snapshot().labels(vertex)?;
+        let catalog = self.snapshot().catalog();
+        let labels = catalog.labels_of(set).iter();
+        Ok(labels.filter_map(|label| catalog.label_name(*label).cloned()).collect())
+    }
+    /// A property of a vertex; null where there is none.
+    ///
+    /// # Errors
+    /// The graph cannot be read.
+    pub fn property(&self, vertex: u32, key: KeyId) -> Result<Value, StoreError> {
+        self.snapshot().property(self.read_vertex(vertex), key)
+    }
+    /// All properties of a vertex.
+    ///
+    /// # Errors
+    /// The graph cannot be read.
+    pub fn properties(&self, vertex: u32) -> Result<Vec<(KeyId, Value)>, StoreError> {
+        self.snapshot().properties(self.read_vertex(vertex))
+    }
+    /// Calls `read` with a property of an edge, borrowed.
+    ///
+    /// # Errors
+    /// The graph cannot be read.
+    pub fn edge_property<R>(
+        &self,
+        edge: EdgeId,
+        key: KeyId,
+        read: impl FnOnce(PropertyRef<'_>) -> R,
+    ) -> Result<R, StoreError> {
+        if let Some(reads) = &self.reads {
+            reads.edge(edge);
+        }
+        self.snapshot().with_edge_property(edge, key, read)
+    }
+    /// All properties of an edge.
+    ///
+    /// # Errors
+    /// The graph cannot be read.
+    pub fn edge_properties(&self, edge: EdgeId) -> Result<Vec<(KeyId, Value)>, StoreError> {
+        if let Some(reads) = &self.reads {
+            reads.edge(edge);
+        }
+        self.snapshot().edge_properties(edge)
+    }
+    /// Is there such a vertex?
+    pub(crate) fn exists(&self, vertex: u32) -> Result<bool, StoreError> {
+        self.snapshot().exists(self.read_vertex(vertex))
+    }
+}
+
+/// What a program hands out in one call.
+#[derive(Default)]
+pub struct Outbox {
+    pub(crate) messages: Vec<(u32, Value)>,
+    pub(crate) rows: Vec<(u32, Value)>,
+    /// Heap bytes of messages; those of a list that is sent many times in a row once.
+    pub(crate) bytes: usize,
+    pub(crate) is_enough: bool,
+}
+
+impl Outbox {
+    /// Sends a message to a vertex, where it is there in the next round.
+    #[inline]
+    pub fn send(&mut self, to: u32, message: Value) {
+        self.bytes += match (&message, self.messages.last()) {
+            (Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Vertex(_), _) => 0,
+            (Value::List(list), Some((_, Value::List(last)))) if list.is_same(last) => 0,
+            (message, _) => message.heap_bytes(),
+        };
+        self.messages.push((to, message));
+    }
+    /// Hands out a row.
+    pub fn emit(&mut self, vertex: u32, value: Value) {
+        self.rows.push((vertex, value));
+    }
+    /// No round behind this one is needed.
+    pub fn enough(&mut self) {
+        self.is_enough = true;
+    }
+}
+
+/// Vertices that are visited together in one round.
+pub struct Batch<'a> {
+    /// Rounds before this one.
+    pub round: u32,
+    /// The graph.
+    pub graph: &'a ProgramGraph,
+    /// What is handed out.
+    pub out: &'a mut Outbox,
+    pub(crate) vertices: &'a [u32],
+    /// Where the messages of each vertex end, those of the first begin at `messages_from`.
+    pub(crate) ends: &'a [u32],
+    pub(crate) messages_from: usize,
+    pub(crate) messages: &'a [Value],
+    pub(crate) states: &'a mut [Value],
+}
+
+impl<'a> Batch<'a> {
+    /// Vertices.
+    pub fn len(&self) -> usize {
+        self.vertices.len()
+    }
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.vertices.is_empty()
+    }
+    /// The vertex at this place of the batch.
+    #[inline]
+    pub fn vertex(&self, at: usize) -> u32 {
+        self.vertices[at]
+    }
+    /// Its messages.
+    #[inline]
+    pub fn messages(&self, at: usize) -> &'a [Value] {
+        let from = if at == 0 { self.messages_from } else { self.ends[at - 1] as usize };
+        match self.ends.get(at) {
+            Some(end) => &self.messages[from..*end as usize],
+            None => &[],
+        }
+    }
+    /// The program's state at it; null at the first visit.
+    #[inline]
+    pub fn state(&mut self, at: usize) -> &mut Value {
+        &mut self.states[at]
+    }
+}

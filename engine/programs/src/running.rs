@@ -1,0 +1,519 @@
+//! A run of a program, shared by all who work on it: first where it begins, then round after round, then the end.
+//!
+//! Idea: a round is cut into batches that workers draw; within a batch they call the program with as many vertices as have
+//! [`CALL_EDGES_MAX`] edges. Who finishes the last batch delivers the messages, or has all workers deliver them by parts. Nobody waits: a
+//! worker that finds nothing to draw is told [`WorkerTurn::Idle`].
+//! Invariant: batches and calls are cut by the graph alone, so each call sees the same whoever works. No lock is held while the program runs.
+//! Cost: a short lock for each call to take states out and to put them back, and one for each batch.
+
+use crate::inbox::{Cut, Delivered, MESSAGE_BYTES, Messages};
+use crate::limits::{BATCH_VERTICES_MAX, CALL_EDGES_MAX, DELIVERED_ALONE_MAX, ROUNDS_MAX, STARTS_MAX};
+use crate::program::{Batch, Everywhere, NodeProgram, Outbox, ProgramGraph, Reads};
+use crate::states::States;
+use dataflow::Failure;
+use model::{ChunkNo, Column, ColumnBuilder, Nulls, Value, VertexId};
+use parking_lot::{Mutex, RwLock};
+use procedures::settings::wrong;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use store::{LabelFilter, Snapshot};
+
+/// What a worker's turn says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkerTurn {
+    /// There is more to do.
+    More,
+    /// Nothing to draw at the moment: others hold the rest.
+    Idle,
+    /// No more rows come of it for this worker.
+    Done,
+}
+
+/// Rows on their way out: those of the two columns that are read.
+pub struct ProgramRows {
+    keeps_nodes: bool,
+    keeps_values: bool,
+    nodes: Vec<VertexId>,
+    values: ColumnBuilder,
+    count: usize,
+}
+
+impl ProgramRows {
+    /// For an answer of which these columns are read.
+    pub fn new(keeps_nodes: bool, keeps_values: bool) -> ProgramRows {
+        ProgramRows { keeps_nodes, keeps_values, nodes: Vec::new(), values: ColumnBuilder::new(), count: 0 }
+    }
+    /// Rows so far.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+    /// Takes all rows out: the columns, of which those that are not read are empty.
+    pub fn take(&mut self) -> [Column; 2] {
+        self.count = 0;
+        let nodes = Column::Vertex(std::mem::take(&mut self.nodes), Nulls::none());
+        [nodes, std::mem::take(&mut self.values).finish()]
+    }
+    fn push(&mut self, vertex: u32, value: Value) {
+        self.count += 1;
+        if self.keeps_nodes {
+            self.nodes.push(VertexId::from_dense(vertex));
+        }
+        if self.keeps_values {
+            self.values.push(value);
+        }
+    }
+}
+
+/// The vertices where it begins, while they are listed.
+struct StartList {
+    chunks: Vec<ChunkNo>,
+    filter: LabelFilter,
+    next: usize,
+    scanned: Vec<VertexId>,
+    found: Vec<u32>,
+}
+
+/// A piece of a round: vertices of one part.
+struct RoundSlice {
+    part: usize,
+    from: usize,
+    to: usize,
+}
+
+/// Work that is drawn piece by piece, and how much of it is not finished.
+struct Draws {
+    next: AtomicUsize,
+    left: AtomicUsize,
+    count: usize,
+}
+
+impl Draws {
+    fn new(count: usize) -> Draws {
+        Draws { next: AtomicUsize::new(0), left: AtomicUsize::new(count), count }
+    }
+    fn draw(&self) -> Option<usize> {
+        if self.next.load(Relaxed) >= self.count {
+            return None;
+        }
+        Some(self.next.fetch_add(1, SeqCst)).filter(|at| *at < self.count)
+    }
+    /// One more is finished: was it the last?
+    fn finish(&self) -> bool {
+        let left = self.left.fetch_sub(1, SeqCst);
+        debug_assert!(left > 0, "no piece is finished twice");
+        left == 1
+    }
+}
+
+struct VisitRound {
+    number: u32,
+    parts: Vec<Delivered>,
+    pieces: Vec<RoundSlice>,
+    draws: Draws,
+    /// Messages of each piece, by part of their targets.
+    sent: Mutex<Vec<Vec<Messages>>>,
+    /// Bytes of the messages that it delivers, and of those that are sent.
+    delivered_bytes: usize,
+    sent_bytes: AtomicUsize,
+}
+
+impl VisitRound {
+    fn new(number: u32, parts: Vec<Delivered>, heap_bytes: usize) -> VisitRound {
+        let mut pieces = Vec::new();
+        for (part, vertices) in parts.iter().map(|part| part.vertices.len()).enumerate() {
+            let starts = (0..vertices).step_by(BATCH_VERTICES_MAX);
+            let piece = |from| RoundSlice { part, from, to: vertices.min(from + BATCH_VERTICES_MAX) };
+            pieces.extend(starts.map(piece));
+        }
+        let sent = Mutex::new(pieces.iter().map(|_| Vec::new()).collect());
+        let draws = Draws::new(pieces.len());
+        let delivered_bytes = heap_bytes + parts.iter().map(Delivered::bytes).sum::<usize>();
+        VisitRound { number, parts, pieces, draws, sent, delivered_bytes, sent_bytes: AtomicUsize::new(0) }
+    }
+}
+
+/// Messages on their way into the next round.
+struct Delivery {
+    round: u32,
+    /// Of each part, those of each piece.
+    parts: Vec<Mutex<Vec<Messages>>>,
+    delivered: Mutex<Vec<Delivered>>,
+    draws: Draws,
+    bytes: usize,
+    heap_bytes: usize,
+}
+
+struct EndRound {
+    round: u32,
+    pages: Vec<u32>,
+    draws: Draws,
+}
+
+#[derive(Clone)]
+enum RunPhase {
+    Starts(Arc<Mutex<StartList>>),
+    Visits(Arc<VisitRound>),
+    Deliver(Arc<Delivery>),
+    End(Arc<EndRound>),
+    Over,
+}
+
+/// A piece that a worker has begun.
+struct Task {
+    round: Arc<VisitRound>,
+    piece: usize,
+    at: usize,
+    out: Outbox,
+}
+
+/// What one worker holds between turns.
+#[derive(Default)]
+pub struct ProgramWorker {
+    task: Option<Task>,
+    states: Vec<Value>,
+    rows: VecDeque<(u32, Value)>,
+}
+
+/// A program at work: see the module's head.
+pub struct ProgramRun {
+    program: Arc<dyn NodeProgram>,
+    graph: ProgramGraph,
+    cut: Cut,
+    phase: RwLock<RunPhase>,
+    states: Mutex<States>,
+    /// Bytes of rows that workers hold.
+    row_bytes: AtomicUsize,
+    edges: AtomicU64,
+    is_enough: AtomicBool,
+}
+
+impl ProgramRun {
+    /// A run of the program over this snapshot from `start`: a node, a list of nodes, or null for wherever the program begins by itself.
+    ///
+    /// # Errors
+    /// The start is none, or not there.
+    pub fn new(
+        program: Arc<dyn NodeProgram>,
+        start: &Value,
+        snapshot: &Snapshot,
+        reads: Option<Arc<dyn Reads>>,
+    ) -> Result<ProgramRun, Failure> {
+        let graph = ProgramGraph::new(snapshot, program.edges(), reads);
+        let phase = match starts(&*program, start, &graph)? {
+            Ok(vertices) => {
+                RunPhase::Visits(Arc::new(VisitRound::new(0, vec![Delivered::starting(vertices)], 0)))
+            }
+            Err(filter) => {
+                let chunks = snapshot.scan_chunks(&filter);
+                let list = StartList { chunks, filter, next: 0, scanned: Vec::new(), found: Vec::new() };
+                RunPhase::Starts(Arc::new(Mutex::new(list)))
+            }
+        };
+        let cut = Cut::new(snapshot.vertex_bound());
+        let running = ProgramRun {
+            program,
+            graph,
+            cut,
+            phase: RwLock::new(phase),
+            states: Mutex::default(),
+            row_bytes: AtomicUsize::new(0),
+            edges: AtomicU64::new(0),
+            is_enough: AtomicBool::new(false),
+        };
+        running.skip_empty_round();
+        Ok(running)
+    }
+
+    /// One piece of work, or up to `room` rows of one that was done.
+    ///
+    /// # Errors
+    /// The program fails, or the graph cannot be read.
+    pub fn step(
+        &self,
+        helper: &mut ProgramWorker,
+        room: usize,
+        output: &mut ProgramRows,
+    ) -> Result<WorkerTurn, Failure> {
+        if !helper.rows.is_empty() {
+            self.hand_out(helper, room, output);
+            return Ok(WorkerTurn::More);
+        }
+        if helper.task.is_some() {
+            self.call(helper)?;
+        } else {
+            let phase = self.phase.read().clone();
+            let is_drawn = match &phase {
+                RunPhase::Starts(list) => self.list(list)?,
+                RunPhase::Visits(round) => self.draw(round, helper)?,
+                RunPhase::Deliver(delivery) => self.deliver(delivery),
+                RunPhase::End(ending) => self.end(ending, helper)?,
+                RunPhase::Over => return Ok(WorkerTurn::Done),
+            };
+            if !is_drawn {
+                return Ok(WorkerTurn::Idle);
+            }
+        }
+        self.hand_out(helper, room, output);
+        Ok(WorkerTurn::More)
+    }
+
+    /// Edges at the vertices that were visited so far, by all.
+    pub fn edges_visited(&self) -> u64 {
+        self.edges.load(Relaxed)
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        let messages = match &*self.phase.read() {
+            RunPhase::Starts(list) => list.try_lock().map_or(0, |list| list.found.capacity() * 4),
+            RunPhase::Visits(round) => round.delivered_bytes + round.sent_bytes.load(Relaxed),
+            // Once as they were sent, and once as they are delivered.
+            RunPhase::Deliver(delivery) => 2 * delivery.bytes,
+            RunPhase::End(_) | RunPhase::Over => 0,
+        };
+        messages + self.states.lock().bytes() + self.row_bytes.load(Relaxed)
+    }
+
+    fn hand_out(&self, helper: &mut ProgramWorker, room: usize, output: &mut ProgramRows) {
+        let count = helper.rows.len().min(room.max(1));
+        let mut bytes = 0;
+        for (vertex, value) in helper.rows.drain(..count) {
+            bytes += row_bytes(&value);
+            output.push(vertex, value);
+        }
+        self.row_bytes.fetch_sub(bytes, Relaxed);
+    }
+
+    fn keep_rows(&self, helper: &mut ProgramWorker, rows: &mut Vec<(u32, Value)>) {
+        let bytes = rows.iter().map(|(_, value)| row_bytes(value)).sum();
+        self.row_bytes.fetch_add(bytes, Relaxed);
+        helper.rows.extend(rows.drain(..));
+    }
+
+    /// Lists one chunk of the vertices where it begins; false where another does.
+    fn list(&self, list: &Arc<Mutex<StartList>>) -> Result<bool, Failure> {
+        let Some(mut held) = list.try_lock() else { return Ok(false) };
+        let StartList { chunks, filter, next, scanned, found } = &mut *held;
+        if let Some(chunk) = chunks.get(*next) {
+            *next += 1;
+            scanned.clear();
+            self.graph.snapshot().scan_chunk(*chunk, filter, scanned)?;
+            found.extend(scanned.iter().map(|vertex| vertex.dense()));
+            return Ok(true);
+        }
+        let is_over = !matches!(&*self.phase.read(), RunPhase::Starts(_));
+        if !is_over {
+            let first = Delivered::starting(std::mem::take(found));
+            *self.phase.write() = RunPhase::Visits(Arc::new(VisitRound::new(0, vec![first], 0)));
+            self.skip_empty_round();
+        }
+        Ok(true)
+    }
+
+    /// A round in which nobody is visited is over at once.
+    fn skip_empty_round(&self) {
+        let phase = self.phase.read().clone();
+        if let RunPhase::Visits(round) = phase
+            && round.pieces.is_empty()
+        {
+            self.begin_end(round.number);
+        }
+    }
+
+    fn draw(&self, round: &Arc<VisitRound>, helper: &mut ProgramWorker) -> Result<bool, Failure> {
+        let Some(piece) = round.draws.draw() else { return Ok(false) };
+        let at = round.pieces[piece].from;
+        helper.task = Some(Task { round: round.clone(), piece, at, out: Outbox::default() });
+        self.call(helper)?;
+        Ok(true)
+    }
+
+    /// Calls the program with the next vertices of the piece that was begun.
+    fn call(&self, helper: &mut ProgramWorker) -> Result<(), Failure> {
+        let Some(mut task) = helper.task.take() else { return Ok(()) };
+        let round = task.round.clone();
+        let RoundSlice { part, to, .. } = round.pieces[task.piece];
+        let Delivered { vertices, ends, messages } = &round.parts[part];
+        let end = self.call_end(&vertices[task.at..to])? + task.at;
+        let called = &vertices[task.at..end];
+        self.states.lock().take(called, &mut helper.states);
+        let messages_from = if task.at == 0 { 0 } else { ends[task.at - 1] as usize };
+        let (sent, bytes) = (task.out.messages.len(), task.out.bytes);
+        let mut batch = Batch {
+            round: round.number,
+            graph: &self.graph,
+            out: &mut task.out,
+            vertices: called,
+            ends: &ends[task.at..end],
+            messages_from,
+            messages,
+            states: &mut helper.states,
+        };
+        self.program.visit(&mut batch)?;
+        self.states.lock().put(called, &mut helper.states);
+        let more = (task.out.messages.len() - sent) * MESSAGE_BYTES + task.out.bytes - bytes;
+        round.sent_bytes.fetch_add(more, Relaxed);
+        let mut rows = std::mem::take(&mut task.out.rows);
+        self.keep_rows(helper, &mut rows);
+        task.at = end;
+        if end < to {
+            helper.task = Some(task);
+            return Ok(());
+        }
+        self.is_enough.fetch_or(task.out.is_enough, Relaxed);
+        let cut = self.cut.cut(task.out.messages);
+        round.sent.lock()[task.piece] = cut;
+        if round.draws.finish() { self.finish(&round) } else { Ok(()) }
+    }
+
+    /// How many of these vertices one call gets.
+    fn call_end(&self, vertices: &[u32]) -> Result<usize, Failure> {
+        let mut edges = 0;
+        for (at, vertex) in vertices.iter().enumerate() {
+            let more = u64::from(self.graph.degree(*vertex)?);
+            if at > 0 && edges + more > CALL_EDGES_MAX {
+                self.edges.fetch_add(edges, Relaxed);
+                return Ok(at);
+            }
+            edges += more;
+        }
+        self.edges.fetch_add(edges, Relaxed);
+        Ok(vertices.len())
+    }
+
+    /// The last piece of a round is done.
+    fn finish(&self, round: &VisitRound) -> Result<(), Failure> {
+        let sent = std::mem::take(&mut *round.sent.lock());
+        let count: usize = sent.iter().flatten().map(Vec::len).sum();
+        if count == 0 || self.is_enough.load(Relaxed) {
+            self.begin_end(round.number + 1);
+            return Ok(());
+        }
+        if round.number + 1 >= ROUNDS_MAX {
+            let message = format!(
+                "the program does not end: after {ROUNDS_MAX} rounds there are still messages; it has to stop sending them"
+            );
+            return Err(wrong(message).into());
+        }
+        let bytes = round.sent_bytes.load(Relaxed);
+        let heap_bytes = bytes.saturating_sub(count * MESSAGE_BYTES);
+        let mut parts: Vec<Vec<Messages>> = (0..self.cut.parts()).map(|_| Vec::new()).collect();
+        for piece in sent {
+            parts.iter_mut().zip(piece).for_each(|(part, messages)| part.push(messages));
+        }
+        if count <= DELIVERED_ALONE_MAX {
+            let combine = self.program.combine();
+            let parts = parts.into_iter().map(|part| Delivered::deliver(part, combine));
+            let parts = parts.filter(|part| !part.vertices.is_empty()).collect();
+            let next = VisitRound::new(round.number + 1, parts, heap_bytes);
+            *self.phase.write() = RunPhase::Visits(Arc::new(next));
+            return Ok(());
+        }
+        let draws = Draws::new(parts.len());
+        let delivered = Mutex::new(parts.iter().map(|_| Delivered::default()).collect());
+        let parts = parts.into_iter().map(Mutex::new).collect();
+        let round = round.number + 1;
+        let delivery = Delivery { round, parts, delivered, draws, bytes, heap_bytes };
+        *self.phase.write() = RunPhase::Deliver(Arc::new(delivery));
+        Ok(())
+    }
+
+    /// Delivers one part.
+    fn deliver(&self, delivery: &Delivery) -> bool {
+        let Some(at) = delivery.draws.draw() else { return false };
+        let sent = std::mem::take(&mut *delivery.parts[at].lock());
+        let part = Delivered::deliver(sent, self.program.combine());
+        delivery.delivered.lock()[at] = part;
+        if delivery.draws.finish() {
+            let parts = std::mem::take(&mut *delivery.delivered.lock());
+            let parts = parts.into_iter().filter(|part| !part.vertices.is_empty()).collect();
+            let next = VisitRound::new(delivery.round, parts, delivery.heap_bytes);
+            *self.phase.write() = RunPhase::Visits(Arc::new(next));
+        }
+        true
+    }
+
+    fn begin_end(&self, round: u32) {
+        let pages = if self.program.ends() { self.states.lock().pages() } else { Vec::new() };
+        let next = match pages.len() {
+            0 => RunPhase::Over,
+            count => RunPhase::End(Arc::new(EndRound { round, pages, draws: Draws::new(count) })),
+        };
+        if matches!(next, RunPhase::Over) {
+            *self.states.lock() = States::default();
+        }
+        *self.phase.write() = next;
+    }
+
+    /// The end at the vertices of one page.
+    fn end(&self, ending: &EndRound, helper: &mut ProgramWorker) -> Result<bool, Failure> {
+        let Some(at) = ending.draws.draw() else { return Ok(false) };
+        let vertices = self.states.lock().vertices(ending.pages[at]);
+        self.states.lock().take(&vertices, &mut helper.states);
+        let mut out = Outbox::default();
+        let mut batch = Batch {
+            round: ending.round,
+            graph: &self.graph,
+            out: &mut out,
+            vertices: &vertices,
+            ends: &[],
+            messages_from: 0,
+            messages: &[],
+            states: &mut helper.states,
+        };
+        self.program.end(&mut batch)?;
+        helper.states.clear();
+        self.keep_rows(helper, &mut out.rows);
+        if ending.draws.finish() {
+            *self.phase.write() = RunPhase::Over;
+        }
+        Ok(true)
+    }
+}
+
+fn row_bytes(value: &Value) -> usize {
+    size_of::<(u32, Value)>() + value.heap_bytes()
+}
+
+/// The vertices where a run begins, or those that it begins at by itself.
+fn starts(
+    program: &dyn NodeProgram,
+    start: &Value,
+    graph: &ProgramGraph,
+) -> Result<Result<Vec<u32>, LabelFilter>, Failure> {
+    let vertices = match start {
+        Value::Null => {
+            return match program.everywhere() {
+                Everywhere::Passing(filter) => Ok(Err(filter)),
+                Everywhere::Nowhere => {
+                    Err(wrong("this program begins where it is told: its start is a node or a list of nodes")
+                        .into())
+                }
+            };
+        }
+        _ if !program.begins_at_some() => {
+            return Err(wrong("this program begins at all nodes: its start is null").into());
+        }
+        Value::List(list) => list.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    if vertices.len() > STARTS_MAX {
+        return Err(
+            wrong(format!("a program begins at {STARTS_MAX} nodes at most; null stands for all")).into()
+        );
+    }
+    let mut found = Vec::with_capacity(vertices.len());
+    for vertex in vertices {
+        let Value::Vertex(vertex) = vertex else {
+            let message = "the start of a program is a node, a list of nodes, or null";
+            return Err(wrong(message).into());
+        };
+        let is_there = vertex.schema_label().is_none() && vertex.0 < u64::from(graph.vertex_bound());
+        if !is_there || !graph.exists(vertex.dense())? {
+            return Err(wrong("the start of a program is a node that is there").into());
+        }
+        found.push(vertex.dense());
+    }
+    Ok(Ok(found))
+}
