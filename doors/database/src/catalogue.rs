@@ -3,16 +3,16 @@
 use crate::clients::Listed;
 use crate::running::{OWN_QUERY, REPLICA_QUERY};
 use crate::{
-    Allowance, Credential, Database, Error, ExportFormat, ExportReport, Params, RunningQuery, roles,
-    settings, users,
+    Allowance, Credential, Database, Error, ExportFormat, ExportReport, Params, RunningQuery, programs,
+    roles, settings, users,
 };
 use model::temporal::{Duration, LocalDateTime};
 use model::{Batch, Value};
 use plan::Statement;
 use plan::procedures::{
     BACKED_UP, EXPORTED, HISTORY_SET, LISTED_CLUSTER, LISTED_CURRENT_USER, LISTED_ORDER, LISTED_PRIVILEGES,
-    LISTED_QUERIES, LISTED_ROLE_PRIVILEGES, LISTED_ROLES, LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS,
-    LISTED_TENANTS, LISTED_TRANSACTIONS, LISTED_USER_PRIVILEGES, LISTED_USERS,
+    LISTED_PROGRAMS, LISTED_QUERIES, LISTED_ROLE_PRIVILEGES, LISTED_ROLES, LISTED_SETTINGS, LISTED_STANDING,
+    LISTED_TABLETS, LISTED_TENANTS, LISTED_TRANSACTIONS, LISTED_USER_PRIVILEGES, LISTED_USERS,
 };
 use plan::statement::Mode as StatementMode;
 use std::collections::BTreeMap;
@@ -52,6 +52,7 @@ pub(crate) fn list(
             // To explain is not to do.
             _ if statement.mode == StatementMode::Explain => Vec::new(),
             LISTED_QUERIES => queries(database),
+            LISTED_PROGRAMS => programs::listed(database.snapshot().catalog().entries()),
             LISTED_STANDING => standing(database, asker.sees_all),
             LISTED_TRANSACTIONS => transactions(database, asker),
             LISTED_USERS => users::listed(&database.users(), None),

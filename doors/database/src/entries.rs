@@ -36,6 +36,7 @@ impl SetAside {
             EntryKind::TENANT => "tenant",
             EntryKind::TENANT_USER => SetAside::TENANT_USER,
             EntryKind::STANDING => "standing query",
+            EntryKind::PROGRAM => "program",
             _ => "entry",
         };
         let why = why[..why.floor_char_boundary(REASON_BYTES_MAX)].to_string();

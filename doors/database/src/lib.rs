@@ -37,6 +37,7 @@ mod notification;
 mod options;
 mod params;
 mod profile;
+mod programs;
 mod progress;
 mod query_log;
 mod query_trace;

@@ -8,6 +8,8 @@ use tanglewood_database::{
 use world::chance::Chance;
 use world::files::TemporaryFolder;
 
+#[path = "graph_procedures/deployed.rs"]
+mod deployed;
 #[path = "graph_procedures/programs.rs"]
 mod programs;
 

@@ -45,6 +45,7 @@ pub use error::ExecuteError;
 pub use execution::{Credit, ExecuteOptions, Execution, PLAN_TEXT_BYTES_MAX, PLANS_MAX, Prepared, Ready};
 pub use expression::Parameters;
 pub use imports::Imports;
+pub use programs::check_module as check_program;
 pub use reads::record_shown;
 pub use result::{NodeProfile, ResultStream};
 pub use rows::Rows;

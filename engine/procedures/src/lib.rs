@@ -87,6 +87,7 @@ pub fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
         | "show cluster"
         | "show current user"
         | "show order"
+        | "show programs"
         | "show queries"
         | "show standing queries"
         | "show tablets"

@@ -7,11 +7,14 @@
 //! delivered in the order of their senders: the answer does not depend on who works.
 //!
 //! Reading order: [`program`] (the trait, and what a program sees), `states`, `inbox` (messages between rounds), [`running`] (the task that
-//! executors share), [`parameters`], [`builtin`].
+//! executors share), `parameters`, [`builtin`], `deployed`
+//! (programs that users deploy as WebAssembly; a feature).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 pub mod builtin;
+#[cfg(feature = "deployed")]
+pub mod deployed;
 mod inbox;
 pub mod limits;
 pub mod parameters;
@@ -26,18 +29,58 @@ use dataflow::Failure;
 use model::Value;
 use procedures::settings::wrong;
 use std::sync::Arc;
-use store::Snapshot;
+use store::{EntryKind, Snapshot};
 
-/// The program of this name, called with these parameters.
+/// The program of this name, called with these parameters: one that is built in, or one of the snapshot's catalogue.
 ///
 /// # Errors
 /// There is none, or it does not take the parameters.
 pub fn open(name: &str, parameters: &Value, snapshot: &Snapshot) -> Result<Arc<dyn NodeProgram>, Failure> {
-    match builtin::open(name, parameters, snapshot)? {
-        Some(program) => Ok(program),
+    if let Some(program) = builtin::open(name, parameters, snapshot)? {
+        return Ok(program);
+    }
+    match snapshot.catalog().entries().get(EntryKind::PROGRAM, name) {
+        Some(module) => open_deployed(name, module, parameters, snapshot),
         None => {
-            Err(wrong(format!("there is no program `{name}`; SHOW PROCEDURES lists those that are built in"))
-                .into())
+            let message =
+                format!("there is no program `{name}`; SHOW PROCEDURES and SHOW PROGRAMS list what there is");
+            Err(wrong(message).into())
         }
     }
+}
+
+#[cfg(feature = "deployed")]
+fn open_deployed(
+    name: &str,
+    module: &Arc<[u8]>,
+    parameters: &Value,
+    snapshot: &Snapshot,
+) -> Result<Arc<dyn NodeProgram>, Failure> {
+    Ok(Arc::new(deployed::DeployedProgram::open(name, module, parameters, snapshot)?))
+}
+
+/// Why programs cannot be deployed here.
+pub const NOT_BUILT_IN: &str = "this program was built without the feature `deployed-programs`; the binaries that are handed out have it";
+
+#[cfg(not(feature = "deployed"))]
+fn open_deployed(_: &str, _: &Arc<[u8]>, _: &Value, _: &Snapshot) -> Result<Arc<dyn NodeProgram>, Failure> {
+    Err(wrong(NOT_BUILT_IN).into())
+}
+
+/// Is this a module that can be deployed? Compiles it, and keeps it for the calls that come.
+///
+/// # Errors
+/// What is wrong with it.
+#[cfg(feature = "deployed")]
+pub fn check_module(module: &Arc<[u8]>) -> Result<(), String> {
+    deployed::module::compiled(module).map(|_| ())
+}
+
+/// The same, where programs cannot be deployed.
+///
+/// # Errors
+/// Always.
+#[cfg(not(feature = "deployed"))]
+pub fn check_module(_: &Arc<[u8]>) -> Result<(), String> {
+    Err(NOT_BUILT_IN.into())
 }

@@ -1,7 +1,11 @@
 //! Every bound of this room, with its reason.
 
-/// Vertices of one batch: what a worker draws at once.
+/// Vertices of one call, and of a slice, which is what a worker draws at once, where a program does not say more.
 pub const BATCH_VERTICES_MAX: usize = 1_024;
+/// Vertices that a deployed program visits with one instance, call by call: an instance costs some tens of microseconds, and its memory as much.
+pub const DEPLOYED_SLICE_VERTICES: usize = 8_192;
+/// Pages of states of one slice of the end.
+pub const END_PAGES_MAX: usize = 32;
 /// Edges after which a call of a program begins with the next vertex: some tens of microseconds. A vertex with more is a call of its own.
 pub const CALL_EDGES_MAX: u64 = 16_384;
 /// Rounds of one run. A program that sends messages without end is ended by it, where no deadline does so before.
@@ -14,3 +18,19 @@ pub const PARTS_MAX: u32 = 64;
 pub const PART_VERTICES_MIN: u32 = 16_384;
 /// Vertices with which a run may start by a list.
 pub const STARTS_MAX: usize = 1_000_000;
+/// Bytes of linear memory of a module: what it may hold within one call, all given back behind it.
+pub const MODULE_MEMORY_BYTES_MAX: usize = 64 << 20;
+/// Entries of its tables.
+pub const MODULE_TABLE_MAX: usize = 10_000;
+/// Bytes of stack that its functions may use: less than the stack of any thread that runs queries.
+pub const MODULE_STACK_BYTES_MAX: usize = 256 << 10;
+/// Instructions of one call, whatever it is given: some ten milliseconds.
+pub const CALL_FUEL: u64 = 20_000_000;
+/// Instructions of one call for each byte that it is given.
+pub const CALL_FUEL_PER_BYTE: u64 = 200;
+/// Bytes that a call is given, or gives back.
+pub const CALL_BYTES_MAX: usize = 16 << 20;
+/// Modules that are kept compiled; the one that was asked for the longest time ago goes first.
+pub const MODULES_COMPILED_MAX: usize = 64;
+/// Bytes of a program's error message that are told.
+pub const MESSAGE_BYTES_MAX: usize = 1_000;

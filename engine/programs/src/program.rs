@@ -6,6 +6,7 @@
 
 use dataflow::{Failure, watch};
 use model::{Direction, EdgeId, EdgeTypeId, KeyId, Value, VertexId};
+use std::any::Any;
 use std::sync::Arc;
 use store::{AdjacencyView, LabelFilter, PropertyRef, Snapshot, StoreError};
 
@@ -48,6 +49,10 @@ pub trait NodeProgram: Send + Sync {
     /// # Errors
     /// Any error ends the query.
     fn visit(&self, batch: &mut Batch<'_>) -> Result<(), Failure>;
+    /// Vertices that one worker visits one call after the other, with one scratch.
+    fn slice_vertices(&self) -> usize {
+        crate::limits::BATCH_VERTICES_MAX
+    }
     /// Is [`end`](NodeProgram::end) called?
     fn ends(&self) -> bool {
         false
@@ -223,7 +228,12 @@ pub struct Outbox {
     /// Heap bytes of messages; those of a list that is sent many times in a row once.
     pub(crate) bytes: usize,
     pub(crate) is_enough: bool,
+    pub(crate) scratch: Scratch,
+    pub(crate) scratch_bytes: usize,
 }
+
+/// What a program keeps from one call to the next within one slice of a round: nothing at its begin.
+pub type Scratch = Option<Box<dyn Any + Send>>;
 
 impl Outbox {
     /// Sends a message to a vertex, where it is there in the next round.
@@ -239,6 +249,14 @@ impl Outbox {
     /// Hands out a row.
     pub fn emit(&mut self, vertex: u32, value: Value) {
         self.rows.push((vertex, value));
+    }
+    /// Keeps a scratch of so many bytes for the next call of this slice; [`Outbox::scratch`] takes it out.
+    pub fn keep(&mut self, scratch: Scratch, bytes: usize) {
+        (self.scratch, self.scratch_bytes) = (scratch, bytes);
+    }
+    /// What was kept by the last call of this slice.
+    pub fn scratch(&mut self) -> Scratch {
+        self.scratch.take()
     }
     /// No round behind this one is needed.
     pub fn enough(&mut self) {

@@ -7,7 +7,9 @@
 //! Cost: a short lock for each call to take states out and to put them back, and one for each batch.
 
 use crate::inbox::{Cut, Delivered, MESSAGE_BYTES, Messages};
-use crate::limits::{BATCH_VERTICES_MAX, CALL_EDGES_MAX, DELIVERED_ALONE_MAX, ROUNDS_MAX, STARTS_MAX};
+use crate::limits::{
+    BATCH_VERTICES_MAX, CALL_EDGES_MAX, DELIVERED_ALONE_MAX, END_PAGES_MAX, ROUNDS_MAX, STARTS_MAX,
+};
 use crate::program::{Batch, Everywhere, NodeProgram, Outbox, ProgramGraph, Reads};
 use crate::states::States;
 use dataflow::Failure;
@@ -119,11 +121,12 @@ struct VisitRound {
 }
 
 impl VisitRound {
-    fn new(number: u32, parts: Vec<Delivered>, heap_bytes: usize) -> VisitRound {
+    fn new(number: u32, parts: Vec<Delivered>, heap_bytes: usize, slice: usize) -> VisitRound {
         let mut pieces = Vec::new();
         for (part, vertices) in parts.iter().map(|part| part.vertices.len()).enumerate() {
-            let starts = (0..vertices).step_by(BATCH_VERTICES_MAX);
-            let piece = |from| RoundSlice { part, from, to: vertices.min(from + BATCH_VERTICES_MAX) };
+            debug_assert!(slice > 0, "a slice has vertices");
+            let starts = (0..vertices).step_by(slice);
+            let piece = |from| RoundSlice { part, from, to: vertices.min(from + slice) };
             pieces.extend(starts.map(piece));
         }
         let sent = Mutex::new(pieces.iter().map(|_| Vec::new()).collect());
@@ -184,6 +187,8 @@ pub struct ProgramRun {
     states: Mutex<States>,
     /// Bytes of rows that workers hold.
     row_bytes: AtomicUsize,
+    /// Bytes of the scratches of workers.
+    scratch_bytes: AtomicUsize,
     edges: AtomicU64,
     is_enough: AtomicBool,
 }
@@ -201,9 +206,12 @@ impl ProgramRun {
     ) -> Result<ProgramRun, Failure> {
         let graph = ProgramGraph::new(snapshot, program.edges(), reads);
         let phase = match starts(&*program, start, &graph)? {
-            Ok(vertices) => {
-                RunPhase::Visits(Arc::new(VisitRound::new(0, vec![Delivered::starting(vertices)], 0)))
-            }
+            Ok(vertices) => RunPhase::Visits(Arc::new(VisitRound::new(
+                0,
+                vec![Delivered::starting(vertices)],
+                0,
+                program.slice_vertices(),
+            ))),
             Err(filter) => {
                 let chunks = snapshot.scan_chunks(&filter);
                 let list = StartList { chunks, filter, next: 0, scanned: Vec::new(), found: Vec::new() };
@@ -218,6 +226,7 @@ impl ProgramRun {
             phase: RwLock::new(phase),
             states: Mutex::default(),
             row_bytes: AtomicUsize::new(0),
+            scratch_bytes: AtomicUsize::new(0),
             edges: AtomicU64::new(0),
             is_enough: AtomicBool::new(false),
         };
@@ -272,7 +281,10 @@ impl ProgramRun {
             RunPhase::Deliver(delivery) => 2 * delivery.bytes,
             RunPhase::End(_) | RunPhase::Over => 0,
         };
-        messages + self.states.lock().bytes() + self.row_bytes.load(Relaxed)
+        messages
+            + self.states.lock().bytes()
+            + self.row_bytes.load(Relaxed)
+            + self.scratch_bytes.load(Relaxed)
     }
 
     fn hand_out(&self, helper: &mut ProgramWorker, room: usize, output: &mut ProgramRows) {
@@ -305,7 +317,8 @@ impl ProgramRun {
         let is_over = !matches!(&*self.phase.read(), RunPhase::Starts(_));
         if !is_over {
             let first = Delivered::starting(std::mem::take(found));
-            *self.phase.write() = RunPhase::Visits(Arc::new(VisitRound::new(0, vec![first], 0)));
+            *self.phase.write() =
+                RunPhase::Visits(Arc::new(VisitRound::new(0, vec![first], 0, self.program.slice_vertices())));
             self.skip_empty_round();
         }
         Ok(true)
@@ -339,7 +352,7 @@ impl ProgramRun {
         let called = &vertices[task.at..end];
         self.states.lock().take(called, &mut helper.states);
         let messages_from = if task.at == 0 { 0 } else { ends[task.at - 1] as usize };
-        let (sent, bytes) = (task.out.messages.len(), task.out.bytes);
+        let (sent, bytes, scratch) = (task.out.messages.len(), task.out.bytes, task.out.scratch_bytes);
         let mut batch = Batch {
             round: round.number,
             graph: &self.graph,
@@ -354,6 +367,8 @@ impl ProgramRun {
         self.states.lock().put(called, &mut helper.states);
         let more = (task.out.messages.len() - sent) * MESSAGE_BYTES + task.out.bytes - bytes;
         round.sent_bytes.fetch_add(more, Relaxed);
+        self.scratch_bytes.fetch_add(task.out.scratch_bytes, Relaxed);
+        self.scratch_bytes.fetch_sub(scratch, Relaxed);
         let mut rows = std::mem::take(&mut task.out.rows);
         self.keep_rows(helper, &mut rows);
         task.at = end;
@@ -361,6 +376,7 @@ impl ProgramRun {
             helper.task = Some(task);
             return Ok(());
         }
+        self.scratch_bytes.fetch_sub(task.out.scratch_bytes, Relaxed);
         self.is_enough.fetch_or(task.out.is_enough, Relaxed);
         let cut = self.cut.cut(task.out.messages);
         round.sent.lock()[task.piece] = cut;
@@ -369,8 +385,9 @@ impl ProgramRun {
 
     /// How many of these vertices one call gets.
     fn call_end(&self, vertices: &[u32]) -> Result<usize, Failure> {
+        let called = &vertices[..vertices.len().min(BATCH_VERTICES_MAX)];
         let mut edges = 0;
-        for (at, vertex) in vertices.iter().enumerate() {
+        for (at, vertex) in called.iter().enumerate() {
             let more = u64::from(self.graph.degree(*vertex)?);
             if at > 0 && edges + more > CALL_EDGES_MAX {
                 self.edges.fetch_add(edges, Relaxed);
@@ -379,7 +396,7 @@ impl ProgramRun {
             edges += more;
         }
         self.edges.fetch_add(edges, Relaxed);
-        Ok(vertices.len())
+        Ok(called.len())
     }
 
     /// The last piece of a round is done.
@@ -406,7 +423,7 @@ impl ProgramRun {
             let combine = self.program.combine();
             let parts = parts.into_iter().map(|part| Delivered::deliver(part, combine));
             let parts = parts.filter(|part| !part.vertices.is_empty()).collect();
-            let next = VisitRound::new(round.number + 1, parts, heap_bytes);
+            let next = VisitRound::new(round.number + 1, parts, heap_bytes, self.program.slice_vertices());
             *self.phase.write() = RunPhase::Visits(Arc::new(next));
             return Ok(());
         }
@@ -428,7 +445,8 @@ impl ProgramRun {
         if delivery.draws.finish() {
             let parts = std::mem::take(&mut *delivery.delivered.lock());
             let parts = parts.into_iter().filter(|part| !part.vertices.is_empty()).collect();
-            let next = VisitRound::new(delivery.round, parts, delivery.heap_bytes);
+            let next =
+                VisitRound::new(delivery.round, parts, delivery.heap_bytes, self.program.slice_vertices());
             *self.phase.write() = RunPhase::Visits(Arc::new(next));
         }
         true
@@ -436,9 +454,10 @@ impl ProgramRun {
 
     fn begin_end(&self, round: u32) {
         let pages = if self.program.ends() { self.states.lock().pages() } else { Vec::new() };
-        let next = match pages.len() {
+        let slices = pages.len().div_ceil(END_PAGES_MAX);
+        let next = match slices {
             0 => RunPhase::Over,
-            count => RunPhase::End(Arc::new(EndRound { round, pages, draws: Draws::new(count) })),
+            _ => RunPhase::End(Arc::new(EndRound { round, pages, draws: Draws::new(slices) })),
         };
         if matches!(next, RunPhase::Over) {
             *self.states.lock() = States::default();
@@ -446,25 +465,27 @@ impl ProgramRun {
         *self.phase.write() = next;
     }
 
-    /// The end at the vertices of one page.
+    /// The end at the vertices of some pages.
     fn end(&self, ending: &EndRound, helper: &mut ProgramWorker) -> Result<bool, Failure> {
-        let Some(at) = ending.draws.draw() else { return Ok(false) };
-        let vertices = self.states.lock().vertices(ending.pages[at]);
-        self.states.lock().take(&vertices, &mut helper.states);
+        let Some(slice) = ending.draws.draw() else { return Ok(false) };
         let mut out = Outbox::default();
-        let mut batch = Batch {
-            round: ending.round,
-            graph: &self.graph,
-            out: &mut out,
-            vertices: &vertices,
-            ends: &[],
-            messages_from: 0,
-            messages: &[],
-            states: &mut helper.states,
-        };
-        self.program.end(&mut batch)?;
-        helper.states.clear();
-        self.keep_rows(helper, &mut out.rows);
+        for page in ending.pages.iter().skip(slice * END_PAGES_MAX).take(END_PAGES_MAX) {
+            let vertices = self.states.lock().vertices(*page);
+            self.states.lock().take(&vertices, &mut helper.states);
+            let mut batch = Batch {
+                round: ending.round,
+                graph: &self.graph,
+                out: &mut out,
+                vertices: &vertices,
+                ends: &[],
+                messages_from: 0,
+                messages: &[],
+                states: &mut helper.states,
+            };
+            self.program.end(&mut batch)?;
+            helper.states.clear();
+            self.keep_rows(helper, &mut out.rows);
+        }
         if ending.draws.finish() {
             *self.phase.write() = RunPhase::Over;
         }

@@ -57,6 +57,8 @@ pub enum StatementBody {
     Schema(SchemaCommand),
     /// `CREATE TENANT`, `ALTER TENANT`, `DROP TENANT`.
     Tenant(plan::accounts::AccountCommand),
+    /// `CREATE PROGRAM`, `DROP PROGRAM`.
+    Program(plan::node_programs::ProgramCommand),
     /// `CREATE USER`, `ALTER USER`, `DROP USER`.
     User(plan::users::UserCommand),
     /// A command about roles and privileges.

@@ -148,6 +148,12 @@ impl<'t> Lowerer<'t> {
             ast::StatementBody::Query(query) => self.top_query(query),
             ast::StatementBody::Schema(command) => self.schema_command(command).map(StatementKind::Schema),
             ast::StatementBody::Tenant(command) => Ok(StatementKind::Account(command.clone())),
+            ast::StatementBody::Program(command) => {
+                if let plan::node_programs::ProgramCommand::Create { module, .. } = command {
+                    self.parameters.push(module.clone());
+                }
+                Ok(StatementKind::Program(command.clone()))
+            }
             ast::StatementBody::User(command) => {
                 self.parameters.extend(command.parameters().cloned());
                 Ok(StatementKind::Users(command.clone()))

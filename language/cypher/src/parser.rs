@@ -13,6 +13,7 @@ mod expression;
 mod hint;
 mod pattern;
 mod primary;
+mod program;
 mod projection;
 mod role;
 mod schema;

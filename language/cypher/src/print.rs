@@ -37,6 +37,7 @@ pub fn print(statement: &Statement) -> String {
         StatementBody::Query(query) => printer.query(query),
         StatementBody::Schema(command) => printer.schema_command(command),
         StatementBody::Tenant(command) => printer.put(&command.to_string()),
+        StatementBody::Program(command) => printer.put(&command.to_string()),
         StatementBody::User(command) => printer.user_command(command),
         StatementBody::Role(command) => printer.put(&command.to_string()),
         StatementBody::Standing(command) => printer.put(&command.to_string()),

@@ -27,6 +27,7 @@ mod label_expr;
 mod labels;
 pub mod late;
 mod names;
+pub mod node_programs;
 mod optimize;
 pub mod pattern;
 pub mod physical;

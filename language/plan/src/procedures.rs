@@ -44,6 +44,8 @@ pub const LISTED_TENANTS: &str = " show tenants";
 pub const LISTED_CLUSTER: &str = " show cluster";
 /// The parameter that holds what SHOW ORDER lists.
 pub const LISTED_ORDER: &str = " show order";
+/// Likewise.
+pub const LISTED_PROGRAMS: &str = " show programs";
 /// The parameter that holds what SHOW TABLETS lists.
 pub const LISTED_TABLETS: &str = " show tablets";
 
@@ -180,6 +182,7 @@ procedures! {
     "show order"("figures": "LIST<LIST<ANY>>") -> (name "STRING", value "INTEGER", description "STRING") "What SHOW ORDER lists: how commits and reads got their order";
     "show privileges"("privileges": "LIST<LIST<ANY>>") -> (access "STRING", action "STRING", resource "STRING", graph "STRING", segment "STRING", role "STRING", immutable "BOOLEAN", user "STRING", command "STRING") shows 7 "What SHOW PRIVILEGES lists";
     "show procedures"() -> (name "STRING", description "STRING", mode "STRING", worksOnSystem "BOOLEAN", signature "STRING", argumentDescription "LIST<MAP>") shows 4 "What SHOW PROCEDURES lists";
+    "show programs"("programs": "LIST<LIST<ANY>>") -> (name "STRING", bytes "INTEGER") "What SHOW PROGRAMS lists: the node programs that were deployed";
     "show queries"("queries": "LIST<LIST<ANY>>") -> (queryId "STRING", query "STRING", tenant "STRING", user "STRING", state "STRING", elapsedMillis "INTEGER", cpuMillis "INTEGER", rows "INTEGER", bytes "INTEGER", progress "LIST<MAP>") shows 9 "What SHOW QUERIES lists";
     "show role privileges"("only": "STRING", "privileges": "LIST<LIST<ANY>>") -> (access "STRING", action "STRING", resource "STRING", graph "STRING", segment "STRING", role "STRING", immutable "BOOLEAN", user "STRING", command "STRING") shows 7 "What SHOW ROLE name PRIVILEGES lists";
     "show roles"("roles": "LIST<LIST<ANY>>") -> (role "STRING", immutable "BOOLEAN", users NAMES, failure "STRING") shows 2 "What SHOW ROLES lists";

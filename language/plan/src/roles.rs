@@ -35,6 +35,8 @@ pub enum Action {
     Subscribe,
     /// Create and drop standing queries.
     StandingQueryManagement,
+    /// Deploy and drop node programs.
+    ProgramManagement,
     /// Call a procedure.
     Execute,
     /// Read files by LOAD CSV and Datalog.
@@ -52,13 +54,14 @@ pub enum Action {
 }
 
 /// All that are about the database or the server as a whole, with their words.
-pub const WHOLE_ACTIONS: [(&[&str], Action, Scope); 11] = [
+pub const WHOLE_ACTIONS: [(&[&str], Action, Scope); 12] = [
     (&["NAME", "MANAGEMENT"], Action::NameManagement, Scope::Database),
     (&["INDEX", "MANAGEMENT"], Action::IndexManagement, Scope::Database),
     (&["CONSTRAINT", "MANAGEMENT"], Action::ConstraintManagement, Scope::Database),
     (&["TRANSACTION", "MANAGEMENT"], Action::TransactionManagement, Scope::Database),
     (&["SUBSCRIBE"], Action::Subscribe, Scope::Database),
     (&["STANDING", "QUERY", "MANAGEMENT"], Action::StandingQueryManagement, Scope::Database),
+    (&["PROGRAM", "MANAGEMENT"], Action::ProgramManagement, Scope::Database),
     (&["LOAD"], Action::Load, Scope::Data),
     (&["USER", "MANAGEMENT"], Action::UserManagement, Scope::Server),
     (&["ROLE", "MANAGEMENT"], Action::RoleManagement, Scope::Server),

@@ -125,6 +125,8 @@ pub enum StatementKind {
     Users(crate::users::UserCommand),
     /// A command about roles and privileges.
     Roles(crate::roles::RoleCommand),
+    /// A command about node programs.
+    Program(crate::node_programs::ProgramCommand),
     /// A command about tenants.
     Account(crate::accounts::AccountCommand),
 }

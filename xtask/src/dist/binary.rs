@@ -9,7 +9,7 @@ use std::process::Command;
 const BINARY_BYTES_MAX: u64 = 46_000_000;
 const BINARY_BYTES_WANTED: u64 = 20_000_000;
 /// What the command has where it is handed out: all but the benches, which want the sources beside them.
-const FEATURES: &str = "cluster,columnar,kronos,object-stores,telemetry";
+const FEATURES: &str = "cluster,columnar,deployed-programs,kronos,object-stores,telemetry";
 /// Shells that completions are written for, and how each wants its file to be called.
 const SHELLS: [(&str, &str); 3] =
     [("bash", "tanglewood.bash"), ("zsh", "_tanglewood"), ("fish", "tanglewood.fish")];

@@ -45,6 +45,7 @@ impl Lens {
             StatementKind::Users(UserCommand::AlterCurrent { .. }) => Ok(()),
             StatementKind::Users(_) => self.demand((Action::UserManagement, "change users")),
             StatementKind::Roles(_) => self.demand((Action::RoleManagement, "change roles")),
+            StatementKind::Program(_) => self.demand((Action::ProgramManagement, "deploy and drop programs")),
             StatementKind::Account(_) => self.demand((Action::TenantManagement, "change tenants")),
         }
     }

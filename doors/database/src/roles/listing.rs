@@ -56,6 +56,7 @@ fn row(effect: Effect, privilege: &Privilege, role: &Arc<str>, user: Option<&str
         Action::TransactionManagement => ("transaction_management", false),
         Action::Subscribe => ("subscribe", false),
         Action::StandingQueryManagement => ("standing_query_management", false),
+        Action::ProgramManagement => ("program_management", false),
         Action::Execute => ("execute", false),
         Action::Load => ("load", false),
         Action::UserManagement => ("user_management", false),

@@ -141,6 +141,11 @@ impl Session {
                 said = Some(if changed { "tenants changed" } else { "no tenant changed" }.to_string());
                 catalogue::nothing()
             }
+            StatementKind::Program(command) => {
+                let changed = self.database.change_programs(command, &params)?;
+                said = Some(if changed { "programs changed" } else { "no program changed" }.to_string());
+                catalogue::nothing()
+            }
             StatementKind::Standing(command) => {
                 let time = remaining(self.deadline(limits, started_ns))?;
                 return self.run_standing(command, &params, &planned, snapshot, time);
@@ -448,7 +453,7 @@ fn sets_history(statement: &Statement) -> bool {
 fn changes_catalogue(kind: &StatementKind) -> bool {
     match kind {
         StatementKind::Schema(_) | StatementKind::Account(_) | StatementKind::Users(_) => true,
-        StatementKind::Roles(_) => true,
+        StatementKind::Roles(_) | StatementKind::Program(_) => true,
         StatementKind::Standing(command) => command.writes(),
         StatementKind::Query { .. } | StatementKind::Kill(_) => false,
     }

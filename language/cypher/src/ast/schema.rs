@@ -125,6 +125,8 @@ pub enum ShowTarget {
     Functions,
     /// `SHOW PROCEDURES`.
     Procedures,
+    /// `SHOW PROGRAMS`.
+    Programs,
     /// `SHOW QUERIES`.
     Queries,
     /// `SHOW TRANSACTIONS`.

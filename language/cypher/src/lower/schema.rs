@@ -102,6 +102,7 @@ impl Lowerer<'_> {
             ShowTarget::Constraints => "show constraints",
             ShowTarget::Functions => "show functions",
             ShowTarget::Procedures => "show procedures",
+            ShowTarget::Programs => "show programs",
             ShowTarget::Queries => "show queries",
             ShowTarget::Transactions => "show transactions",
             ShowTarget::StandingQueries => "show standing queries",

@@ -10,7 +10,7 @@
 //! privilege  TRAVERSE | READ {property, …} | MATCH {property, …} | CREATE | DELETE | SET PROPERTY {property, …}
 //!              ON GRAPH * [NODES | RELATIONSHIPS | ELEMENTS name, …]
 //!            SET LABEL name, … | REMOVE LABEL name, … | WRITE      ON GRAPH *
-//!            NAME | INDEX | CONSTRAINT | TRANSACTION | STANDING QUERY MANAGEMENT | SUBSCRIBE      ON DATABASE *
+//!            NAME | INDEX | CONSTRAINT | TRANSACTION | STANDING QUERY | PROGRAM MANAGEMENT | SUBSCRIBE      ON DATABASE *
 //!            USER | ROLE | TENANT MANAGEMENT | SHOW SETTING * | EXECUTE PROCEDURE name, … | IMPERSONATE [(user, …)]      ON DBMS
 //!            LOAD ON ALL DATA
 //! ```

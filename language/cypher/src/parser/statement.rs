@@ -62,6 +62,8 @@ impl Parser<'_> {
         }
         let body = if self.at_tenant_command() {
             StatementBody::Tenant(self.tenant_command()?)
+        } else if self.at_program_command() {
+            StatementBody::Program(self.program_command()?)
         } else if self.at_user_command() {
             StatementBody::User(self.user_command()?)
         } else if self.at_role_command() {

@@ -39,6 +39,8 @@ impl EntryKind {
     pub const ROLE: EntryKind = EntryKind(6);
     /// The roles of a user, by the user's name.
     pub const USER_ROLES: EntryKind = EntryKind(7);
+    /// A node program that was deployed, by name: the bytes of its module.
+    pub const PROGRAM: EntryKind = EntryKind(8);
 }
 
 /// The entries of one kind, by name.

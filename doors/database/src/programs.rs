@@ -1,0 +1,101 @@
+//! Node programs that users deploy, as entries of the catalogue: the bytes of a module each.
+//!
+//! Invariant: a module is compiled and looked over before it becomes an entry. What an entry holds is never changed, but replaced by a commit, so a
+//! query runs the one of its snapshot from its begin to its end.
+
+use crate::entries::set;
+use crate::{Database, Error, Params};
+use model::Value;
+use plan::node_programs::ProgramCommand;
+use plan::procedures::Procedure;
+use std::sync::Arc;
+use store::{Entries, EntryKind};
+
+/// Bytes of a program's name.
+const NAME_BYTES_MAX: usize = 128;
+
+fn refuse(message: &str, hint: &str) -> Error {
+    Error::new("Neo.ClientError.Statement.ArgumentError", message).hint(hint)
+}
+
+impl Database {
+    /// Carries out a command about node programs, for good; false if it changed nothing. Queries that run go on with the programs of their
+    /// snapshots.
+    ///
+    /// # Errors
+    /// There is no such program, or there is one already; it is no module that can be run; the disk refuses.
+    pub(crate) fn change_programs(&self, command: &ProgramCommand, params: &Params) -> Result<bool, Error> {
+        match command {
+            ProgramCommand::Create { name, or_replace, if_not_exists, module } => {
+                check_name(name)?;
+                let Some(Value::Bytes(module)) = params.get(&**module) else {
+                    let message = format!("the module of the program `{name}` is not there");
+                    return Err(refuse(&message, "give the bytes of the file .wasm as a parameter"));
+                };
+                execute::check_program(module).map_err(|why| {
+                    let message = format!("the program `{name}` cannot be deployed: {why}");
+                    refuse(&message, "build it as docs/guide/node-programs.md says")
+                })?;
+                self.put_program(name, module, *or_replace, *if_not_exists)
+            }
+            ProgramCommand::Drop { name, if_exists } => {
+                let mut was_there = false;
+                self.change_entries(|entries| {
+                    was_there = entries.get(EntryKind::PROGRAM, name).is_some();
+                    match was_there {
+                        false if *if_exists => Ok(Vec::new()),
+                        false => Err(refuse(
+                            &format!("there is no program `{name}` to drop"),
+                            "SHOW PROGRAMS lists those that were deployed",
+                        )),
+                        true => Ok(vec![set(EntryKind::PROGRAM, name, None)]),
+                    }
+                })?;
+                Ok(was_there)
+            }
+        }
+    }
+
+    fn put_program(
+        &self,
+        name: &str,
+        module: &Arc<[u8]>,
+        or_replace: bool,
+        if_not_exists: bool,
+    ) -> Result<bool, Error> {
+        let mut is_changed = false;
+        self.change_entries(|entries| {
+            let old = entries.get(EntryKind::PROGRAM, name);
+            is_changed = old.is_none_or(|old| or_replace && old != module);
+            match old {
+                Some(_) if !or_replace && !if_not_exists => Err(refuse(
+                    &format!("there is a program `{name}` already"),
+                    "CREATE OR REPLACE PROGRAM puts another one in its place",
+                )),
+                _ if !is_changed => Ok(Vec::new()),
+                _ => Ok(vec![set(EntryKind::PROGRAM, name, Some(module))]),
+            }
+        })?;
+        Ok(is_changed)
+    }
+}
+
+/// A name that a call can say.
+fn check_name(name: &str) -> Result<(), Error> {
+    let is_word = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+    if !is_word || name.is_empty() || name.len() > NAME_BYTES_MAX {
+        let message = "the name of a program is 1 to 128 bytes of letters, digits and _";
+        return Err(refuse(message, "it is called as program.NAME"));
+    }
+    if Procedure::by_name(&format!("program.{name}")).is_some() {
+        let message = format!("the program `{name}` is built in");
+        return Err(refuse(&message, "give yours another name"));
+    }
+    Ok(())
+}
+
+/// Rows of `SHOW PROGRAMS`.
+pub(crate) fn listed(entries: &Entries) -> Vec<Vec<Value>> {
+    let table = entries.table(EntryKind::PROGRAM).into_iter().flat_map(|table| table.iter());
+    table.map(|(name, module)| vec![name.clone().into(), Value::Int(module.len() as i64)]).collect()
+}

@@ -1,0 +1,279 @@
+//! Programs that users deploy as WebAssembly.
+//!
+//! Idea: a module is an entry of the catalogue, so a snapshot has one version of it. It imports nothing, so it has no clock, no chance, no files and
+//! no network. Each slice of a round gets a fresh instance, and slices and calls are cut by the graph alone: what a module remembers past the
+//! states that the database keeps for it, it remembers alike whoever works, so its answer is the same every time.
+//! Invariant: whatever a module does, it ends its query with an error and touches nothing else: its memory, its instructions and the bytes
+//! that it gives back are bounded, and everything that it says is checked.
+//! Cost: an instance a slice, then some ten nanoseconds a node and a message to write and read them.
+
+mod convert;
+pub mod module;
+
+use crate::limits::{CALL_BYTES_MAX, DEPLOYED_SLICE_VERTICES, MESSAGE_BYTES_MAX};
+use crate::program::{Batch, Combine, Everywhere, NodeProgram, ProgramGraph};
+use convert::{KnownNodes, read_value, write_value};
+use dataflow::Failure;
+use dataflow::watch::Hold;
+use model::{Direction, EdgeRef, EdgeTypeId, KeyId, Value, VertexId};
+use module::{Instance, Module, ModuleStop};
+use procedures::settings::wrong;
+use program::wire::{CallWriter, Malformed, read_needs, read_reply};
+use program::{Needs, Properties, Reply};
+use std::sync::Arc;
+use store::{LabelFilter, Snapshot};
+
+/// Keys that a program reads.
+enum Keys {
+    All,
+    Some(Vec<KeyId>),
+}
+
+impl Keys {
+    /// Those that the graph knows; others are null everywhere.
+    fn of(properties: &Properties, snapshot: &Snapshot) -> Keys {
+        match properties {
+            Properties::All => Keys::All,
+            Properties::None => Keys::Some(Vec::new()),
+            Properties::Named(names) => {
+                Keys::Some(names.iter().filter_map(|name| snapshot.catalog().key(name)).collect())
+            }
+        }
+    }
+}
+
+/// A deployed program with its parameters.
+pub struct DeployedProgram {
+    name: Arc<str>,
+    module: Arc<Module>,
+    /// As they are given to each call.
+    parameters: Vec<u8>,
+    needs: Needs,
+    types: Vec<EdgeTypeId>,
+    /// None of the types that it names is known.
+    has_no_edges: bool,
+    direction: Direction,
+    keys: Keys,
+    edge_keys: Keys,
+    everywhere: Everywhere,
+}
+
+impl DeployedProgram {
+    /// The program of this module.
+    ///
+    /// # Errors
+    /// It is no module, or it does not take the parameters.
+    pub fn open(
+        name: &str,
+        module: &Arc<[u8]>,
+        parameters: &Value,
+        snapshot: &Snapshot,
+    ) -> Result<DeployedProgram, Failure> {
+        let module = module::compiled(module)
+            .map_err(|error| wrong(format!("the program `{name}` cannot be run: {error}")))?;
+        let parameters = convert::parameters(parameters)?;
+        let told = module.instance().and_then(|mut instance| instance.call("tanglewood_needs", &parameters));
+        let told = told.map_err(|stop| stop.told(name, 0))?;
+        let needs = read_needs(&told).map_err(|error| malformed(name, error))?;
+        let needs = needs.map_err(|message| refused(name, &message))?;
+        let catalog = snapshot.catalog();
+        let types: Vec<EdgeTypeId> = match needs.types.as_slice() {
+            [] => snapshot.statistics().edge_types(),
+            names => names.iter().filter_map(|name| catalog.edge_type(name)).collect(),
+        };
+        let everywhere = match &needs.everywhere {
+            None => Everywhere::Nowhere,
+            Some(labels) if labels.is_empty() => Everywhere::Passing(LabelFilter::Any),
+            Some(labels) => {
+                let known = labels.iter().filter_map(|label| catalog.label(label));
+                Everywhere::Passing(LabelFilter::Or(known.map(LabelFilter::Has).collect()))
+            }
+        };
+        Ok(DeployedProgram {
+            name: name.into(),
+            module,
+            parameters,
+            has_no_edges: types.is_empty() || !needs.edges,
+            types,
+            direction: match needs.direction {
+                program::EdgeDirection::Out => Direction::Out,
+                program::EdgeDirection::In => Direction::In,
+                program::EdgeDirection::Both => Direction::Both,
+            },
+            keys: Keys::of(&needs.properties, snapshot),
+            edge_keys: Keys::of(&needs.edge_properties, snapshot),
+            everywhere,
+            needs,
+        })
+    }
+
+    /// One call for the nodes of a batch.
+    fn call(&self, batch: &mut Batch<'_>, is_end: bool) -> Result<(), Failure> {
+        let mut writer = CallWriter::default();
+        let mut edges = Vec::new();
+        for at in 0..batch.len() {
+            self.write_node(batch, at, &mut writer, &mut edges)?;
+            if writer.part().bytes.len() > CALL_BYTES_MAX {
+                let message = format!(
+                    "the program `{}` would be given more than {CALL_BYTES_MAX} bytes at once; send fewer or smaller messages, or read less of a node",
+                    self.name
+                );
+                return Err(wrong(message).into());
+            }
+        }
+        let given = writer.finish(&self.parameters, batch.round, is_end);
+        let kept = batch.out.scratch().and_then(|kept| kept.downcast::<Instance>().ok());
+        let told = |stop: ModuleStop| stop.told(&self.name, batch.len());
+        let mut instance = match kept {
+            Some(instance) => instance,
+            None => Box::new(self.module.instance().map_err(told)?),
+        };
+        // Between calls it is charged as a scratch, within a call here.
+        let mut held = Hold::default();
+        held.set((instance.memory_bytes() + given.len()) as u64)?;
+        let told = instance.call("tanglewood_visit", &given).map_err(told)?;
+        held.set((instance.memory_bytes() + given.len() + told.len()) as u64)?;
+        let bytes = instance.memory_bytes();
+        batch.out.keep(Some(instance), bytes);
+        let reply = read_reply(&told).map_err(|error| malformed(&self.name, error))?;
+        let reply = reply.map_err(|message| refused(&self.name, &message))?;
+        self.take(reply, batch)
+    }
+
+    fn write_node(
+        &self,
+        batch: &mut Batch<'_>,
+        at: usize,
+        writer: &mut CallWriter,
+        edges: &mut Vec<EdgeRef>,
+    ) -> Result<(), Failure> {
+        let (graph, vertex) = (batch.graph, batch.vertex(at));
+        writer.node().long(VertexId::from_dense(vertex).0);
+        write_value(writer.part(), batch.state(at))?;
+        let messages = batch.messages(at);
+        writer.part().length(messages.len());
+        for message in messages {
+            write_value(writer.part(), message)?;
+        }
+        let labels = if self.needs.labels { graph.labels(vertex)? } else { Vec::new() };
+        writer.part().length(labels.len());
+        labels.iter().for_each(|label| writer.named(label));
+        match &self.keys {
+            Keys::All => write_properties(writer, graph, graph.properties(vertex)?)?,
+            Keys::Some(keys) if keys.is_empty() => writer.part().length(0),
+            Keys::Some(keys) => {
+                let read = |key: &KeyId| Ok((*key, graph.property(vertex, *key)?));
+                let found = keys.iter().map(read).collect::<Result<_, Failure>>()?;
+                write_properties(writer, graph, found)?;
+            }
+        }
+        edges.clear();
+        if !self.has_no_edges {
+            graph.for_each_edge(vertex, |edge| edges.push(edge))?;
+        }
+        writer.part().length(edges.len());
+        edges.iter().try_for_each(|edge| self.write_edge(graph, vertex, edge, writer))
+    }
+
+    fn write_edge(
+        &self,
+        graph: &ProgramGraph,
+        vertex: u32,
+        edge: &EdgeRef,
+        writer: &mut CallWriter,
+    ) -> Result<(), Failure> {
+        let is_outgoing = edge.source.dense() == vertex && self.direction != Direction::In;
+        let other = if is_outgoing { edge.target } else { edge.source };
+        writer.part().long(other.0);
+        let kind = graph.snapshot().catalog().edge_type_name(edge.id.edge_type());
+        writer.named(kind.map_or("", |kind| kind));
+        writer.part().byte(u8::from(is_outgoing));
+        match &self.edge_keys {
+            Keys::All => write_properties(writer, graph, graph.edge_properties(edge.id)?),
+            Keys::Some(keys) if keys.is_empty() => {
+                writer.part().length(0);
+                Ok(())
+            }
+            Keys::Some(keys) => {
+                let read =
+                    |key: &KeyId| Ok((*key, graph.edge_property(edge.id, *key, |found| found.to_value())?));
+                let found = keys.iter().map(read).collect::<Result<_, Failure>>()?;
+                write_properties(writer, graph, found)
+            }
+        }
+    }
+
+    /// Takes what the program said, once it is checked.
+    fn take(&self, reply: Reply, batch: &mut Batch<'_>) -> Result<(), Failure> {
+        let known = KnownNodes { graph: batch.graph, program: &self.name };
+        if reply.states.len() != batch.len() {
+            return Err(malformed(&self.name, Malformed("there is not one state for each node")));
+        }
+        for (at, state) in reply.states.into_iter().enumerate() {
+            *batch.state(at) = read_value(state, &known)?;
+        }
+        for (to, message) in reply.out.messages {
+            let to = known.node(to)?.dense();
+            batch.out.send(to, read_value(message, &known)?);
+        }
+        for (node, value) in reply.out.rows {
+            let node = known.node(node)?.dense();
+            batch.out.emit(node, read_value(value, &known)?);
+        }
+        if reply.out.is_enough {
+            batch.out.enough();
+        }
+        Ok(())
+    }
+}
+
+fn write_properties(
+    writer: &mut CallWriter,
+    graph: &ProgramGraph,
+    found: Vec<(KeyId, Value)>,
+) -> Result<(), Failure> {
+    let catalog = graph.snapshot().catalog();
+    let named = found.into_iter().filter(|(_, value)| !value.is_null());
+    let named: Vec<_> = named.filter_map(|(key, value)| Some((catalog.key_name(key)?, value))).collect();
+    writer.part().length(named.len());
+    for (name, value) in named {
+        writer.named(name);
+        write_value(writer.part(), &value)?;
+    }
+    Ok(())
+}
+
+/// A program that said what cannot be.
+fn malformed(name: &str, error: Malformed) -> Failure {
+    wrong(format!("the program `{name}` answered what is no answer: {error}")).into()
+}
+
+/// A program that ended its query with an error of its own.
+fn refused(name: &str, message: &str) -> Failure {
+    let message = &message[..message.floor_char_boundary(MESSAGE_BYTES_MAX)];
+    wrong(format!("the program `{name}` says: {message}")).into()
+}
+
+impl NodeProgram for DeployedProgram {
+    fn edges(&self) -> (&[EdgeTypeId], Direction) {
+        (&self.types, self.direction)
+    }
+    fn combine(&self) -> Combine {
+        if self.needs.least { Combine::Least } else { Combine::Each }
+    }
+    fn everywhere(&self) -> Everywhere {
+        self.everywhere.clone()
+    }
+    fn visit(&self, batch: &mut Batch<'_>) -> Result<(), Failure> {
+        self.call(batch, false)
+    }
+    fn slice_vertices(&self) -> usize {
+        DEPLOYED_SLICE_VERTICES
+    }
+    fn ends(&self) -> bool {
+        self.needs.ends
+    }
+    fn end(&self, batch: &mut Batch<'_>) -> Result<(), Failure> {
+        self.call(batch, true)
+    }
+}

@@ -1,0 +1,114 @@
+//! Values of the database as values of programs, and back.
+
+use crate::program::ProgramGraph;
+use dataflow::Failure;
+use model::{Value, VertexId};
+use procedures::settings::wrong;
+use program::Value as Told;
+use program::wire::WireWriter;
+
+/// Writes a value.
+pub(super) fn write_value(writer: &mut WireWriter, value: &Value) -> Result<(), Failure> {
+    match value {
+        Value::Null => writer.byte(0),
+        Value::Bool(truth) => writer.byte(1 + u8::from(*truth)),
+        Value::Int(int) => writer.tagged(3, *int as u64),
+        Value::Float(float) => writer.tagged(4, float.to_bits()),
+        Value::String(text) => {
+            writer.byte(5);
+            writer.text(text);
+        }
+        Value::Bytes(bytes) => {
+            writer.byte(6);
+            writer.length(bytes.len());
+            writer.bytes.extend_from_slice(bytes);
+        }
+        Value::Vertex(vertex) => writer.tagged(7, vertex.0),
+        Value::List(list) => {
+            writer.byte(8);
+            writer.length(list.len());
+            for value in list.iter() {
+                write_value(writer, value)?;
+            }
+        }
+        Value::Map(map) => {
+            writer.byte(9);
+            writer.length(map.len());
+            for (key, value) in map.iter() {
+                writer.text(key);
+                write_value(writer, value)?;
+            }
+        }
+        Value::Edge(_) | Value::Path(_) => {
+            return Err(wrong("a program takes nodes as parameters, and no relationships and paths").into());
+        }
+        other => {
+            writer.byte(5);
+            writer.text(&text_of(other));
+        }
+    }
+    Ok(())
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::Date(date) => date.to_string(),
+        Value::LocalTime(time) => time.to_string(),
+        Value::Time(time) => time.to_string(),
+        Value::LocalDateTime(time) => time.to_string(),
+        Value::DateTime(time) => time.to_string(),
+        Value::Duration(duration) => duration.to_string(),
+        Value::Point(point) => point.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// Parameters in bytes; null is an empty map.
+pub(super) fn parameters(given: &Value) -> Result<Vec<u8>, Failure> {
+    let mut writer = WireWriter::default();
+    match given {
+        Value::Null => writer.value(&Told::Map(Vec::new())),
+        Value::Map(_) => write_value(&mut writer, given)?,
+        _ => return Err(wrong("the parameters of a program are a map, such as {types: 'KNOWS'}").into()),
+    }
+    Ok(writer.bytes)
+}
+
+/// What a program may name.
+pub(super) struct KnownNodes<'a> {
+    pub(super) graph: &'a ProgramGraph,
+    pub(super) program: &'a str,
+}
+
+impl KnownNodes<'_> {
+    /// The node of this number.
+    pub(super) fn node(&self, number: u64) -> Result<VertexId, Failure> {
+        if number < u64::from(self.graph.vertex_bound()) && self.graph.exists(number as u32)? {
+            return Ok(VertexId(number));
+        }
+        Err(wrong(format!("the program `{}` names node {number}, which is not there", self.program)).into())
+    }
+}
+
+/// A value that a program told.
+pub(super) fn read_value(told: Told, known: &KnownNodes<'_>) -> Result<Value, Failure> {
+    Ok(match told {
+        Told::Null => Value::Null,
+        Told::Bool(truth) => Value::Bool(truth),
+        Told::Int(int) => Value::Int(int),
+        Told::Float(float) => Value::Float(float),
+        Told::Text(text) => Value::string(text),
+        Told::Bytes(bytes) => Value::Bytes(bytes.into()),
+        Told::Node(node) => Value::Vertex(known.node(node)?),
+        Told::List(values) => {
+            let values = values.into_iter().map(|value| read_value(value, known));
+            Value::try_list(values.collect::<Result<_, Failure>>()?)?
+        }
+        Told::Map(entries) => {
+            let entry = |(key, value)| Ok((key, read_value(value, known)?));
+            let entries: Vec<(String, Value)> =
+                entries.into_iter().map(entry).collect::<Result<_, Failure>>()?;
+            Value::try_map(entries)?
+        }
+    })
+}
