@@ -205,9 +205,12 @@ impl Procedure {
         let is_program = program_name(name).is_some_and(|name| !name.is_empty());
         Procedure::by_name(name).or_else(|| Procedure::by_name(CALL_PROGRAM).filter(|_| is_program))
     }
-    /// The name by which a plan calls it: its own, or that of the deployed program that a text calls.
-    pub fn planned_name<'a>(&self, called: &'a str) -> &'a str {
-        if self.name == CALL_PROGRAM { called } else { self.name }
+    /// The name by which a plan calls it, and privileges know it: its own, or that of the deployed program that a text calls.
+    pub fn planned_name(&self, called: &str) -> String {
+        match program_name(called) {
+            Some(name) if self.name == CALL_PROGRAM => format!("{PROGRAM}{name}"),
+            _ => self.name.to_string(),
+        }
     }
     /// Those that `CALL` can name.
     pub fn named() -> impl Iterator<Item = &'static Procedure> {

@@ -35,6 +35,12 @@ const CASES: &[(&str, Ask, &str)] = &[
     ("TRANSACTION MANAGEMENT ON DATABASE *", rows, "SHOW QUERIES"),
     ("TRANSACTION MANAGEMENT ON DATABASE *", rows, "KILL QUERY 'query-77'"),
     ("STANDING QUERY MANAGEMENT ON DATABASE *", rows, "CREATE STANDING QUERY s AS MATCH (n:A) RETURN n.p"),
+    ("PROGRAM MANAGEMENT ON DATABASE *", rows, "DROP PROGRAM mine IF EXISTS"),
+    (
+        "EXECUTE PROCEDURE program.reach ON DBMS",
+        rows,
+        "MATCH (a:A) CALL Program.Reach(a) YIELD node RETURN node",
+    ),
     ("SUBSCRIBE ON DATABASE *", rows, "SHOW STANDING QUERIES"),
     ("EXECUTE PROCEDURE db.labels ON DBMS", rows, "CALL db.labels()"),
     ("EXECUTE PROCEDURE db.labels ON DBMS", rows, "CALL DB.LABELS()"),
@@ -69,6 +75,20 @@ fn what_is_not_granted_is_refused_by_every_way_in() {
         run(&database, &[&format!("DENY {privilege} TO restricted")]);
         assert_eq!(code(ask(&mut guest, text)), FORBIDDEN, "denied: {text}");
     }
+}
+
+/// A program that was deployed is one procedure to privileges, however its call is written.
+#[test]
+fn a_deployed_program_is_called_by_who_may() {
+    let database = database();
+    let public = "REVOKE EXECUTE PROCEDURE * ON DBMS FROM PUBLIC";
+    let mut guest = restricted(&database, &["GRANT EXECUTE PROCEDURE * ON DBMS TO restricted", public]);
+    let ask = ["CALL program.mine()", "CALL Program.mine()", "CALL PROGRAM.mine() YIELD node RETURN node"];
+    let absent = "Neo.ClientError.Procedure.ProcedureCallFailed";
+    ask.iter().for_each(|text| assert_eq!(code(rows(&mut guest, text)), absent, "{text}"));
+    run(&database, &["DENY EXECUTE PROCEDURE Program.mine ON DBMS TO restricted"]);
+    ask.iter().for_each(|text| assert_eq!(code(rows(&mut guest, text)), FORBIDDEN, "{text}"));
+    assert_eq!(code(rows(&mut guest, "CALL program.other()")), absent);
 }
 
 #[test]

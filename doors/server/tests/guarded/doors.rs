@@ -10,7 +10,7 @@ use tanglewood_server::gremlin::{Manner, Sources};
 use tanglewood_server::{GremlinServeOptions, GremlinServer, HttpServeOptions, HttpServer};
 
 /// A privilege, what needs it in Cypher, and in Gremlin where that can say it.
-const CASES: [(&str, &str, &str); 20] = [
+const CASES: [(&str, &str, &str); 21] = [
     ("CREATE ON GRAPH * NODES A", "CREATE (:A)", "g.addV('A')"),
     (
         "CREATE ON GRAPH * RELATIONSHIPS T",
@@ -49,6 +49,7 @@ const CASES: [(&str, &str, &str); 20] = [
     ("TRANSACTION MANAGEMENT ON DATABASE *", "SHOW TRANSACTIONS", ""),
     ("SUBSCRIBE ON DATABASE *", "SHOW STANDING QUERIES", ""),
     ("STANDING QUERY MANAGEMENT ON DATABASE *", "DROP STANDING QUERY none IF EXISTS", ""),
+    ("PROGRAM MANAGEMENT ON DATABASE *", "DROP PROGRAM mine IF EXISTS", ""),
     ("EXECUTE PROCEDURE db.labels ON DBMS", "CALL db.labels()", ""),
     ("USER MANAGEMENT ON DBMS", "SHOW USERS", ""),
     ("ROLE MANAGEMENT ON DBMS", "SHOW ROLES", ""),

@@ -223,7 +223,7 @@ impl Parser<'_> {
                 name = format!("{name}.{}", self.name("the name of a procedure")?.text);
             }
             // As the table has it, since that is what a call is held against.
-            let known = Procedure::by_name(&name).map(|known| known.name.to_string());
+            let known = Procedure::called(&name).map(|known| known.planned_name(&name));
             names.push(Some(Arc::from(known.unwrap_or(name))));
             if names.len() >= NAMES_MAX || !self.eat_symbol(",") {
                 return Ok(names);
