@@ -278,7 +278,7 @@ impl From<Fault> for ExecuteError {
 }
 
 /// What an operator returned with `?`, found again by its type.
-fn from_failure(failure: dataflow::Failure) -> ExecuteError {
+pub(crate) fn from_failure(failure: dataflow::Failure) -> ExecuteError {
     failure
         .downcast::<ExecuteError>()
         .map(|error| *error)

@@ -234,6 +234,25 @@ impl ProgramRun {
         Ok(running)
     }
 
+    /// One piece of work, and all rows of it: for one worker alone.
+    ///
+    /// # Errors
+    /// The program fails, or the graph cannot be read.
+    pub fn step_alone(
+        &self,
+        helper: &mut ProgramWorker,
+        found: &mut Vec<(VertexId, Value)>,
+    ) -> Result<WorkerTurn, Failure> {
+        let turn = self.advance(helper)?;
+        let mut bytes = 0;
+        for (vertex, value) in helper.rows.drain(..) {
+            bytes += row_bytes(&value);
+            found.push((VertexId::from_dense(vertex), value));
+        }
+        self.row_bytes.fetch_sub(bytes, Relaxed);
+        Ok(turn)
+    }
+
     /// One piece of work, or up to `room` rows of one that was done.
     ///
     /// # Errors
@@ -244,27 +263,25 @@ impl ProgramRun {
         room: usize,
         output: &mut ProgramRows,
     ) -> Result<WorkerTurn, Failure> {
-        if !helper.rows.is_empty() {
-            self.hand_out(helper, room, output);
-            return Ok(WorkerTurn::More);
-        }
+        let turn = if helper.rows.is_empty() { self.advance(helper)? } else { WorkerTurn::More };
+        self.hand_out(helper, room, output);
+        Ok(turn)
+    }
+
+    fn advance(&self, helper: &mut ProgramWorker) -> Result<WorkerTurn, Failure> {
         if helper.task.is_some() {
             self.call(helper)?;
-        } else {
-            let phase = self.phase.read().clone();
-            let is_drawn = match &phase {
-                RunPhase::Starts(list) => self.list(list)?,
-                RunPhase::Visits(round) => self.draw(round, helper)?,
-                RunPhase::Deliver(delivery) => self.deliver(delivery),
-                RunPhase::End(ending) => self.end(ending, helper)?,
-                RunPhase::Over => return Ok(WorkerTurn::Done),
-            };
-            if !is_drawn {
-                return Ok(WorkerTurn::Idle);
-            }
+            return Ok(WorkerTurn::More);
         }
-        self.hand_out(helper, room, output);
-        Ok(WorkerTurn::More)
+        let phase = self.phase.read().clone();
+        let is_drawn = match &phase {
+            RunPhase::Starts(list) => self.list(list)?,
+            RunPhase::Visits(round) => self.draw(round, helper)?,
+            RunPhase::Deliver(delivery) => self.deliver(delivery),
+            RunPhase::End(ending) => self.end(ending, helper)?,
+            RunPhase::Over => return Ok(WorkerTurn::Done),
+        };
+        Ok(if is_drawn { WorkerTurn::More } else { WorkerTurn::Idle })
     }
 
     /// Edges at the vertices that were visited so far, by all.

@@ -14,6 +14,7 @@ mod lowered;
 mod outcome;
 pub mod own_ids;
 pub mod planned;
+mod programs;
 pub mod running;
 mod shown;
 pub mod texts;
@@ -21,6 +22,7 @@ pub mod told;
 pub mod walked;
 
 pub use outcome::{AnswerError, Objects, Params};
+pub use walked::MayCall;
 
 use execute::{NodeProfile, ResultStream};
 use gremlin::{Object, ResultKind, TraversalMetrics};

@@ -30,6 +30,25 @@ impl Machine {
                 Ok(())
             }
             Service::Search => self.search(&parameters, traverser, out),
+            Service::Program => {
+                let start = match &traverser.object {
+                    Object::Vertex(vertex) => Some(*vertex),
+                    _ => None,
+                };
+                let name = call.program.as_deref().unwrap_or_default();
+                self.graph.run_program(name, start, &parameters, &mut |vertex, value| {
+                    let pairs = vec![
+                        (Object::string("node"), Object::Vertex(vertex)),
+                        (Object::string("value"), value),
+                    ];
+                    if out.len() >= COLLECTION_MAX {
+                        let message = format!("program.{name} gives more than {COLLECTION_MAX} rows");
+                        return Err(TraverseError::Limit(message));
+                    }
+                    out.push(traverser.to(Object::map(pairs), self.keeps_path));
+                    Ok(())
+                })
+            }
             Service::Degree => {
                 let Object::Vertex(vertex) = &traverser.object else {
                     let message = format!("{} is no vertex", traverser.object);

@@ -1,6 +1,6 @@
 //! What a traversal asks of the graph it walks: the one trait of this room, kept by whoever runs traversals.
 
-use crate::error::Outcome;
+use crate::error::{Outcome, TraverseError};
 use gremlin::Object;
 use model::{Direction, EdgeRef, VertexId};
 use std::sync::Arc;
@@ -87,6 +87,17 @@ pub trait Graph: Send {
     fn remove_vertex(&self, vertex: VertexId) -> Outcome<()>;
     /// Removes an edge.
     fn remove_edge(&self, edge: &EdgeRef) -> Outcome<()>;
+    /// Runs a node program from this vertex, or from where it begins by itself, and hands over its rows.
+    fn run_program(
+        &self,
+        name: &str,
+        start: Option<VertexId>,
+        parameters: &[(Object, Object)],
+        each: &mut dyn FnMut(VertexId, Object) -> Outcome<()>,
+    ) -> Outcome<()> {
+        let _ = (start, parameters, each);
+        Err(TraverseError::step("call", format!("this graph has no program {name}")))
+    }
     /// Asked between turns, with how many traversers wait: an error ends the traversal (its client is gone, its time or memory is up).
     fn pause(&self, waiting: usize) -> Outcome<()>;
     /// A random number.

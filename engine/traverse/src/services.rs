@@ -1,7 +1,9 @@
-//! What `call` can call: what a graph offers beyond its steps, by name: those that TinkerPop's reference graph has.
+//! What `call` can call: what a graph offers beyond its steps, by name: those that TinkerPop's reference graph has, and node programs.
 //!
 //! - `--list`: the names of all services; with `service`, that one alone; with `verbose`, maps that describe them.
 //! - `tinker.search`: properties whose text contains `search`; with `type`, those of a `Vertex`, an `Edge` or a `VertexProperty` alone.
+//! - `program.NAME`: a node program that is built in or was deployed, begun at the vertex of the traverser, or by itself behind `g`; the
+//!   parameters are its own. It gives maps of `node` and `value`.
 //! - `tinker.degree.centrality`: how many edges lead to a vertex, or by `direction` away from it, or both.
 
 use crate::step::{Body, Given, Name};
@@ -12,6 +14,8 @@ use gremlin::Object;
 pub struct Call {
     /// Which service.
     pub service: Service,
+    /// The node program, where one is called.
+    pub program: Option<Name>,
     /// A map of parameters.
     pub map: Option<Object>,
     /// A traversal that yields a map of parameters; its entries go before those of the map.
@@ -29,6 +33,8 @@ pub enum Service {
     Search,
     /// Degrees of vertices.
     Degree,
+    /// A node program.
+    Program,
 }
 
 /// A service: its name, and its parameters with what each is.
@@ -53,6 +59,9 @@ impl Service {
     pub fn of(name: &str) -> Option<Service> {
         if name == "--list" {
             return Some(Service::List);
+        }
+        if plan::procedures::program_name(name).is_some() {
+            return Some(Service::Program);
         }
         SERVICES.iter().find(|(known, ..)| *known == name).map(|(_, service, _)| *service)
     }

@@ -223,7 +223,10 @@ impl Session {
         let ended = Arc::new(Ended::new());
         let bounds = Bounds { deadline_ns: asked.deadline_ns, bytes_max, ended: ended.clone() };
         let own_ids = self.database.own_ids().clone();
-        let graph = Walked::new(snapshot.clone(), transaction.clone(), own_ids, bounds);
+        let rights = self.lens().map(|lens| lens.rights.clone());
+        let may_call = rights
+            .map(|rights| Arc::new(move |name: &str| rights.may_call(name)) as traverse::answer::MayCall);
+        let graph = Walked::new(snapshot.clone(), transaction.clone(), own_ids, bounds).allowing(may_call);
         let program = Started::new(graph, asked.compiled.clone(), found.clone(), asked.measures.clone());
         let access = match transaction {
             Some(transaction) => Access::Write(transaction),

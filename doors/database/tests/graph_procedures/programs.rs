@@ -2,6 +2,7 @@
 
 use super::rows;
 use std::collections::BTreeMap;
+use tanglewood_database::gremlin::GremlinOptions;
 use tanglewood_database::{Database, Error, MEMORY, Options, Params, Session, params};
 use world::chance::Chance;
 
@@ -237,4 +238,49 @@ fn they_are_listed_and_told_by_profile() {
     let text = "PROFILE CALL program.countEdges() YIELD value RETURN sum(value)";
     let summary = session.query(text, Params::new()).unwrap().finish().unwrap();
     assert!(summary.plan_text.unwrap().contains("edges visited"));
+}
+
+/// What a traversal gives, as texts in order.
+fn objects(session: &mut Session, text: &str) -> Result<Vec<String>, Error> {
+    let mut answer = session.gremlin_text(text, &params! {}, &GremlinOptions::default())?;
+    let mut all = Vec::new();
+    while let Some(some) = answer.next_objects()? {
+        all.extend(some.iter().map(|(one, _)| format!("{one:?}")));
+    }
+    all.sort();
+    Ok(all)
+}
+
+#[test]
+fn gremlin_calls_them_for_each_traverser() {
+    let database = random(4, 2);
+    let mut session = database.session();
+    let calls = [
+        (
+            "g.call('program.countEdges', ['direction': 'both']).select('value').sum()",
+            "CALL program.countEdges(null, {direction: 'both'}) YIELD value RETURN sum(value)",
+        ),
+        (
+            "g.V().has('id', 3).call('program.reach').with('types', 'R').with('depth', 2).select('node').values('id').sum()",
+            "MATCH (s {id: 3}) CALL program.reach(s, {types: 'R', depth: 2}) YIELD node RETURN sum(node.id)",
+        ),
+        (
+            "g.V().hasLabel('A').call('program.reach', ['edge': ['k': 1], 'types': ['R', 'S']]).select('value').sum()",
+            "MATCH (s:A) CALL program.reach(s, {types: ['R', 'S'], edge: {k: 1}}) YIELD value RETURN sum(value)",
+        ),
+    ];
+    for (traversal, twin) in calls {
+        let right = rows(&mut session, twin)[0][0];
+        let found = objects(&mut session, traversal).unwrap();
+        let is_right = found.len() == 1 && found[0].contains(&format!("({right})"));
+        assert!(is_right, "{traversal}: {found:?} instead of {right}");
+    }
+    for (traversal, part) in [
+        ("g.call('program.nothing')", "there is no program `nothing`"),
+        ("g.call('program.reach')", "its start is a node"),
+        ("g.call('program.countEdges', ['typ': 1])", "known: types"),
+    ] {
+        let error = objects(&mut session, traversal).unwrap_err();
+        assert!(error.message.contains(part), "{traversal}: {error:?}");
+    }
 }

@@ -41,6 +41,7 @@ const CASES: &[(&str, Ask, &str)] = &[
         rows,
         "MATCH (a:A) CALL Program.Reach(a) YIELD node RETURN node",
     ),
+    ("EXECUTE PROCEDURE program.reach ON DBMS", gremlin, "g.V().hasLabel('A').call('program.reach')"),
     ("SUBSCRIBE ON DATABASE *", rows, "SHOW STANDING QUERIES"),
     ("EXECUTE PROCEDURE db.labels ON DBMS", rows, "CALL db.labels()"),
     ("EXECUTE PROCEDURE db.labels ON DBMS", rows, "CALL DB.LABELS()"),

@@ -38,6 +38,9 @@ pub struct Bounds {
     pub ended: Arc<Ended>,
 }
 
+/// May this procedure be called?
+pub type MayCall = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
 /// A graph under a traversal.
 pub struct Walked {
     view: RefCell<Snapshot>,
@@ -46,6 +49,8 @@ pub struct Walked {
     /// Has something been written that the view does not show?
     stale: Cell<bool>,
     bounds: Bounds,
+    /// Which procedures may be called; all, where it is not said.
+    may_call: Option<MayCall>,
     pauses: Cell<u32>,
     now_us: u64,
     adjacency: RefCell<Vec<Adjacent>>,
@@ -87,6 +92,10 @@ fn fault(code: &str, message: impl Into<String>) -> TraverseError {
 }
 
 impl Walked {
+    /// The same, where some procedures may not be called.
+    pub fn allowing(self, may_call: Option<MayCall>) -> Walked {
+        Walked { may_call, ..self }
+    }
     /// A snapshot, or a transaction at that snapshot.
     pub fn new(
         snapshot: Snapshot,
@@ -100,6 +109,7 @@ impl Walked {
             own_ids,
             stale: Cell::new(false),
             bounds,
+            may_call: None,
             pauses: Cell::new(0),
             now_us: wall_us(),
             adjacency: RefCell::default(),
@@ -550,6 +560,26 @@ impl Graph for Walked {
     }
     fn remove_edge(&self, edge: &EdgeRef) -> Outcome<()> {
         self.writing()?.delete_edge(*edge).map(|_| ()).map_err(refused)
+    }
+    fn run_program(
+        &self,
+        name: &str,
+        start: Option<VertexId>,
+        parameters: &[(Object, Object)],
+        each: &mut dyn FnMut(VertexId, Object) -> Outcome<()>,
+    ) -> Outcome<()> {
+        let procedure = format!("program.{name}");
+        if self.may_call.as_ref().is_some_and(|may_call| !may_call(&procedure)) {
+            let message = format!("this user may not call the procedure `{procedure}`");
+            return Err(fault("Neo.ClientError.Security.Forbidden", message));
+        }
+        super::programs::run(
+            &self.view()?,
+            self.transaction.as_ref(),
+            (name, start, parameters),
+            each,
+            &|| self.pause(0),
+        )
     }
     fn pause(&self, waiting: usize) -> Outcome<()> {
         let Bounds { deadline_ns, bytes_max, ended } = &self.bounds;

@@ -3,6 +3,7 @@
 use super::{Compiler, Reader, text, wants};
 use crate::error::{Outcome, TraverseError};
 use crate::services::{Call, Service};
+use crate::step::Name;
 use gremlin::{Argument, Instruction, Object};
 
 impl Compiler {
@@ -16,7 +17,8 @@ impl Compiler {
             let message = format!("there is no service {name}; there are: {}", names.join(", "));
             return Err(TraverseError::unsupported(message, instruction.span));
         };
-        let mut call = Call { service, map: None, body: None, named: Vec::new() };
+        let program = plan::procedures::program_name(&name).map(Name::from);
+        let mut call = Call { service, program, map: None, body: None, named: Vec::new() };
         for argument in instruction.arguments.iter().skip(1) {
             match argument {
                 Argument::Value(map @ Object::Map(_)) => call.map = Some(map.clone()),

@@ -1,0 +1,62 @@
+//! Node programs that `call` runs: parameters as values, rows as objects.
+
+use super::kept;
+use crate::error::{Outcome, TraverseError};
+use execute::ProgramWalk;
+use execute::watch::Hold;
+use gremlin::Object;
+use model::{Value, VertexId};
+use std::sync::Arc;
+use store::Snapshot;
+use transact::Transaction;
+
+fn failed(error: &execute::ExecuteError) -> TraverseError {
+    TraverseError::Graph {
+        code: error.code().into(),
+        message: error.to_string(),
+        hint: error.hint(),
+        retryable: error.is_retryable(),
+    }
+}
+
+/// A parameter: maps and vertices are themselves, where a property has neither.
+fn value(object: &Object) -> Option<Value> {
+    match object {
+        Object::Vertex(vertex) => Some(Value::Vertex(*vertex)),
+        Object::List(elements) => Value::try_list(elements.iter().map(value).collect::<Option<_>>()?).ok(),
+        Object::Map(pairs) => map(pairs),
+        other => kept::to_value(other),
+    }
+}
+
+fn map(pairs: &[(Object, Object)]) -> Option<Value> {
+    // The first of a name counts.
+    let entry = |(key, given): &(Object, Object)| Some((key.as_str()?.to_string(), value(given)?));
+    Value::try_map(pairs.iter().rev().map(entry).collect::<Option<Vec<_>>>()?).ok()
+}
+
+/// Runs a program to its end; `pause` says between two pieces of work whether it may go on.
+pub(super) fn run(
+    view: &Snapshot,
+    transaction: Option<&Arc<Transaction>>,
+    (name, start, parameters): (&str, Option<VertexId>, &[(Object, Object)]),
+    each: &mut dyn FnMut(VertexId, Object) -> Outcome<()>,
+    pause: &dyn Fn() -> Outcome<()>,
+) -> Outcome<()> {
+    let Some(parameters) = map(parameters) else {
+        return Err(TraverseError::step("call", "parameters of a program are names and values"));
+    };
+    let start = start.map_or(Value::Null, Value::Vertex);
+    let given = (&start, &parameters);
+    let mut walk = ProgramWalk::open(name, given, view, transaction).map_err(|error| failed(&error))?;
+    let (mut held, mut found) = (Hold::default(), Vec::new());
+    while walk.step(&mut found).map_err(|error| failed(&error))? {
+        pause()?;
+        let is_enough = held.set(walk.bytes() as u64);
+        is_enough.map_err(|stopped| TraverseError::Limit(stopped.to_string()))?;
+        for (vertex, value) in found.drain(..) {
+            each(vertex, kept::to_object(&value))?;
+        }
+    }
+    Ok(())
+}
