@@ -14,11 +14,16 @@ pub const ROUNDS_MAX: u32 = 100_000;
 /// A graph to try a program on. Nodes are numbered from 0.
 #[derive(Clone, Debug, Default)]
 pub struct Trial {
-    nodes: Vec<(Vec<String>, Vec<(String, Value)>)>,
-    edges: Vec<(u64, String, u64, Vec<(String, Value)>)>,
+    /// Labels and properties.
+    nodes: Vec<(Vec<String>, Named)>,
+    /// From, type, to, properties.
+    edges: Vec<(u64, String, u64, Named)>,
 }
 
-fn owned<const N: usize>(properties: [(&str, Value); N]) -> Vec<(String, Value)> {
+/// Properties.
+type Named = Vec<(String, Value)>;
+
+fn owned<const N: usize>(properties: [(&str, Value); N]) -> Named {
     properties.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 

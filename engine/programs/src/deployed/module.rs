@@ -79,7 +79,10 @@ fn engine() -> Result<&'static Engine, String> {
 }
 
 /// Modules that are compiled, the one that was asked for last behind all others.
-static COMPILED: Mutex<Vec<(Arc<[u8]>, Arc<Module>)>> = Mutex::new(Vec::new());
+static COMPILED: Mutex<Vec<CompiledModule>> = Mutex::new(Vec::new());
+
+/// The bytes of a module, and it.
+type CompiledModule = (Arc<[u8]>, Arc<Module>);
 
 /// The module of these bytes, compiled now or before.
 ///
