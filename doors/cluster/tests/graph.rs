@@ -256,6 +256,10 @@ fn users_roles_and_tenants_are_known_at_every_gate() {
     rows(other, "GRANT MATCH {*} ON GRAPH * NODES P TO readers", params! {});
     rows(one, "GRANT ROLE readers TO ann", params! {});
     rows(one, "CREATE TENANT t SET TIME '5s'", params! {});
+    let error =
+        one.session().query("CREATE PROGRAM p FROM $m", params! {"m" => 1}).err().expect("it is no module");
+    assert_eq!(error.code, "Neo.ClientError.Statement.ArgumentError");
+    rows(other, "DROP PROGRAM p IF EXISTS", params! {});
     rows(one, "CREATE (:P {n: 1}), (:Q {n: 2})", params! {});
     assert!(other.users().has_any().unwrap());
     assert!(other.users().log_on("ann", "wrong password").unwrap().is_none());
@@ -307,6 +311,9 @@ fn statements_answer_as_on_one_machine() {
         "MATCH (a:A) WHERE a.k > $k RETURN a.k, a.v ORDER BY a.k, a.v",
         "MATCH (a:A {k: $k}) SET a.k = $v",
         "MATCH (a)-[e:R {w: $v}]->(b) RETURN a.k, b.k ORDER BY a.k, b.k",
+        "CALL program.countEdges(null, {direction: 'both'}) YIELD value RETURN count(*), sum(value)",
+        "MATCH (a:A {k: $k}) CALL program.reach(a, {direction: 'both', depth: 3}) YIELD node, value \
+         RETURN count(*), sum(value), sum(node.k)",
     ];
     for step in 0..400 {
         if step == 120 {

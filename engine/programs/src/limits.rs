@@ -18,6 +18,8 @@ pub const PARTS_MAX: u32 = 64;
 pub const PART_VERTICES_MIN: u32 = 16_384;
 /// Vertices with which a run may start by a list.
 pub const STARTS_MAX: usize = 1_000_000;
+/// Bytes of a module: what an entry of the catalogue holds. A larger one is not even compiled.
+pub const MODULE_BYTES_MAX: usize = 1 << 20;
 /// Bytes of linear memory of a module: what it may hold within one call, all given back behind it.
 pub const MODULE_MEMORY_BYTES_MAX: usize = 64 << 20;
 /// Entries of its tables.

@@ -140,7 +140,8 @@ fn what_is_no_program_is_not_deployed() {
         (text(&wrong), "`tanglewood_reserve` takes or returns something else"),
         (text(&start), "does not come to an end"),
         (Value::Int(1), "is not there"),
-        (bytes(vec![0; 2 << 20]), "no module"),
+        (bytes(vec![0; 1 << 20]), "no module"),
+        (bytes(vec![0; (1 << 20) + 1]), "at most 1048576"),
     ] {
         let refused = deploy(&mut session, "CREATE PROGRAM mine FROM $module", &module).unwrap_err();
         assert!(refused.message.contains(part), "{part}: {refused:?}");
@@ -249,7 +250,7 @@ fn a_program_that_never_ends_is_ended_by_its_time_and_its_memory() {
 fn the_program_of_the_guide() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let guide = std::fs::read_to_string(format!("{root}/docs/guide/node-programs.md")).unwrap();
-    let code = guide.split("```rust\n").nth(1).unwrap().split("```").next().unwrap();
+    let code = guide.split("```text file=src/lib.rs\n").nth(1).unwrap().split("```").next().unwrap();
     let folder = TemporaryFolder::new("guide-program").unwrap();
     let at = folder.path();
     std::fs::create_dir(at.join("src")).unwrap();

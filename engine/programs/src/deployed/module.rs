@@ -4,8 +4,8 @@
 //! time. Memory is bounded by a limiter, and what it holds is charged to the query. Traps need no signals: bounds are checked by the code itself.
 
 use crate::limits::{
-    CALL_BYTES_MAX, CALL_FUEL, CALL_FUEL_PER_BYTE, MODULE_MEMORY_BYTES_MAX, MODULE_STACK_BYTES_MAX,
-    MODULE_TABLE_MAX, MODULES_COMPILED_MAX,
+    CALL_BYTES_MAX, CALL_FUEL, CALL_FUEL_PER_BYTE, MODULE_BYTES_MAX, MODULE_MEMORY_BYTES_MAX,
+    MODULE_STACK_BYTES_MAX, MODULE_TABLE_MAX, MODULES_COMPILED_MAX,
 };
 use dataflow::Failure;
 use parking_lot::Mutex;
@@ -109,6 +109,9 @@ pub fn compiled(bytes: &Arc<[u8]>) -> Result<Arc<Module>, String> {
 
 impl Module {
     fn compile(bytes: &[u8]) -> Result<Module, String> {
+        if bytes.len() > MODULE_BYTES_MAX {
+            return Err(format!("it has {} bytes, and a module has at most {MODULE_BYTES_MAX}", bytes.len()));
+        }
         let engine = engine()?;
         let module = wasmtime::Module::from_binary(engine, bytes)
             .map_err(|error| format!("it is no module of WebAssembly: {error:#}"))?;
