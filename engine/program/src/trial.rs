@@ -15,15 +15,15 @@ pub const ROUNDS_MAX: u32 = 100_000;
 #[derive(Clone, Debug, Default)]
 pub struct Trial {
     /// Labels and properties.
-    nodes: Vec<(Vec<String>, Named)>,
+    nodes: Vec<(Vec<String>, TrialProperties)>,
     /// From, type, to, properties.
-    edges: Vec<(u64, String, u64, Named)>,
+    edges: Vec<(u64, String, u64, TrialProperties)>,
 }
 
 /// Properties.
-type Named = Vec<(String, Value)>;
+type TrialProperties = Vec<(String, Value)>;
 
-fn owned<const N: usize>(properties: [(&str, Value); N]) -> Named {
+fn owned<const N: usize>(properties: [(&str, Value); N]) -> TrialProperties {
     properties.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
