@@ -375,7 +375,9 @@ fn writes_over_a_graph_that_is_a_little_old_are_as_on_one_machine() {
     let (cluster, one) = (cluster(), Database::open(database::MEMORY, options()).unwrap());
     let [first, last] = &cluster.gates[..] else { panic!() };
     let unique = "CREATE CONSTRAINT FOR (c:C) REQUIRE c.k IS UNIQUE";
-    (rows(first, unique, params! {}), rows(&one, unique, params! {}));
+    for database in [first, &one] {
+        rows(database, unique, params! {});
+    }
     let given = std::env::var("TANGLEWOOD_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = given.unwrap_or_else(Chance::system_seed);
     println!("TANGLEWOOD_SEED={seed}");

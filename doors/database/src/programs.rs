@@ -18,6 +18,9 @@ fn refuse(message: &str, hint: &str) -> Error {
     Error::new("Neo.ClientError.Statement.ArgumentError", message).hint(hint)
 }
 
+/// Bytes of all modules together: users, roles and standing queries need room in the same place.
+const PROGRAMS_BYTES_MAX: usize = 16 << 20;
+
 impl Database {
     /// Carries out a command about node programs, for good; false if it changed nothing. Queries that run go on with the programs of their
     /// snapshots.
@@ -67,6 +70,13 @@ impl Database {
         self.change_entries(|entries| {
             let old = entries.get(EntryKind::PROGRAM, name);
             is_changed = old.is_none_or(|old| or_replace && old != module);
+            let table = entries.table(EntryKind::PROGRAM).into_iter().flat_map(|table| table.iter());
+            let others = table.filter(|(other, _)| ***other != *name).map(|(_, module)| module.len());
+            if is_changed && others.sum::<usize>() + module.len() > PROGRAMS_BYTES_MAX {
+                let message =
+                    format!("all programs together would have more than {PROGRAMS_BYTES_MAX} bytes");
+                return Err(refuse(&message, "drop those that nobody calls: SHOW PROGRAMS lists them"));
+            }
             match old {
                 Some(_) if !or_replace && !if_not_exists => Err(refuse(
                     &format!("there is a program `{name}` already"),

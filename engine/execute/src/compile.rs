@@ -7,7 +7,7 @@
 use crate::ExecuteError;
 use crate::access::{Environment, Home};
 use crate::demand::{Counters, DemandPort, NodeDemand, Stated};
-use crate::limits::TOGETHER_VERTICES_MIN;
+use crate::limits::TOGETHER_CHUNKS_PER_EXECUTOR;
 use crate::limits::{START_VALUE_BYTES_MAX, START_VALUE_TIME_MAX};
 use crate::operator;
 use crate::placement;
@@ -70,6 +70,7 @@ pub(crate) fn statement(
         placed_by: None,
         wide: None,
         after: None,
+        chunks_scanned: 0,
         current: 0,
         node_count: 0,
         nodes: Vec::new(),
@@ -149,6 +150,8 @@ pub(crate) struct Compiler {
     pub(crate) wide: Option<ScopeNo>,
     /// Outside of scopes: what leaves wait for, instead of the start of the query.
     pub(crate) after: Option<Stream>,
+    /// Chunks that the last leaf reads, where rows of its vertices are to stay together.
+    pub(crate) chunks_scanned: usize,
     /// The node that is compiled.
     pub(crate) current: NodeId,
     node_count: usize,
@@ -201,11 +204,20 @@ impl Compiler {
         self.physical.node(self.current).map_or(Algorithm::Usual, |node| node.algorithm)
     }
 
-    /// Do all rows of one scanned vertex come to the node that is compiled one after the other? Not of a graph so small that executors
+    /// Do all rows of one scanned vertex come to the node that is compiled one after the other? Not of a scan of so few chunks that executors
     /// would be left without work.
     pub(crate) fn stays_together(&self) -> bool {
         let is_meant = self.physical.node(self.current).is_some_and(|node| node.together);
-        is_meant && (self.executors == 1 || self.snapshot.vertex_bound() >= TOGETHER_VERTICES_MIN)
+        is_meant
+            && (self.executors == 1 || self.chunks_scanned >= self.executors * TOGETHER_CHUNKS_PER_EXECUTOR)
+    }
+
+    /// A leaf reads the chunks that may hold what passes: where rows of its vertices are to stay together, how many these are counts.
+    pub(crate) fn scans(&mut self, labels: &plan::LabelExpr) {
+        if self.executors > 1 && self.physical.nodes_together() {
+            let filter = crate::labels::filter(labels, self.snapshot.catalog());
+            self.chunks_scanned = self.snapshot.scan_chunks(&filter).len();
+        }
     }
 
     /// What is said of the rows of a node's main input.

@@ -31,5 +31,5 @@ pub(crate) const START_VALUE_TIME_MAX: Duration = Duration::from_millis(50);
 /// Bytes that such an expression may hold.
 pub(crate) const START_VALUE_BYTES_MAX: u64 = 16 << 20;
 
-/// Places for vertices from which on rows of one vertex may stay together: executors draw chunks of 4,096, and each has some dozens to draw.
-pub(crate) const TOGETHER_VERTICES_MIN: u32 = 64 * 4_096;
+/// Chunks of a scan for each executor from which on rows of one vertex may stay together: so that each has some to draw until the end.
+pub(crate) const TOGETHER_CHUNKS_PER_EXECUTOR: usize = 24;

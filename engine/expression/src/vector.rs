@@ -14,11 +14,13 @@ use super::metered;
 use super::node::{ConstantSet, Key, LabelTest, Node};
 use super::operators;
 use super::scope::Scope;
+use super::select;
 use dataflow::watch::Hold;
 use model::batch::Carried;
 use model::{Batch, Column, ColumnBuilder, EdgeId, NO_VERTEX, Nulls, Value, VertexId};
 use plan::Function;
 use plan::expr::{BinaryOperator, LabelExpr, UnaryOperator};
+use regex::Regex;
 
 mod binary;
 mod case;
@@ -64,10 +66,7 @@ pub(super) fn column(
         Node::Constant(value) => Ok(Column::Constant(value.clone(), rows.len())),
         Node::Parameter(name) => Ok(Column::Constant(scope.parameter(name)?.clone(), rows.len())),
         Node::Late(..) if rows.len() == 0 => Ok(Column::Constant(Value::Null, 0)),
-        Node::Late(_, inner) => {
-            let value = interpret::value(inner, &mut Frame::new(batch, rows.get(0)), scope)?;
-            Ok(Column::Constant(value, rows.len()))
-        }
+        Node::Late(_, inner) => late(inner, batch, rows, scope),
         Node::Column(position) => Ok(gather(batch.column(*position), rows)),
         Node::Property(subject, key) => {
             let subject = operand(subject, batch, rows, scope)?;
@@ -94,12 +93,7 @@ pub(super) fn column(
         }
         Node::MatchesConstant(text, regex) => {
             let text = operand(text, batch, rows, scope)?;
-            let Some(source) = texts(&text) else { return slowly(node, batch, rows, scope) };
-            let mut truths = Truths::with_capacity(rows.len());
-            for row in 0..rows.len() {
-                truths.push(source.get(row).map(|text| operators::is_match(regex, text)).transpose()?);
-            }
-            Ok(truths.finish())
+            matching(&text, regex, rows.len()).unwrap_or_else(|| slowly(node, batch, rows, scope))
         }
         Node::EdgesDistinct(parts) => match edge_columns(parts, batch) {
             Some(columns) => Ok(edges_distinct(&columns, rows)),
@@ -125,24 +119,65 @@ pub(super) fn column(
             | Function::Left
             | Function::Substring),
             arguments,
-        ) => {
-            let operands = arguments.iter().map(|argument| operand(argument, batch, rows, scope));
-            let operands = operands.collect::<Result<Vec<_>, _>>()?;
-            match text::column(*function, &operands[0], &operands[1..], rows.len()) {
-                Some(column) => column,
-                None => row_by_row(rows.len(), |row| {
-                    let values: Vec<Value> = operands.iter().map(|operand| operand.get(row)).collect();
-                    functions::call(*function, &values, scope)
-                }),
-            }
+        ) if matches!(arguments[0], Node::Column(_) | Node::Property(..)) => {
+            part_of_text(*function, arguments, batch, rows, scope)
         }
         Node::Case { operand: None, arms, otherwise } => {
-            let found = case::column(arms, otherwise.as_deref(), batch, rows, scope);
-            // What fails is told as the interpreter tells it.
-            found.or_else(|_| slowly(node, batch, rows, scope))
+            case_of(node, (arms, otherwise.as_deref()), batch, rows, scope)
         }
         node => slowly(node, batch, rows, scope),
     }
+}
+
+/// A value that is the same for all rows, of which there are some.
+fn late(node: &Node, batch: &Batch, rows: Rows<'_>, scope: &Scope<'_>) -> Result<Column, EvalError> {
+    let value = interpret::value(node, &mut Frame::new(batch, rows.get(0)), scope)?;
+    Ok(Column::Constant(value, rows.len()))
+}
+
+/// A CASE without an operand; what fails is told as the interpreter tells it.
+fn case_of(
+    node: &Node,
+    arms: (&[(Node, Node)], Option<&Node>),
+    batch: &Batch,
+    rows: Rows<'_>,
+    scope: &Scope<'_>,
+) -> Result<Column, EvalError> {
+    let narrow = |when: &Node, hits: &mut Vec<u32>| select::narrow(when, batch, scope, hits);
+    let values = |node: &Node, rows: Rows<'_>| column(node, batch, rows, scope);
+    let found = case::column(arms, batch, rows, narrow, values);
+    found.or_else(|_| slowly(node, batch, rows, scope))
+}
+
+/// Which texts a regular expression matches; none of what is no text.
+fn matching(text: &Operand<'_>, regex: &Regex, rows: usize) -> Option<Result<Column, EvalError>> {
+    let source = texts(text)?;
+    let mut truths = Truths::with_capacity(rows);
+    for row in 0..rows {
+        match source.get(row).map(|text| operators::is_match(regex, text)).transpose() {
+            Ok(truth) => truths.push(truth),
+            Err(error) => return Some(Err(error)),
+        }
+    }
+    Some(Ok(truths.finish()))
+}
+
+/// A part or the length of a text; other values are left to the function itself.
+fn part_of_text(
+    function: Function,
+    arguments: &[Node],
+    batch: &Batch,
+    rows: Rows<'_>,
+    scope: &Scope<'_>,
+) -> Result<Column, EvalError> {
+    let operands = arguments.iter().map(|argument| operand(argument, batch, rows, scope));
+    let operands = operands.collect::<Result<Vec<_>, _>>()?;
+    let called = |row| {
+        let values: Vec<Value> = operands.iter().map(|operand| operand.get(row)).collect();
+        functions::call(function, &values, scope)
+    };
+    let typed = text::column(function, &operands[0], &operands[1..], rows.len());
+    typed.unwrap_or_else(|| row_by_row(rows.len(), called))
 }
 
 /// Row by row through the interpreter.

@@ -10,7 +10,8 @@
 mod convert;
 pub mod module;
 
-use crate::limits::{CALL_BYTES_MAX, DEPLOYED_SLICE_VERTICES, MESSAGE_BYTES_MAX};
+use crate::limits::{BYTES_PER_TOLD, CALL_BYTES_AIM, CALL_BYTES_MAX, DEPLOYED_SLICE_VERTICES};
+use crate::limits::{EDGE_BYTES_MIN, MESSAGE_BYTES_MAX};
 use crate::program::{Batch, Combine, Everywhere, NodeProgram, ProgramGraph};
 use convert::{KnownNodes, read_value, write_value};
 use dataflow::Failure;
@@ -20,6 +21,7 @@ use module::{Instance, Module, ModuleStop};
 use procedures::settings::wrong;
 use program::wire::{CallWriter, Malformed, read_needs, read_reply};
 use program::{Needs, Properties, Reply};
+use std::ops::Range;
 use std::sync::Arc;
 use store::{LabelFilter, Snapshot};
 
@@ -109,21 +111,43 @@ impl DeployedProgram {
 
     /// One call for the nodes of a batch.
     fn call(&self, batch: &mut Batch<'_>, is_end: bool) -> Result<(), Failure> {
-        let mut writer = CallWriter::default();
-        let mut edges = Vec::new();
-        for at in 0..batch.len() {
-            self.write_node(batch, at, &mut writer, &mut edges)?;
-            if writer.part().bytes.len() > CALL_BYTES_MAX {
-                let message = format!(
-                    "the program `{}` would be given more than {CALL_BYTES_MAX} bytes at once; send fewer or smaller messages, or read less of a node",
-                    self.name
-                );
-                return Err(wrong(message).into());
+        let (mut edges, mut next) = (Vec::new(), 0);
+        while next < batch.len() {
+            let (first, mut writer) = (next, CallWriter::default());
+            // Where nodes are large, fewer are given at once: how many depends on them alone.
+            while next < batch.len() && writer.part().bytes.len() < CALL_BYTES_AIM {
+                self.write_node(batch, next, &mut writer, &mut edges)?;
+                next += 1;
             }
+            self.call_with(batch, first..next, writer, is_end)?;
         }
+        Ok(())
+    }
+
+    /// May a node be given so much?
+    fn check_bytes(&self, bytes: usize) -> Result<(), Failure> {
+        if bytes <= CALL_BYTES_MAX {
+            return Ok(());
+        }
+        let message = format!(
+            "the program `{}` would be given more than {CALL_BYTES_MAX} bytes of one node; send fewer or smaller messages, or read less of a node",
+            self.name
+        );
+        Err(wrong(message).into())
+    }
+
+    /// One call for some nodes of a batch, which are written.
+    fn call_with(
+        &self,
+        batch: &mut Batch<'_>,
+        nodes: Range<usize>,
+        mut writer: CallWriter,
+        is_end: bool,
+    ) -> Result<(), Failure> {
+        self.check_bytes(writer.part().bytes.len())?;
         let given = writer.finish(&self.parameters, batch.round, is_end);
         let kept = batch.out.scratch().and_then(|kept| kept.downcast::<Instance>().ok());
-        let told = |stop: ModuleStop| stop.told(&self.name, batch.len());
+        let told = |stop: ModuleStop| stop.told(&self.name, nodes.len());
         let mut instance = match kept {
             Some(instance) => instance,
             None => Box::new(self.module.instance().map_err(told)?),
@@ -132,12 +156,13 @@ impl DeployedProgram {
         let mut held = Hold::default();
         held.set((instance.memory_bytes() + given.len()) as u64)?;
         let told = instance.call("tanglewood_visit", &given).map_err(told)?;
-        held.set((instance.memory_bytes() + given.len() + told.len()) as u64)?;
+        // As values, what was told takes more.
+        held.set((instance.memory_bytes() + given.len() + told.len() * BYTES_PER_TOLD) as u64)?;
         let bytes = instance.memory_bytes();
         batch.out.keep(Some(instance), bytes);
         let reply = read_reply(&told).map_err(|error| malformed(&self.name, error))?;
         let reply = reply.map_err(|message| refused(&self.name, &message))?;
-        self.take(reply, batch)
+        self.take(reply, nodes, batch)
     }
 
     fn write_node(
@@ -154,6 +179,7 @@ impl DeployedProgram {
         writer.part().length(messages.len());
         for message in messages {
             write_value(writer.part(), message)?;
+            self.check_bytes(writer.part().bytes.len())?;
         }
         let labels = if self.needs.labels { graph.labels(vertex)? } else { Vec::new() };
         writer.part().length(labels.len());
@@ -169,10 +195,14 @@ impl DeployedProgram {
         }
         edges.clear();
         if !self.has_no_edges {
+            self.check_bytes(graph.degree(vertex)? as usize * EDGE_BYTES_MIN)?;
             graph.for_each_edge(vertex, |edge| edges.push(edge))?;
         }
         writer.part().length(edges.len());
-        edges.iter().try_for_each(|edge| self.write_edge(graph, vertex, edge, writer))
+        edges.iter().try_for_each(|edge| {
+            self.write_edge(graph, vertex, edge, writer)?;
+            self.check_bytes(writer.part().bytes.len())
+        })
     }
 
     fn write_edge(
@@ -204,12 +234,12 @@ impl DeployedProgram {
     }
 
     /// Takes what the program said, once it is checked.
-    fn take(&self, reply: Reply, batch: &mut Batch<'_>) -> Result<(), Failure> {
+    fn take(&self, reply: Reply, nodes: Range<usize>, batch: &mut Batch<'_>) -> Result<(), Failure> {
         let known = KnownNodes { graph: batch.graph, program: &self.name };
-        if reply.states.len() != batch.len() {
+        if reply.states.len() != nodes.len() {
             return Err(malformed(&self.name, Malformed("there is not one state for each node")));
         }
-        for (at, state) in reply.states.into_iter().enumerate() {
+        for (at, state) in nodes.zip(reply.states) {
             *batch.state(at) = read_value(state, &known)?;
         }
         for (to, message) in reply.out.messages {

@@ -29,7 +29,13 @@ pub const MODULE_STACK_BYTES_MAX: usize = 256 << 10;
 /// Instructions of one call, whatever it is given: some ten milliseconds.
 pub const CALL_FUEL: u64 = 20_000_000;
 /// Instructions of one call for each byte that it is given.
-pub const CALL_FUEL_PER_BYTE: u64 = 200;
+pub const CALL_FUEL_PER_BYTE: u64 = 50;
+/// Bytes from which on a call is given no further node.
+pub const CALL_BYTES_AIM: usize = 2 << 20;
+/// Bytes of an edge on its way to a module, at least.
+pub const EDGE_BYTES_MIN: usize = 11;
+/// Bytes in memory for each that a module told, at most: a value of one byte becomes one of this room.
+pub const BYTES_PER_TOLD: usize = 1 + size_of::<program::Value>();
 /// Bytes that a call is given, or gives back.
 pub const CALL_BYTES_MAX: usize = 16 << 20;
 /// Modules that are kept compiled; the one that was asked for the longest time ago goes first.

@@ -58,6 +58,10 @@ impl Physical {
     pub fn driver(&self) -> OperatorDriver {
         self.driver
     }
+    /// Are there nodes to which rows of one vertex come one after the other?
+    pub fn nodes_together(&self) -> bool {
+        self.nodes.iter().any(|node| node.together)
+    }
     /// Does any node open a scope? Only executors run scopes.
     pub fn has_scopes(&self) -> bool {
         self.nodes.iter().any(|node| node.algorithm.opens_scope())

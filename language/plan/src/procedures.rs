@@ -203,7 +203,8 @@ impl Procedure {
     /// The procedure that a call of this name means: the one of this name, or for a program that was deployed the one that calls such programs.
     pub fn called(name: &str) -> Option<&'static Procedure> {
         let is_program = program_name(name).is_some_and(|name| !name.is_empty());
-        Procedure::by_name(name).or_else(|| Procedure::by_name(CALL_PROGRAM).filter(|_| is_program))
+        let named = Procedure::named().find(|procedure| procedure.name.eq_ignore_ascii_case(name));
+        named.or_else(|| Procedure::by_name(CALL_PROGRAM).filter(|_| is_program))
     }
     /// The name by which a plan calls it, and privileges know it: its own, or that of the deployed program that a text calls.
     pub fn planned_name(&self, called: &str) -> String {

@@ -275,7 +275,8 @@ impl RunningSum {
     /// Adds another; false, and nothing is added, where the sum would not be exact any more.
     pub fn merge(&mut self, other: RunningSum) -> bool {
         let mut both = *self;
-        let is_exact = both.add(other.high) && both.add(other.low);
+        // A zero among the errors is none, but would take the sign from a negative zero.
+        let is_exact = both.add(other.high) && (other.low == 0.0 || both.add(other.low));
         if is_exact {
             *self = both;
         }

@@ -75,8 +75,10 @@ impl FootprintWriter<'_> {
                 self.key(Key::catalogue());
                 Ok(())
             }
-            // No transaction reads entries.
-            Change::SetEntry { .. } => Ok(()),
+            Change::SetEntry { .. } => {
+                self.key(Key::entries());
+                Ok(())
+            }
         }
     }
 

@@ -119,15 +119,17 @@ mod tests {
             }
             let oldest_ns = if caller == 1 { 0 } else { clock::monotonic_ns() };
             let (state, mine) = (&rounds.state, caller as u64);
-            let joined = std::thread::scope(|scope| {
-                let joining = scope.spawn(|| rounds.join((u64::MAX, oldest_ns), || Some(1 + mine)));
+            let mut both = world::threads::in_parallel("joining", 2, |number| {
+                if number == 0 {
+                    return Some(rounds.join((u64::MAX, oldest_ns), || Some(1 + mine)));
+                }
                 while state.lock().waiting < caller {
                     std::thread::yield_now();
                 }
                 go_on.fetch_add(1, Ordering::SeqCst);
-                joining.join().unwrap()
+                None
             });
-            joined
+            both.swap_remove(0).expect("the first joins")
         });
         assert_eq!(given[..2], [Ok(1), Ok(1)]);
         assert_eq!(given[2], Ok(3), "its own round");

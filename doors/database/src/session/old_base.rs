@@ -10,8 +10,9 @@ use super::Session;
 use super::request::Request;
 use crate::cache::Planned;
 use crate::{Error, Limits, Params, QueryResult};
-use plan::StatementKind;
+use plan::physical::OperatorDriver;
 use plan::statement::Mode as StatementMode;
+use plan::{Plan, StatementKind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -45,6 +46,10 @@ impl Session {
             self.check_terminated()?;
             Ok(heard)
         });
+        // Whose view is restricted reads more than is recorded here; it is known only now what they may see.
+        if heard.is_ok() && self.lens().is_some() {
+            return None;
+        }
         self.tries_old_base = true;
         self.old_base_settled.store(false, Ordering::Relaxed);
         let outcome = heard.and_then(|heard| {
@@ -57,7 +62,6 @@ impl Session {
     }
 
     fn worth_an_old_base(&self, text: &str) -> Option<Arc<Planned>> {
-        // Whose view is restricted reads more than is recorded here.
         if !self.database.engine().is_gate() || self.transaction.is_some() || self.lens().is_some() {
             return None;
         }
@@ -66,7 +70,16 @@ impl Session {
         let is_alone = statement.in_transactions.is_none() && statement.as_of.is_none();
         let is_query =
             matches!(statement.kind, StatementKind::Query { .. }) && statement.mode != StatementMode::Explain;
-        (known.plan.writes && is_alone && is_query && known.old_bases.try_now()).then_some(known)
+        // Only what a pipeline runs is recorded as it must be; and what a procedure does besides is not done twice.
+        let calls = |plan: &Plan| matches!(plan, Plan::CallProcedure(_));
+        let is_recorded = match &statement.kind {
+            StatementKind::Query { plan, .. } => {
+                statement.driver() == OperatorDriver::Pipeline && !plan.any(&mut |part| calls(part))
+            }
+            _ => false,
+        };
+        let is_meant = known.plan.writes && is_alone && is_query && is_recorded;
+        (is_meant && known.old_bases.try_now()).then_some(known)
     }
 
     /// One attempt over a graph that may lack what was committed just now.
@@ -84,6 +97,8 @@ impl Session {
             }
             match self.write_here(request, &transaction)? {
                 Some(written) if transaction.has_changes() => {
+                    // From here on it may be committed, whatever becomes of this call.
+                    settled(true);
                     self.commit_written(request, &transaction, written)
                 }
                 _ => Err(Error::new(AGAIN, "it is made again over the latest graph")),

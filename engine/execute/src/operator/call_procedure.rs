@@ -39,7 +39,7 @@ impl Draw for CallProcedure {
         let before = pending.len();
         for result in pending.take(room) {
             let columns = self.columns.iter_mut().zip(self.fields.iter());
-            columns.for_each(|(column, field)| column.push(result[*field].clone()));
+            columns.for_each(|(column, field)| column.push(result.get(*field).cloned().unwrap_or_default()));
         }
         let more = pending.len() > 0;
         Ok((before - pending.len(), if more { Progress::More } else { Progress::Done }))

@@ -39,6 +39,10 @@ impl Asked {
     fn record(&self, here: &Here) {
         here.environment.record(|reads| {
             reads.catalogue();
+            // Which program it is, if it was deployed.
+            if let ProcedureKind::Program(_) = self.kind {
+                reads.entries();
+            }
             reads.scan(None);
         });
     }

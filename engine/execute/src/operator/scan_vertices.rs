@@ -203,6 +203,7 @@ pub(crate) fn compile(
         };
         return Ok(compiler.attach_fan_out("ScanVertices", &feed, required, &new, make));
     }
+    compiler.scans(&labels);
     let dispatcher = Arc::new(Dispatcher::default());
     compiler.for_this_run_only();
     let (environment, demand) = (compiler.environment.clone(), compiler.demand_port(&Layout::default()));

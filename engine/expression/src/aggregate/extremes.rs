@@ -1,9 +1,10 @@
-//! The least or greatest values of many groups: 16 bytes each while they are numbers. Twin: one [`super::Aggregator`] a group.
+//! The least or greatest values of many groups: 16 bytes each while they are numbers. Twin: one aggregator a group.
 
-use super::{AggregateFunction, keep_extreme};
+use super::sum::keep_extreme;
 use crate::segments::Segments;
 use model::batch::Carried;
 use model::{Column, ColumnBuilder, Value};
+use plan::AggregateFunction;
 use std::ops::Range;
 
 /// One group.

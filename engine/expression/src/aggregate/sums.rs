@@ -3,19 +3,20 @@
 //! What does not fit (an integer sum beyond 64 bits, floats whose sum needs more than two, infinities, NaN, durations) goes on in full, in a table
 //! beside. Twin: one [`Aggregator`] a group.
 
-use super::{AggregateFunction, ExactSum, Sum};
+use super::sum::Sum;
 use crate::EvalError;
 use crate::segments::Segments;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::batch::Carried;
 use model::exact_sum::RunningSum;
-use model::{Column, ColumnBuilder, Value};
+use model::{Column, ColumnBuilder, ExactSum, Value};
+use plan::AggregateFunction;
 use std::ops::Range;
 
 /// One group.
 #[derive(Clone, Copy, Debug, Default)]
-struct Plain {
+struct SmallSum {
     /// Values, and the two marks below.
     count: u64,
     integers: i64,
@@ -28,7 +29,7 @@ const HAS_FLOAT: u64 = 1 << 63;
 const IS_FULL: u64 = 1 << 62;
 const COUNT: u64 = IS_FULL - 1;
 
-impl Plain {
+impl SmallSum {
     #[inline]
     fn add_integer(&mut self, int: i64) -> bool {
         let Some(sum) = self.integers.checked_add(int) else { return false };
@@ -47,13 +48,14 @@ impl Plain {
         }
         fits
     }
-    fn merge(&mut self, other: &Plain) -> bool {
+    fn merge(&mut self, other: &SmallSum) -> bool {
         let Some(integers) = self.integers.checked_add(other.integers) else { return false };
         if (self.count | other.count) & IS_FULL != 0 || !self.floats.merge(other.floats) {
             return false;
         }
         self.integers = integers;
-        self.count = (self.count & COUNT) + (other.count & COUNT) | (self.count | other.count) & HAS_FLOAT;
+        let marks = (self.count | other.count) & HAS_FLOAT;
+        self.count = ((self.count & COUNT) + (other.count & COUNT)) | marks;
         true
     }
     /// In full.
@@ -74,12 +76,14 @@ impl Plain {
 #[derive(Clone, Debug)]
 pub struct Sums {
     function: AggregateFunction,
-    plain: Segments<Plain>,
+    plain: Segments<SmallSum>,
     full: HashMap<u32, Box<Sum>, FixedState>,
 }
 
 /// Bytes for each group that is kept in full, with the room of the table around it.
-const FULL_BYTES: usize = size_of::<Sum>() + 3 * size_of::<(u32, Box<Sum>)>();
+const FULL_BYTES: usize = size_of::<Sum>() + PARTS_BYTES + 3 * size_of::<(u32, Box<Sum>)>();
+/// Room that an exact sum has on the heap, about.
+const PARTS_BYTES: usize = 64;
 
 impl Sums {
     /// For `sum` or `avg`, without groups.
@@ -88,7 +92,7 @@ impl Sums {
     }
     /// New groups, until there are so many.
     pub fn grow_to(&mut self, groups: usize) {
-        self.plain.grow_to(groups, Plain::default);
+        self.plain.grow_to(groups, SmallSum::default);
     }
     /// Bytes held: what a query's budget is charged.
     pub fn bytes(&self) -> usize {

@@ -19,18 +19,18 @@ const CHOSEN_BY: u32 = 20;
 
 /// A group, beside its hash: one that is not looked for is seldom looked into.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct HashedGroup {
     hash: u64,
     group: u32,
 }
 
 /// Bytes of a bucket for each entry that it has room for: a table is at most 7/8 full, and has a byte more for each place.
-const BYTES_PER_ROOM: usize = (size_of::<Entry>() + 1) * 8 / 7 + 1;
+const BYTES_PER_ROOM: usize = (size_of::<HashedGroup>() + 1) * 8 / 7 + 1;
 
 /// Group numbers by hash.
 #[derive(Clone, Debug)]
 pub(super) struct Buckets {
-    buckets: Vec<HashTable<Entry>>,
+    buckets: Vec<HashTable<HashedGroup>>,
     /// The buckets of this round's begin, less one: `2^k - 1`.
     mask: usize,
     len: usize,
@@ -67,7 +67,7 @@ impl Buckets {
     #[inline]
     pub(super) fn insert(&mut self, hash: u64, group: u32) {
         let at = self.bucket(hash);
-        self.buckets[at].insert_unique(hash, Entry { hash, group }, |entry| entry.hash);
+        self.buckets[at].insert_unique(hash, HashedGroup { hash, group }, |entry| entry.hash);
         self.len += 1;
         if self.len > self.buckets.len() * SPLIT_AT {
             self.split();
@@ -95,7 +95,7 @@ impl Buckets {
             // The first split gave room to both.
             many => many.len() * ROOM * BYTES_PER_ROOM,
         };
-        tables + self.buckets.len() * size_of::<HashTable<Entry>>()
+        tables + self.buckets.len() * size_of::<HashTable<HashedGroup>>()
     }
 }
 

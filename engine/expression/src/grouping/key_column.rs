@@ -30,7 +30,10 @@ struct Place {
 impl TextPages {
     /// A text no longer than [`LONG_TEXT_BYTES`].
     fn push(&mut self, text: &str) {
-        const { assert!(LONG_TEXT_BYTES < PAGE_BYTES && PAGE_BYTES - 1 <= u16::MAX as usize) };
+        debug_assert!(
+            text.len() <= LONG_TEXT_BYTES,
+            "a page has room for it, and a place says how long it is"
+        );
         // A page ends below the last number that a place has.
         if self.pages.last().is_none_or(|page| page.len() + text.len() >= PAGE_BYTES) {
             // The first page grows with what comes: most tables are small.
@@ -55,7 +58,7 @@ impl TextPages {
 
 /// The values, by group.
 #[derive(Clone, Debug)]
-enum Held {
+enum KeyValues {
     /// None yet.
     Nothing,
     Integers(Segments<i64>),
@@ -67,7 +70,7 @@ enum Held {
 /// One key of all groups.
 #[derive(Clone, Debug)]
 pub(super) struct KeyColumn {
-    held: Held,
+    held: KeyValues,
     /// Groups whose key is null; they have a filler.
     nulls: Nulls,
     /// On the heap, outside of what holds the values.
@@ -76,24 +79,24 @@ pub(super) struct KeyColumn {
 
 impl KeyColumn {
     pub(super) fn new() -> KeyColumn {
-        KeyColumn { held: Held::Nothing, nulls: Nulls::none(), heap_bytes: 0 }
+        KeyColumn { held: KeyValues::Nothing, nulls: Nulls::none(), heap_bytes: 0 }
     }
     pub(super) fn len(&self) -> usize {
         match &self.held {
-            Held::Nothing => 0,
-            Held::Integers(held) => held.len(),
-            Held::Vertices(held) => held.len(),
-            Held::Texts(held) => held.places.len(),
-            Held::Values(held) => held.len(),
+            KeyValues::Nothing => 0,
+            KeyValues::Integers(held) => held.len(),
+            KeyValues::Vertices(held) => held.len(),
+            KeyValues::Texts(held) => held.places.len(),
+            KeyValues::Values(held) => held.len(),
         }
     }
     pub(super) fn bytes(&self) -> usize {
         let held = match &self.held {
-            Held::Nothing => 0,
-            Held::Integers(held) => held.bytes(),
-            Held::Vertices(held) => held.bytes(),
-            Held::Texts(held) => held.bytes(),
-            Held::Values(held) => held.bytes(),
+            KeyValues::Nothing => 0,
+            KeyValues::Integers(held) => held.bytes(),
+            KeyValues::Vertices(held) => held.bytes(),
+            KeyValues::Texts(held) => held.bytes(),
+            KeyValues::Values(held) => held.bytes(),
         };
         held + self.nulls.words().len() * 8 + self.heap_bytes
     }
@@ -102,11 +105,11 @@ impl KeyColumn {
             return Value::Null;
         }
         match &self.held {
-            Held::Nothing => Value::Null,
-            Held::Integers(held) => Value::Int(held[group]),
-            Held::Vertices(held) => Value::Vertex(held[group]),
-            Held::Texts(held) => Value::string(held.get(group)),
-            Held::Values(held) => held[group].clone(),
+            KeyValues::Nothing => Value::Null,
+            KeyValues::Integers(held) => Value::Int(held[group]),
+            KeyValues::Vertices(held) => Value::Vertex(held[group]),
+            KeyValues::Texts(held) => Value::string(held.get(group)),
+            KeyValues::Values(held) => held[group].clone(),
         }
     }
     /// The keys of these groups.
@@ -118,14 +121,14 @@ impl KeyColumn {
             }
         }
         match &self.held {
-            Held::Integers(held) => Column::Int(groups.map(|group| held[group]).collect(), nulls),
-            Held::Vertices(held) => Column::Vertex(groups.map(|group| held[group]).collect(), nulls),
-            Held::Texts(held) => {
+            KeyValues::Integers(held) => Column::Int(groups.map(|group| held[group]).collect(), nulls),
+            KeyValues::Vertices(held) => Column::Vertex(groups.map(|group| held[group]).collect(), nulls),
+            KeyValues::Texts(held) => {
                 let mut texts = Texts::default();
                 groups.for_each(|group| texts.push(held.get(group)));
                 Column::Text(texts, nulls)
             }
-            Held::Nothing | Held::Values(_) => {
+            KeyValues::Nothing | KeyValues::Values(_) => {
                 let mut builder = ColumnBuilder::new();
                 groups.for_each(|group| builder.push(self.get(group)));
                 builder.finish()
@@ -136,21 +139,23 @@ impl KeyColumn {
     #[inline]
     pub(super) fn is(&self, group: usize, key: &Carried, row: usize) -> bool {
         match (&self.held, key.column()) {
-            (Held::Texts(held), Column::Text(texts, nulls)) if nulls.is_empty() && self.nulls.is_empty() => {
+            (KeyValues::Texts(held), Column::Text(texts, nulls))
+                if !nulls.contains(key.at(row)) && !self.nulls.contains(group) =>
+            {
                 held.get(group) == texts.get(key.at(row))
             }
-            (Held::Values(held), Column::Any(values)) => match (&held[group], &values[key.at(row)]) {
+            (KeyValues::Values(held), Column::Any(values)) => match (&held[group], &values[key.at(row)]) {
                 (Value::List(held), Value::List(list)) if held.is_same(list) => true,
                 (held, value) => equivalent(held, value),
             },
-            (Held::Values(held), Column::Constant(value, _)) => equivalent(&held[group], value),
+            (KeyValues::Values(held), Column::Constant(value, _)) => equivalent(&held[group], value),
             _ if self.nulls.contains(group) || key.is_null(row) => {
                 key.is_null(row) && self.get(group).is_null()
             }
-            (Held::Texts(held), Column::Text(texts, _)) => held.get(group) == texts.get(key.at(row)),
-            (Held::Integers(held), Column::Int(values, _)) => held[group] == values[key.at(row)],
-            (Held::Vertices(held), Column::Vertex(values, _)) => held[group] == values[key.at(row)],
-            (Held::Values(held), Column::Edge(values, _)) if let Value::Edge(edge) = &held[group] => {
+            (KeyValues::Texts(held), Column::Text(texts, _)) => held.get(group) == texts.get(key.at(row)),
+            (KeyValues::Integers(held), Column::Int(values, _)) => held[group] == values[key.at(row)],
+            (KeyValues::Vertices(held), Column::Vertex(values, _)) => held[group] == values[key.at(row)],
+            (KeyValues::Values(held), Column::Edge(values, _)) if let Value::Edge(edge) = &held[group] => {
                 edge.id == values[key.at(row)].id
             }
             _ => equivalent(&self.get(group), &key.get(row)),
@@ -159,13 +164,13 @@ impl KeyColumn {
     /// The key of a new group: that of a batch row.
     pub(super) fn push(&mut self, key: &Carried, row: usize) {
         match (&mut self.held, key.column()) {
-            (Held::Integers(held), Column::Int(values, nulls)) if nulls.is_empty() => {
+            (KeyValues::Integers(held), Column::Int(values, nulls)) if !nulls.contains(key.at(row)) => {
                 held.push(values[key.at(row)])
             }
-            (Held::Vertices(held), Column::Vertex(values, nulls)) if nulls.is_empty() => {
+            (KeyValues::Vertices(held), Column::Vertex(values, nulls)) if !nulls.contains(key.at(row)) => {
                 held.push(values[key.at(row)])
             }
-            (Held::Texts(held), Column::Text(texts, nulls)) if nulls.is_empty() => {
+            (KeyValues::Texts(held), Column::Text(texts, nulls)) if !nulls.contains(key.at(row)) => {
                 held.push(texts.get(key.at(row)))
             }
             _ => self.push_value(key.get(row)),
@@ -173,23 +178,25 @@ impl KeyColumn {
     }
     fn push_value(&mut self, value: Value) {
         let group = self.len();
-        if matches!(self.held, Held::Nothing) {
+        if matches!(self.held, KeyValues::Nothing) {
             self.held = match value {
-                Value::Int(_) => Held::Integers(Segments::default()),
-                Value::Vertex(_) => Held::Vertices(Segments::default()),
-                Value::String(_) => Held::Texts(TextPages::default()),
-                _ => Held::Values(Segments::default()),
+                Value::Int(_) => KeyValues::Integers(Segments::default()),
+                Value::Vertex(_) => KeyValues::Vertices(Segments::default()),
+                Value::String(_) => KeyValues::Texts(TextPages::default()),
+                _ => KeyValues::Values(Segments::default()),
             };
         }
         let is_null = value.is_null();
         match (&mut self.held, value) {
-            (Held::Integers(held), Value::Int(int)) => held.push(int),
-            (Held::Vertices(held), Value::Vertex(vertex)) => held.push(vertex),
-            (Held::Texts(held), Value::String(text)) if text.len() <= LONG_TEXT_BYTES => held.push(&text),
-            (Held::Integers(held), Value::Null) => held.push(0),
-            (Held::Vertices(held), Value::Null) => held.push(model::NO_VERTEX),
-            (Held::Texts(held), Value::Null) => held.push(""),
-            (Held::Values(held), value) => {
+            (KeyValues::Integers(held), Value::Int(int)) => held.push(int),
+            (KeyValues::Vertices(held), Value::Vertex(vertex)) => held.push(vertex),
+            (KeyValues::Texts(held), Value::String(text)) if text.len() <= LONG_TEXT_BYTES => {
+                held.push(&text)
+            }
+            (KeyValues::Integers(held), Value::Null) => held.push(0),
+            (KeyValues::Vertices(held), Value::Null) => held.push(model::NO_VERTEX),
+            (KeyValues::Texts(held), Value::Null) => held.push(""),
+            (KeyValues::Values(held), value) => {
                 self.heap_bytes += value.heap_bytes();
                 return held.push(value);
             }
@@ -206,17 +213,18 @@ impl KeyColumn {
     fn generalise(&mut self) {
         let values: Segments<Value> = (0..self.len()).map(|group| self.get(group)).collect();
         self.heap_bytes = values.iter().map(Value::heap_bytes).sum();
-        *self = KeyColumn { held: Held::Values(values), nulls: Nulls::none(), heap_bytes: self.heap_bytes };
+        *self =
+            KeyColumn { held: KeyValues::Values(values), nulls: Nulls::none(), heap_bytes: self.heap_bytes };
     }
     /// Keys that were bare numbers until now, the group of null among them.
     pub(super) fn of_integers(held: Segments<i64>, null: Option<u32>) -> KeyColumn {
-        KeyColumn::of(Held::Integers(held), null)
+        KeyColumn::of(KeyValues::Integers(held), null)
     }
     /// As [`KeyColumn::of_integers`].
     pub(super) fn of_vertices(held: Segments<VertexId>, null: Option<u32>) -> KeyColumn {
-        KeyColumn::of(Held::Vertices(held), null)
+        KeyColumn::of(KeyValues::Vertices(held), null)
     }
-    fn of(held: Held, null: Option<u32>) -> KeyColumn {
+    fn of(held: KeyValues, null: Option<u32>) -> KeyColumn {
         let mut nulls = Nulls::none();
         null.into_iter().for_each(|group| nulls.set(group as usize));
         KeyColumn { held, nulls, heap_bytes: 0 }

@@ -1,29 +1,27 @@
 //! CASE over many rows: each condition is asked of the rows that no condition before it held for, and each value is computed for its own rows alone.
 
-use super::{Rows, column as values_of};
+use super::operand::Rows;
 use crate::error::EvalError;
 use crate::metered;
 use crate::node::Node;
-use crate::scope::Scope;
-use crate::select;
 use dataflow::watch::Hold;
 use model::column::{LONG_TEXT_BYTES, Texts};
 use model::{Batch, Column, ColumnBuilder, Nulls, Value};
 use std::sync::Arc;
 
 /// Values of some rows, in order.
-struct Part {
+struct ArmValues {
     rows: Vec<u32>,
     values: Column,
 }
 
-/// The values of a CASE without an operand.
+/// The values of a CASE without an operand. `narrow` keeps the rows for which a condition is true; `values_of` gives the values of some rows.
 pub(super) fn column(
-    arms: &[(Node, Node)],
-    otherwise: Option<&Node>,
+    (arms, otherwise): (&[(Node, Node)], Option<&Node>),
     batch: &Batch,
     rows: Rows<'_>,
-    scope: &Scope<'_>,
+    narrow: impl Fn(&Node, &mut Vec<u32>) -> Result<(), EvalError>,
+    values_of: impl Fn(&Node, Rows<'_>) -> Result<Column, EvalError>,
 ) -> Result<Column, EvalError> {
     metered::elements(rows.len())?;
     let mut left: Vec<u32> = (0..rows.len()).map(|row| rows.get(row) as u32).collect();
@@ -33,22 +31,22 @@ pub(super) fn column(
             break;
         }
         let mut hits = left.clone();
-        select::narrow(when, batch, scope, &mut hits)?;
+        narrow(when, &mut hits)?;
         if hits.is_empty() {
             continue;
         }
         let mut found = hits.iter().peekable();
         left.retain(|row| found.next_if(|hit| *hit == row).is_none());
-        let values = values_of(then, batch, Rows::Some(&hits), scope)?;
+        let values = values_of(then, Rows::Some(&hits))?;
         metered::keep_column(&mut hold, &values)?;
-        parts.push(Part { rows: hits, values });
+        parts.push(ArmValues { rows: hits, values });
     }
     if !left.is_empty() {
         let values = match otherwise {
-            Some(otherwise) => values_of(otherwise, batch, Rows::Some(&left), scope)?,
+            Some(otherwise) => values_of(otherwise, Rows::Some(&left))?,
             None => Column::Constant(Value::Null, left.len()),
         };
-        parts.push(Part { rows: left, values });
+        parts.push(ArmValues { rows: left, values });
     }
     // By batch row: which part has it.
     let mut part_of = vec![0; batch.len()];
@@ -66,7 +64,7 @@ pub(super) fn column(
 }
 
 /// Where each part is one text, rows are codes.
-fn few_texts(parts: &[Part], of_row: &[(usize, usize)]) -> Option<Column> {
+fn few_texts(parts: &[ArmValues], of_row: &[(usize, usize)]) -> Option<Column> {
     let mut dictionary = Texts::default();
     for part in parts {
         match &part.values {
@@ -81,7 +79,7 @@ fn few_texts(parts: &[Part], of_row: &[(usize, usize)]) -> Option<Column> {
     Some(Column::Text(Texts::from_codes(Arc::new(dictionary), codes), Nulls::none()))
 }
 
-fn put_together(parts: &[Part], of_row: &[(usize, usize)]) -> Column {
+fn put_together(parts: &[ArmValues], of_row: &[(usize, usize)]) -> Column {
     let mut column = ColumnBuilder::new();
     for (part, row) in of_row {
         match &parts[*part].values {

@@ -187,7 +187,7 @@ impl Presence {
                 let has = |slot: u32| self.row(slot).is_some();
                 let mut slot = first;
                 while slot < end {
-                    let whole = slot % 64 == 0 && slot + 64 <= end && is_full(slot);
+                    let whole = slot.is_multiple_of(64) && slot + 64 <= end && is_full(slot);
                     if !whole && !has(slot) {
                         return false;
                     }

@@ -70,7 +70,7 @@ impl CommonTexts {
 
 /// The column of one version of a chunk.
 struct ColumnView {
-    numbers: Numbers,
+    numbers: DirectValues,
     column: Option<Arc<StoredColumn>>,
     /// Where anything but a list of some vertex changed since the base was written: those are not to be read here.
     changed: Option<Arc<Delta>>,
@@ -78,7 +78,7 @@ struct ColumnView {
 }
 
 /// A column of numbers that all vertices have, of whom none changed: read without a step between.
-enum Numbers {
+enum DirectValues {
     Integers(Arc<[i64]>),
     Floats(Arc<[f64]>),
     /// Codes of the chunk's dictionary: by these, those of the common one, once enough was asked for it. The values lie in the column.
@@ -91,10 +91,10 @@ impl ColumnView {
     fn new(column: Option<Arc<StoredColumn>>, changed: Option<Arc<Delta>>, pin: Pin<Base>) -> ColumnView {
         let plain = column.as_ref().filter(|_| changed.is_none());
         let numbers = match plain.map(|column| (&column.presence, &column.data)) {
-            Some((Presence::All(_), Data::Int(values))) => Numbers::Integers(values.clone()),
-            Some((Presence::All(_), Data::Float(values))) => Numbers::Floats(values.clone()),
-            Some((Presence::All(_), Data::Codes(..))) => Numbers::Codes(OnceLock::new()),
-            _ => Numbers::None,
+            Some((Presence::All(_), Data::Int(values))) => DirectValues::Integers(values.clone()),
+            Some((Presence::All(_), Data::Float(values))) => DirectValues::Floats(values.clone()),
+            Some((Presence::All(_), Data::Codes(..))) => DirectValues::Codes(OnceLock::new()),
+            _ => DirectValues::None,
         };
         ColumnView { numbers, column, changed, _pin: pin }
     }
@@ -109,9 +109,9 @@ impl ColumnView {
     #[inline]
     fn integer(&self, slot: usize) -> Option<i64> {
         match &self.numbers {
-            Numbers::Integers(values) => values.get(slot).copied(),
-            Numbers::Floats(_) | Numbers::Codes(_) => None,
-            Numbers::None => match self.column_at(slot)?.get(slot as u32) {
+            DirectValues::Integers(values) => values.get(slot).copied(),
+            DirectValues::Floats(_) | DirectValues::Codes(_) => None,
+            DirectValues::None => match self.column_at(slot)?.get(slot as u32) {
                 PropertyRef::Int(int) => Some(int),
                 _ => None,
             },
@@ -120,9 +120,9 @@ impl ColumnView {
     #[inline]
     fn float(&self, slot: usize) -> Option<f64> {
         match &self.numbers {
-            Numbers::Floats(values) => values.get(slot).copied(),
-            Numbers::Integers(_) | Numbers::Codes(_) => None,
-            Numbers::None => match self.column_at(slot)?.get(slot as u32) {
+            DirectValues::Floats(values) => values.get(slot).copied(),
+            DirectValues::Integers(_) | DirectValues::Codes(_) => None,
+            DirectValues::None => match self.column_at(slot)?.get(slot as u32) {
                 PropertyRef::Float(float) => Some(float),
                 _ => None,
             },
@@ -131,11 +131,15 @@ impl ColumnView {
 }
 
 impl ColumnView {
+    #[inline]
+    fn is_coded(&self) -> bool {
+        matches!(self.numbers, DirectValues::Codes(_))
+    }
     /// A code of the common dictionary.
     #[inline]
     fn code(&self, slot: usize, layer: &ColumnLayer) -> Option<u16> {
         match (&self.numbers, self.column.as_deref().map(|column| &column.data)) {
-            (Numbers::Codes(common), Some(Data::Codes(codes, own))) => {
+            (DirectValues::Codes(common), Some(Data::Codes(codes, own))) => {
                 let common = common.get_or_init(|| layer.common_codes(own)).as_deref()?;
                 Some(common[*codes.get(slot)? as usize])
             }
@@ -215,6 +219,11 @@ impl ColumnLayer {
     pub(crate) fn has(&self, vertex: VertexId, chunks: Chunks<'_>) -> Result<bool, StoreError> {
         Ok(self.column_of(vertex, chunks)?.is_some())
     }
+    /// Was asked often enough for texts of codes? One more was now.
+    fn is_worth_codes(&self) -> bool {
+        let known = self.questions.load(Ordering::Relaxed);
+        known >= QUESTIONS_FOR_CODES || self.questions.fetch_add(1, Ordering::Relaxed) >= QUESTIONS_FOR_CODES
+    }
     /// The codes of the common dictionary for those of a chunk's own.
     fn common_codes(&self, own: &Texts) -> Option<Box<[u16]>> {
         let codes = self.texts.lock().codes_of(own);
@@ -248,9 +257,7 @@ impl ColumnLayer {
             let mut values = gathered.take_floats();
             self.gather_of(vertices, chunks, &mut values, ColumnView::float)?;
             *gathered = Gathered::Floats(values);
-        } else if self.questions.fetch_add(vertices.len() as u32, Ordering::Relaxed) >= QUESTIONS_FOR_CODES
-            && first.code(slot, self).is_some()
-        {
+        } else if first.is_coded() && self.is_worth_codes() && first.code(slot, self).is_some() {
             let mut codes = Vec::new();
             self.gather_of(vertices, chunks, &mut codes, |view, slot| view.code(slot, self))?;
             // It has all texts that had a code until now.
@@ -307,7 +314,7 @@ mod tests {
     const SLOTS: u64 = 40;
     const KEYS: u16 = 5;
 
-    /// Numbers in a linear congruential sequence (Knuth's MMIX).
+    /// DirectValues in a linear congruential sequence (Knuth's MMIX).
     struct Draws(u64);
 
     impl Draws {
@@ -329,14 +336,16 @@ mod tests {
             1 if number.is_multiple_of(5) => Value::Null,
             1 => Value::Float(number as f64 / 2.0),
             2 => Value::string(format!("text {number}")),
-            _ if number / SLOTS % 2 == 0 => Value::Int(number as i64),
+            _ if (number / SLOTS).is_multiple_of(2) => Value::Int(number as i64),
             _ => Value::Float(number as f64),
         }
     }
 
     fn graph() -> Snapshot {
         let names = Arc::new(Names::new());
-        (0..KEYS).for_each(|key| drop(names.intern_key(&format!("k{key}")).unwrap()));
+        for key in 0..KEYS {
+            names.intern_key(&format!("k{key}")).unwrap();
+        }
         let born = |number| Change::CreateVertex {
             id: vertex(number),
             labels: LabelSetId(0),

@@ -51,39 +51,50 @@ fn text_bits(text: &str, offset: usize) -> u64 {
 
 /// What a number is made of: a key, and of a text the bytes from here on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct KeyPiece {
     pub(super) key: usize,
     offset: usize,
+    /// Pieces of this text before it.
+    pieces: usize,
 }
 
+/// Pieces of a text by which rows are put in order; of texts that are equal for longer, values are compared.
+const PIECES_MAX: usize = 8;
+
 /// What decides between rows whose numbers are equal.
-pub(super) enum Next {
+pub(super) enum TieBreak {
     /// Another number.
-    Piece(Piece),
+    Piece(KeyPiece),
     /// Their keys as values.
     Values,
     /// Nothing: they are equal.
     Nothing,
 }
 
-impl Piece {
+impl KeyPiece {
     /// The first key's bytes from here on.
-    pub(super) fn of_text(offset: usize) -> Piece {
-        Piece { key: 0, offset }
+    pub(super) fn of_text(offset: usize) -> KeyPiece {
+        KeyPiece { key: 0, offset, pieces: 0 }
     }
     /// What decides between rows with this number, which is of a key of this kind.
-    pub(super) fn behind(self, number: u64, kind: NumberKind, keys: &[Key]) -> Next {
+    pub(super) fn behind(self, number: u64, kind: NumberKind, keys: &[Key]) -> TieBreak {
         let number = number ^ turn(&keys[self.key]);
-        let next_key = Piece { key: self.key + 1, offset: 0 };
+        let next_key = KeyPiece { key: self.key + 1, offset: 0, pieces: 0 };
         match kind.numbers {
-            Numbers::Texts if number != u64::MAX && number as u8 as usize > TEXT_PIECE => {
-                Next::Piece(Piece { key: self.key, offset: self.offset + TEXT_PIECE })
+            NumberOrigin::Texts if number != u64::MAX && number as u8 as usize > TEXT_PIECE => {
+                let (offset, pieces) = (self.offset + TEXT_PIECE, self.pieces + 1);
+                match pieces < PIECES_MAX {
+                    true => TieBreak::Piece(KeyPiece { key: self.key, offset, pieces }),
+                    false => TieBreak::Values,
+                }
             }
             // Null has the number of the greatest value.
-            Numbers::Integers | Numbers::Floats if kind.has_null && number == u64::MAX => Next::Values,
-            Numbers::Unknown => Next::Values,
-            _ if next_key.key == keys.len() => Next::Nothing,
-            _ => Next::Piece(next_key),
+            NumberOrigin::Integers | NumberOrigin::Floats if kind.has_null && number == u64::MAX => {
+                TieBreak::Values
+            }
+            NumberOrigin::Unknown => TieBreak::Values,
+            _ if next_key.key == keys.len() => TieBreak::Nothing,
+            _ => TieBreak::Piece(next_key),
         }
     }
     /// The number of a row in a column of a known kind.
@@ -107,7 +118,7 @@ fn turn(key: &Key) -> u64 {
 
 /// What the numbers of rows are made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Numbers {
+pub(super) enum NumberOrigin {
     /// No row came yet.
     #[default]
     Nothing,
@@ -124,7 +135,7 @@ pub(super) enum Numbers {
 /// What is known of the numbers of some rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct NumberKind {
-    numbers: Numbers,
+    numbers: NumberOrigin,
     /// The number of null is the greatest, and may be that of another value as well.
     has_null: bool,
 }
@@ -132,52 +143,48 @@ pub(super) struct NumberKind {
 impl NumberKind {
     /// Are equal numbers equal keys?
     pub(super) fn is_whole(self) -> bool {
-        matches!(self.numbers, Numbers::Integers | Numbers::Floats) && !self.has_null
+        matches!(self.numbers, NumberOrigin::Integers | NumberOrigin::Floats) && !self.has_null
     }
     /// Of rows of both kinds.
     pub(super) fn with(self, other: NumberKind) -> NumberKind {
         let numbers = match (self.numbers, other.numbers) {
-            (Numbers::Nothing, numbers) | (numbers, Numbers::Nothing) => numbers,
+            (NumberOrigin::Nothing, numbers) | (numbers, NumberOrigin::Nothing) => numbers,
             (mine, theirs) if mine == theirs => mine,
-            _ => Numbers::Unknown,
+            _ => NumberOrigin::Unknown,
         };
         NumberKind { numbers, has_null: self.has_null || other.has_null }
     }
     pub(super) fn is_unknown(self) -> bool {
-        self.numbers == Numbers::Unknown
+        self.numbers == NumberOrigin::Unknown
     }
     pub(super) fn is_of_texts(self) -> bool {
-        self.numbers == Numbers::Texts
+        self.numbers == NumberOrigin::Texts
     }
     pub(super) fn of(column: &Column) -> NumberKind {
         let (numbers, nulls) = match column {
-            Column::Int(_, nulls) => (Numbers::Integers, nulls),
-            Column::Float(_, nulls) => (Numbers::Floats, nulls),
-            Column::Text(_, nulls) => (Numbers::Texts, nulls),
-            _ => return NumberKind { numbers: Numbers::Unknown, has_null: false },
+            Column::Int(_, nulls) => (NumberOrigin::Integers, nulls),
+            Column::Float(_, nulls) => (NumberOrigin::Floats, nulls),
+            Column::Text(_, nulls) => (NumberOrigin::Texts, nulls),
+            _ => return NumberKind { numbers: NumberOrigin::Unknown, has_null: false },
         };
         NumberKind { numbers, has_null: !nulls.is_empty() }
     }
 }
 
-/// Adds the rows of a batch with their numbers, which are numbered from `first` on. Where it is found that nothing is to be said of all rows, all
-/// numbers become alike.
+/// Adds the rows of a batch with their numbers. Once nothing is to be said of all rows, numbers that were given before mean nothing.
 pub(super) fn number_rows(
     (key, column): (&Key, &Carried),
     rows: std::ops::Range<u32>,
     kind: &mut NumberKind,
     pairs: &mut Vec<(u64, u32)>,
 ) {
-    let before = *kind;
     *kind = kind.with(NumberKind::of(column.column()));
     if kind.is_unknown() {
-        if !before.is_unknown() {
-            pairs.iter_mut().for_each(|pair| pair.0 = 0);
-        }
         return pairs.extend(rows.map(|row| (0, row)));
     }
     let first = rows.start;
-    let number = |row: u32| Piece::default().number(key, column.column(), column.at((row - first) as usize));
+    let number =
+        |row: u32| KeyPiece::default().number(key, column.column(), column.at((row - first) as usize));
     pairs.extend(rows.map(|row| (number(row), row)));
 }
 

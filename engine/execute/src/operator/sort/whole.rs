@@ -9,7 +9,7 @@
 //! Cost: two pairs of 16 bytes a row while it is sorted, one while it is merged; one pass for each digit in which the numbers differ.
 
 use super::Sorting;
-use super::keys::{Next, NumberKind, Piece, compare_keys, number_rows};
+use super::keys::{KeyPiece, NumberKind, TieBreak, compare_keys, number_rows};
 use crate::columns::Gathering;
 use model::{Batch, Column, ColumnBuilder};
 use parking_lot::Mutex;
@@ -32,7 +32,7 @@ const RUN_PAIRS: usize = 4_096;
 const TIES_COMPARED_MAX: usize = 16;
 
 /// A row: the number of its first key, and where it is.
-type Pair = (u64, u32);
+type NumberedRow = (u64, u32);
 
 /// What all texts of the first key begin with, whoever has them: numbers of the bytes behind it decide more. Known once all rows have come.
 #[derive(Clone, Default)]
@@ -84,12 +84,12 @@ pub(super) struct Rows {
     segments: Vec<Batch>,
     last: Option<Gathering>,
     kind: NumberKind,
-    pairs: Vec<Pair>,
+    pairs: Vec<NumberedRow>,
     /// What the texts of the first key begin with, here and on all executors.
     prefix: Option<String>,
     common: CommonPrefix,
     /// The first numbers are of this piece of the first key.
-    piece: Piece,
+    piece: KeyPiece,
     /// Bytes of whole segments, and about those of the last.
     segment_bytes: usize,
     last_bytes: usize,
@@ -101,7 +101,7 @@ impl Rows {
             plan,
             prefix: None,
             common,
-            piece: Piece::default(),
+            piece: KeyPiece::default(),
             segments: Vec::new(),
             last: None,
             kind: NumberKind::default(),
@@ -158,11 +158,11 @@ impl Rows {
     /// Bytes that sorting needs beside the rows.
     pub(super) fn sorting_bytes(&self) -> usize {
         let counts = if self.len() > RUN_PAIRS { size_of::<[[u32; DIGIT_VALUES]; DIGITS]>() } else { 0 };
-        self.len() * size_of::<Pair>() + counts
+        self.len() * size_of::<NumberedRow>() + counts
     }
     /// Bytes of the rows.
     pub(super) fn bytes(&self) -> usize {
-        self.segment_bytes + self.last_bytes + self.pairs.capacity() * size_of::<Pair>()
+        self.segment_bytes + self.last_bytes + self.pairs.capacity() * size_of::<NumberedRow>()
     }
 }
 
@@ -170,8 +170,8 @@ impl Rows {
 fn order<'r>(
     plan: &'r Sorting,
     kind: NumberKind,
-    (a, a_row): (&'r Rows, Pair),
-    (b, b_row): (&'r Rows, Pair),
+    (a, a_row): (&'r Rows, NumberedRow),
+    (b, b_row): (&'r Rows, NumberedRow),
 ) -> Ordering {
     let order = a_row.0.cmp(&b_row.0);
     if order.is_ne() {
@@ -185,32 +185,34 @@ fn order<'r>(
 
 /// Rows that lie one behind the other in the order so far, and what their numbers are of.
 #[derive(Clone, Copy)]
-struct Part {
+struct TieRange {
     start: usize,
     len: usize,
-    piece: Piece,
+    piece: KeyPiece,
 }
 
-impl Part {
+impl TieRange {
     fn end(&self) -> usize {
         self.start + self.len
     }
 }
 
 /// What is being done.
-enum Phase {
+enum SortPhase {
     /// All are sorted at once.
     Few,
+    /// Numbers that say nothing of all rows are made alike, up to here.
+    Forget(usize),
     /// The part's rows are given their numbers, up to here.
-    Number(Part, usize),
+    Number(TieRange, usize),
     /// They are counted, up to here.
-    Count(Part, usize),
+    Count(TieRange, usize),
     /// Pairs are moved by a digit: which, and how many are moved.
-    Move(Part, usize, usize),
+    Move(TieRange, usize, usize),
     /// Those of a part of the rows are put back, up to here.
-    PutBack(Part, usize, usize),
+    PutBack(TieRange, usize, usize),
     /// Rows of equal numbers up to here are in order.
-    Ties(Part, usize),
+    Ties(TieRange, usize),
     /// So many rows from here are sorted in runs, by values: how many are sorted.
     Runs(usize, usize, usize),
     /// They are merged.
@@ -240,14 +242,14 @@ struct Merging {
 /// Rows being sorted.
 pub(super) struct Sorter {
     rows: Rows,
-    other: Vec<Pair>,
+    other: Vec<NumberedRow>,
     /// By digit and its value: how many pairs have it, and then where the next of them goes. Only where there are many rows.
     counts: Vec<[u32; DIGIT_VALUES]>,
     /// By key: what its numbers are of.
     kinds: Vec<NumberKind>,
     /// Parts that are gone on with once the part within them is in order: and from where on.
-    outer: Vec<(Part, usize)>,
-    phase: Phase,
+    outer: Vec<(TieRange, usize)>,
+    phase: SortPhase,
     /// Some numbers are not those of the first key any more.
     renumbered: bool,
 }
@@ -270,34 +272,46 @@ impl Sorter {
             is_numbered = false;
         }
         if rows.kind.is_of_texts() && rows.common.len() > 0 {
-            rows.piece = Piece::of_text(rows.common.len());
+            rows.piece = KeyPiece::of_text(rows.common.len());
             is_numbered = false;
         }
-        let all = Part { start: 0, len: rows.len(), piece: rows.piece };
-        let mut phase = if is_numbered { Phase::Count(all, 0) } else { Phase::Number(all, 0) };
+        let all = TieRange { start: 0, len: rows.len(), piece: rows.piece };
+        let mut phase = if is_numbered { SortPhase::Count(all, 0) } else { SortPhase::Number(all, 0) };
         let mut counts = Vec::new();
+        if rows.kind.is_unknown() {
+            phase = SortPhase::Forget(0);
+        }
         if rows.len() > RUN_PAIRS {
             counts.resize(DIGITS, [0; DIGIT_VALUES]);
         } else {
             // So few are sorted by comparing all.
             phase = match phase {
-                Phase::Number(..) => phase,
-                _ => Phase::Few,
+                SortPhase::Number(..) | SortPhase::Forget(_) => phase,
+                _ => SortPhase::Few,
             };
         }
         Sorter { rows, other: Vec::new(), counts, kinds, outer: Vec::new(), phase, renumbered: false }
     }
-    fn sort_few(&mut self) -> Phase {
+    fn forget(&mut self, from: usize) -> SortPhase {
+        let end = self.rows.len().min(from + PAIRS_PER_STEP);
+        self.rows.pairs[from..end].iter_mut().for_each(|pair| pair.0 = 0);
+        match end < self.rows.len() {
+            true => SortPhase::Forget(end),
+            false if end > 0 => SortPhase::Runs(0, end, 0),
+            false => SortPhase::Done,
+        }
+    }
+    fn sort_few(&mut self) -> SortPhase {
         let mut pairs = std::mem::take(&mut self.rows.pairs);
         let rows = &self.rows;
         pairs.sort_unstable_by(|a, b| {
             order(&rows.plan, rows.kind, (rows, *a), (rows, *b)).then(a.1.cmp(&b.1))
         });
         self.rows.pairs = pairs;
-        Phase::Done
+        SortPhase::Done
     }
     /// Which of two rows of one part comes first: their numbers may be of another key than the first.
-    fn before_by_values(rows: &Rows, a: &Pair, b: &Pair) -> Ordering {
+    fn before_by_values(rows: &Rows, a: &NumberedRow, b: &NumberedRow) -> Ordering {
         let keys = rows.plan.keys.iter().enumerate();
         let width = rows.plan.width;
         compare_keys(keys, |at| [rows.column(a.1, width + at), rows.column(b.1, width + at)])
@@ -305,26 +319,27 @@ impl Sorter {
     }
     /// A slice of work; the rows in order once nothing is left to do.
     pub(super) fn step(&mut self) -> bool {
-        self.phase = match std::mem::replace(&mut self.phase, Phase::Done) {
-            Phase::Few => self.sort_few(),
-            Phase::Number(part, from) => self.number(part, from),
-            Phase::Count(part, from) => self.count(part, from),
-            Phase::Move(part, digit, moved) => self.move_by(part, digit, moved),
-            Phase::PutBack(part, digit, from) => self.put_back(part, digit, from),
-            Phase::Ties(part, from) => self.find_ties(part, from),
-            Phase::Runs(start, len, done) => self.sort_runs(start, len, done),
-            Phase::Merge(merging) => self.merge(merging),
-            Phase::CopyBack(merging, copied) => self.copy_back(merging, copied),
-            Phase::Restore(from) => self.restore(from),
-            Phase::Done => Phase::Done,
+        self.phase = match std::mem::replace(&mut self.phase, SortPhase::Done) {
+            SortPhase::Few => self.sort_few(),
+            SortPhase::Forget(from) => self.forget(from),
+            SortPhase::Number(part, from) => self.number(part, from),
+            SortPhase::Count(part, from) => self.count(part, from),
+            SortPhase::Move(part, digit, moved) => self.move_by(part, digit, moved),
+            SortPhase::PutBack(part, digit, from) => self.put_back(part, digit, from),
+            SortPhase::Ties(part, from) => self.find_ties(part, from),
+            SortPhase::Runs(start, len, done) => self.sort_runs(start, len, done),
+            SortPhase::Merge(merging) => self.merge(merging),
+            SortPhase::CopyBack(merging, copied) => self.copy_back(merging, copied),
+            SortPhase::Restore(from) => self.restore(from),
+            SortPhase::Done => SortPhase::Done,
         };
-        matches!(self.phase, Phase::Done)
+        matches!(self.phase, SortPhase::Done)
     }
     pub(super) fn finish(self) -> Rows {
         self.rows
     }
     /// The numbers of some rows by a piece of a key.
-    fn renumber(&mut self, range: std::ops::Range<usize>, piece: Piece) {
+    fn renumber(&mut self, range: std::ops::Range<usize>, piece: KeyPiece) {
         let mut pairs = std::mem::take(&mut self.rows.pairs);
         let key = &self.rows.plan.keys[piece.key];
         for pair in &mut pairs[range] {
@@ -333,44 +348,50 @@ impl Sorter {
         }
         self.rows.pairs = pairs;
     }
-    fn number(&mut self, part: Part, from: usize) -> Phase {
+    fn number(&mut self, part: TieRange, from: usize) -> SortPhase {
         let end = part.len.min(from + PAIRS_PER_STEP);
         self.renumber(part.start + from..part.start + end, part.piece);
         self.renumbered = true;
         if end < part.len {
-            return Phase::Number(part, end);
+            return SortPhase::Number(part, end);
         }
         if part.len > RUN_PAIRS {
             self.counts.iter_mut().for_each(|counts| counts.fill(0));
-            return Phase::Count(part, 0);
+            return SortPhase::Count(part, 0);
         }
         self.rows.pairs[part.start..part.end()].sort_unstable();
-        Phase::Ties(part, part.start)
+        SortPhase::Ties(part, part.start)
     }
-    fn count(&mut self, part: Part, from: usize) -> Phase {
+    fn count(&mut self, part: TieRange, from: usize) -> SortPhase {
         let end = part.len.min(from + PAIRS_PER_STEP);
         for (number, _) in &self.rows.pairs[part.start + from..part.start + end] {
             for (digit, counts) in self.counts.iter_mut().enumerate() {
                 counts[digit_of(*number, digit)] += 1;
             }
         }
-        if end < part.len { Phase::Count(part, end) } else { self.next_digit(part, 0) }
+        if end < part.len { SortPhase::Count(part, end) } else { self.next_digit(part, 0) }
     }
     /// The next digit, from this on, in which numbers differ; its counts become places.
-    fn next_digit(&mut self, part: Part, from: usize) -> Phase {
+    fn next_digit(&mut self, part: TieRange, from: usize) -> SortPhase {
         let len = part.len as u32;
         let differs = |digit: &usize| !self.counts[*digit].contains(&len);
         let Some(digit) = (from..DIGITS).find(differs) else {
-            return Phase::Ties(part, part.start);
+            return SortPhase::Ties(part, part.start);
         };
         let mut place = part.start as u32;
         for count in &mut self.counts[digit] {
             place += std::mem::replace(count, place);
         }
-        self.other.resize(self.rows.pairs.len(), (0, 0));
-        Phase::Move(part, digit, 0)
+        self.make_room();
+        SortPhase::Move(part, digit, 0)
     }
-    fn move_by(&mut self, part: Part, digit: usize, moved: usize) -> Phase {
+    /// Room for all pairs once more; the system gives it page by page as it is written.
+    fn make_room(&mut self) {
+        if self.other.is_empty() {
+            self.other = vec![(0, 0); self.rows.pairs.len()];
+        }
+    }
+    fn move_by(&mut self, part: TieRange, digit: usize, moved: usize) -> SortPhase {
         let end = part.len.min(moved + PAIRS_PER_STEP);
         let places = &mut self.counts[digit];
         for pair in &self.rows.pairs[part.start + moved..part.start + end] {
@@ -379,62 +400,63 @@ impl Sorter {
             *place += 1;
         }
         if end < part.len {
-            return Phase::Move(part, digit, end);
+            return SortPhase::Move(part, digit, end);
         }
         if part.len < self.rows.pairs.len() {
-            return Phase::PutBack(part, digit, 0);
+            return SortPhase::PutBack(part, digit, 0);
         }
         std::mem::swap(&mut self.rows.pairs, &mut self.other);
         self.next_digit(part, digit + 1)
     }
-    fn put_back(&mut self, part: Part, digit: usize, from: usize) -> Phase {
+    fn put_back(&mut self, part: TieRange, digit: usize, from: usize) -> SortPhase {
         let end = part.len.min(from + PAIRS_PER_STEP);
         let range = part.start + from..part.start + end;
         self.rows.pairs[range.clone()].copy_from_slice(&self.other[range]);
-        if end < part.len { Phase::PutBack(part, digit, end) } else { self.next_digit(part, digit + 1) }
+        if end < part.len { SortPhase::PutBack(part, digit, end) } else { self.next_digit(part, digit + 1) }
     }
     /// Puts rows of equal numbers in order.
-    fn find_ties(&mut self, part: Part, from: usize) -> Phase {
+    fn find_ties(&mut self, part: TieRange, from: usize) -> SortPhase {
         let kind = self.kinds.get(part.piece.key).copied().unwrap_or_default();
         let (mut start, mut sorted) = (from, 0);
         while start < part.end() && sorted < RUN_PAIRS {
             let number = self.rows.pairs[start].0;
             let ties = self.rows.pairs[start..part.end()].partition_point(|pair| pair.0 <= number);
             let next = match self.rows.plan.keys.is_empty() {
-                true => Next::Nothing,
+                true => TieBreak::Nothing,
                 false => part.piece.behind(number, kind, &self.rows.plan.keys),
             };
             match next {
-                Next::Nothing => {}
+                TieBreak::Nothing => {}
                 _ if ties <= TIES_COMPARED_MAX => self.sort_by_values(start, start + ties),
-                Next::Piece(piece) if !self.kinds[piece.key].is_unknown() => {
+                TieBreak::Piece(piece) if !self.kinds[piece.key].is_unknown() => {
                     self.outer.push((part, start + ties));
-                    return Phase::Number(Part { start, len: ties, piece }, 0);
+                    return SortPhase::Number(TieRange { start, len: ties, piece }, 0);
                 }
-                Next::Piece(_) | Next::Values => {
+                TieBreak::Piece(_) | TieBreak::Values => {
                     self.outer.push((part, start + ties));
-                    return Phase::Runs(start, ties, 0);
+                    return SortPhase::Runs(start, ties, 0);
                 }
             }
-            (start, sorted) = (start + ties, sorted + if matches!(next, Next::Nothing) { 1 } else { ties });
+            (start, sorted) =
+                (start + ties, sorted + if matches!(next, TieBreak::Nothing) { 1 } else { ties });
         }
-        if start < part.end() { Phase::Ties(part, start) } else { self.go_on() }
+        if start < part.end() { SortPhase::Ties(part, start) } else { self.go_on() }
     }
     /// What comes behind a part that is in order.
-    fn go_on(&mut self) -> Phase {
+    fn go_on(&mut self) -> SortPhase {
         match self.outer.pop() {
-            Some((part, from)) => Phase::Ties(part, from),
-            None if self.renumbered => Phase::Restore(0),
-            None => Phase::Done,
+            Some((part, from)) => SortPhase::Ties(part, from),
+            None if self.renumbered => SortPhase::Restore(0),
+            None => SortPhase::Done,
         }
     }
-    fn restore(&mut self, from: usize) -> Phase {
+    fn restore(&mut self, from: usize) -> SortPhase {
         let end = self.rows.len().min(from + PAIRS_PER_STEP);
         match self.kinds[0].is_unknown() {
             true => self.rows.pairs[from..end].iter_mut().for_each(|pair| pair.0 = 0),
             false => self.renumber(from..end, self.rows.piece),
         }
-        if end < self.rows.len() { Phase::Restore(end) } else { Phase::Done }
+        if end < self.rows.len() { SortPhase::Restore(end) } else { SortPhase::Done }
     }
     fn sort_by_values(&mut self, start: usize, end: usize) {
         if end - start > 1 {
@@ -443,17 +465,17 @@ impl Sorter {
             self.rows.pairs = pairs;
         }
     }
-    fn sort_runs(&mut self, start: usize, len: usize, done: usize) -> Phase {
+    fn sort_runs(&mut self, start: usize, len: usize, done: usize) -> SortPhase {
         let end = len.min(done + RUN_PAIRS);
         self.sort_by_values(start + done, start + end);
         if end < len {
-            return Phase::Runs(start, len, end);
+            return SortPhase::Runs(start, len, end);
         }
-        self.other.resize(self.rows.pairs.len(), (0, 0));
-        Phase::Merge(Merging::new(start, len, RUN_PAIRS))
+        self.make_room();
+        SortPhase::Merge(Merging::new(start, len, RUN_PAIRS))
     }
     /// Merges pairs of runs from the pairs into the others.
-    fn merge(&mut self, mut at: Merging) -> Phase {
+    fn merge(&mut self, mut at: Merging) -> SortPhase {
         let stop = at.len.min(at.to + PAIRS_PER_STEP);
         while at.to < stop {
             let (middle, end) = at.bounds();
@@ -469,18 +491,18 @@ impl Sorter {
             }
         }
         if at.to < at.len {
-            return Phase::Merge(at);
+            return SortPhase::Merge(at);
         }
-        Phase::CopyBack(at, 0)
+        SortPhase::CopyBack(at, 0)
     }
-    fn copy_back(&mut self, at: Merging, copied: usize) -> Phase {
+    fn copy_back(&mut self, at: Merging, copied: usize) -> SortPhase {
         let end = at.len.min(copied + PAIRS_PER_STEP);
         let range = at.start + copied..at.start + end;
         self.rows.pairs[range.clone()].copy_from_slice(&self.other[range]);
         match end == at.len {
-            false => Phase::CopyBack(at, end),
+            false => SortPhase::CopyBack(at, end),
             true if 2 * at.run >= at.len => self.go_on(),
-            true => Phase::Merge(Merging::new(at.start, at.len, 2 * at.run)),
+            true => SortPhase::Merge(Merging::new(at.start, at.len, 2 * at.run)),
         }
     }
 }
