@@ -339,7 +339,8 @@ fn chunks_that_a_gate_has_are_brought_up_and_not_fetched_again() {
     // The first has memory.
     let [reader, writer] = &cluster.gates[..] else { panic!() };
     rows(writer, "UNWIND range(0, 999) AS i CREATE (a:A {i: i})-[:R {w: i}]->(:B {i: i})", params! {});
-    let asked = "MATCH (a:A)-[r:R]->(b:B) RETURN count(*), sum(a.i), sum(r.w), sum(b.v), count(b.t)";
+    let asked =
+        "MATCH (a:A)-[r:R]->(b:B) RETURN count(*), sum(a.i), sum(r.w), sum(b.i), sum(b.v), count(b.t)";
     rows(reader, asked, params! {});
     let fetched = reader.memory().loads;
     assert!(fetched > 0, "the first touch fetches");

@@ -112,14 +112,7 @@ pub(super) fn column(
             let subject = operand(&arguments[0], batch, rows, scope)?;
             labels::column(&subject, rows.len(), scope)
         }
-        Node::Call(
-            function @ (Function::Size
-            | Function::CharLength
-            | Function::CharacterLength
-            | Function::Left
-            | Function::Substring),
-            arguments,
-        ) if matches!(arguments[0], Node::Column(_) | Node::Property(..)) => {
+        Node::Call(function, arguments) if is_part_of_text(*function, arguments) => {
             part_of_text(*function, arguments, batch, rows, scope)
         }
         Node::Case { operand: None, arms, otherwise } => {
@@ -160,6 +153,13 @@ fn matching(text: &Operand<'_>, regex: &Regex, rows: usize) -> Option<Result<Col
         }
     }
     Some(Ok(truths.finish()))
+}
+
+/// A part or the length of what lies in a column: lists that are made for it are made one by one.
+fn is_part_of_text(function: Function, arguments: &[Node]) -> bool {
+    use Function::{CharLength, CharacterLength, Left, Size, Substring};
+    let is_of_text = matches!(function, Size | CharLength | CharacterLength | Left | Substring);
+    is_of_text && matches!(arguments.first(), Some(Node::Column(_) | Node::Property(..)))
 }
 
 /// A part or the length of a text; other values are left to the function itself.

@@ -7,6 +7,22 @@ use crate::ast::{
 };
 
 impl Printer {
+    /// What stands before an operator: a chain of one operator that goes from left to right needs no parentheses within, and a long one would be nested too
+    /// deeply with them.
+    fn left_of(&mut self, operator: BinaryOperator, left: &Expression) {
+        use BinaryOperator::{Add, Concatenate, Divide, Modulo, Multiply, Subtract};
+        match &left.kind {
+            ExpressionKind::Binary(inner, first, second)
+                if *inner == operator
+                    && matches!(operator, Add | Concatenate | Divide | Modulo | Multiply | Subtract) =>
+            {
+                self.left_of(operator, first);
+                self.put(binary_text(operator));
+                self.expression(second);
+            }
+            _ => self.expression(left),
+        }
+    }
     pub(super) fn expression(&mut self, expression: &Expression) {
         match &expression.kind {
             ExpressionKind::Literal(literal) => self.literal(literal),
@@ -69,7 +85,7 @@ impl Printer {
             ExpressionKind::Xor(operands) => self.chain(operands, " XOR "),
             ExpressionKind::Binary(operator, left, right) => {
                 self.put("(");
-                self.expression(left);
+                self.left_of(*operator, left);
                 self.put(binary_text(*operator));
                 self.expression(right);
                 self.put(")");

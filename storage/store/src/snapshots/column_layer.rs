@@ -2,7 +2,7 @@
 //!
 //! A reader who goes from chunk to chunk with each vertex spends more on finding the column than on reading it. So where much is read so, the
 //! columns are collected as they are asked for, and kept by the snapshot, as lists are (see `layer`). Each keeps its page in memory; where the
-//! pager refuses the pin, the reader goes through the directory. A layer knows nothing of what is hidden: restricted readers have none.
+//! pager refuses a pin, all readers of the snapshot go through the directory from then on. A layer knows nothing of what is hidden: restricted readers have none.
 //!
 //! Cost: two loads from a vertex to a number. The array has some seventy bytes a chunk.
 
@@ -13,17 +13,15 @@ use crate::chunks::delta::{Delta, bit};
 use crate::paging::page::Pin;
 use crate::paging::pager::Charge;
 use crate::snapshots::collected::split;
+use crate::versions::cell::PIN_ROOM_MIN;
 use crate::versions::directory::Chunks;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::column::Texts;
 use model::{ChunkNo, KeyId, VertexId};
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
-
-/// Refused pins after which no more are tried for, and at least as many as there are chunks.
-const REFUSALS_MAX_MIN: u32 = 4_096;
 
 /// Vertices whose texts are asked for before dictionaries are made one: that costs a look-up for each text of each chunk.
 const QUESTIONS_FOR_CODES: u32 = 4_096;
@@ -35,7 +33,7 @@ pub(crate) struct ColumnLayer {
     texts: Mutex<CommonTexts>,
     /// Vertices whose texts were asked for.
     questions: AtomicU32,
-    refusals: AtomicU32,
+    has_refused: AtomicBool,
     charge: Charge,
 }
 
@@ -183,15 +181,16 @@ impl ColumnLayer {
     pub(crate) fn new(key: KeyId, bound: ChunkNo, chunks: Chunks<'_>) -> ColumnLayer {
         let cells: Box<[OnceLock<ColumnView>]> = (0..bound).map(|_| OnceLock::new()).collect();
         let charge = Charge::new(chunks.pager, size_of_val(&*cells));
-        let questions = AtomicU32::new(0);
-        ColumnLayer { key, cells, texts: Mutex::default(), questions, refusals: AtomicU32::new(0), charge }
+        let (questions, has_refused) = (AtomicU32::new(0), AtomicBool::new(false));
+        ColumnLayer { key, cells, texts: Mutex::default(), questions, has_refused, charge }
     }
     pub(crate) fn key(&self) -> KeyId {
         self.key
     }
-    /// Is it better made anew? Then what is asked for now gets a chance to be pinned.
-    pub(crate) fn is_stale(&self) -> bool {
-        self.refusals.load(Ordering::Relaxed) >= REFUSALS_MAX_MIN.max(self.cells.len() as u32)
+    /// Was there no room for a pin? Then readers go through the directory, and keep what they met last.
+    #[inline]
+    pub(crate) fn has_refused(&self) -> bool {
+        self.has_refused.load(Ordering::Relaxed)
     }
     #[inline]
     fn view(&self, chunk: usize, chunks: Chunks<'_>) -> Result<Option<&ColumnView>, StoreError> {
@@ -205,8 +204,9 @@ impl ColumnLayer {
         let Some(cell) = chunks.directory.get(chunk as ChunkNo) else {
             return Ok(None);
         };
-        let Some((pin, base)) = cell.base().pin()? else {
-            self.refusals.fetch_add(1, Ordering::Relaxed);
+        let asked = if chunks.pager.may_pin(PIN_ROOM_MIN) { cell.base().pin()? } else { None };
+        let Some((pin, base)) = asked else {
+            self.has_refused.store(true, Ordering::Relaxed);
             return Ok(None);
         };
         let column = base.shared().column(self.key).cloned();

@@ -180,6 +180,9 @@ impl<'a> PropertyReader<'a> {
         &mut self,
         vertices: &[VertexId],
     ) -> Result<(usize, Option<PropertyRun<'_>>), StoreError> {
+        if self.layer.as_ref().is_some_and(|layer| layer.has_refused()) {
+            self.layer = None;
+        }
         if self.layer.is_some() && self.gather(vertices)? {
             return Ok(match &self.gathered {
                 Gathered::Integers(values) => {

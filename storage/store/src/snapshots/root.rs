@@ -216,11 +216,8 @@ impl Snapshot {
             return None;
         }
         let mut columns = self.root.layers.columns.lock();
-        if let Some(at) = columns.iter().position(|layer| layer.key() == key) {
-            if !columns[at].is_stale() {
-                return Some(columns[at].clone());
-            }
-            columns.swap_remove(at);
+        if let Some(layer) = columns.iter().find(|layer| layer.key() == key) {
+            return Some(layer.clone()).filter(|layer| !layer.has_refused());
         }
         let layer = Arc::new(ColumnLayer::new(key, self.root.directory.bound(), self.chunks()));
         columns.push(layer.clone());

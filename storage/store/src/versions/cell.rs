@@ -139,7 +139,7 @@ impl ChunkRead for ChunkRef<'_> {
 }
 
 /// Bytes of room below which no pin is tried for: asking must be cheap where every answer is no.
-const PIN_ROOM_MIN: usize = 16 << 10;
+pub(crate) const PIN_ROOM_MIN: usize = 16 << 10;
 
 impl Cell {
     /// The view of a lane, made if there is none; none where the pager has no room for it.

@@ -162,7 +162,8 @@ impl Rows {
     }
     /// Bytes of the rows.
     pub(super) fn bytes(&self) -> usize {
-        self.segment_bytes + self.last_bytes + self.pairs.capacity() * size_of::<NumberedRow>()
+        // What grows has room for up to as much again.
+        self.segment_bytes + 2 * self.last_bytes + self.pairs.capacity() * size_of::<NumberedRow>()
     }
 }
 
