@@ -82,7 +82,7 @@ impl Links {
     }
 
     fn start(&mut self, name: String, listen: &str, to: String) {
-        let listener = TcpListener::bind(listen).unwrap();
+        let listener = bound(listen);
         listener.set_nonblocking(true).unwrap();
         let link = Arc::new(Link { name, delay_ms: AtomicU64::new(0) });
         self.all.push(link.clone());
@@ -154,3 +154,17 @@ fn carry(mut from: &TcpStream, mut to: &TcpStream, link: &Link, stop: &AtomicBoo
         let _ = socket.shutdown(std::net::Shutdown::Both);
     }
 }
+
+/// A port that was free a moment ago may be somebody's own end of a connection, which goes.
+fn bound(address: &str) -> TcpListener {
+    for _ in 0..BIND_TRIES {
+        match TcpListener::bind(address) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse => std::thread::sleep(BIND_PAUSE),
+            bound => return bound.unwrap(),
+        }
+    }
+    TcpListener::bind(address).unwrap()
+}
+
+const BIND_TRIES: u32 = 50;
+const BIND_PAUSE: Duration = Duration::from_millis(100);
