@@ -290,6 +290,18 @@ impl Groups {
         };
         self.states.iter().map(of_state).max().unwrap_or(0)
     }
+    /// Hands on the groups of a range as rows; false if something is left to do before, of which a piece was done.
+    fn hand_on(&mut self, plan: &Grouping, range: Range<usize>, turn: &mut Turn<'_, '_>) -> Try<bool> {
+        if !self.settle(range.start, range.end) {
+            return Ok(false);
+        }
+        let finishing = self.finishing_bytes(range.start, range.end);
+        turn.context.charge(finishing)?;
+        let rows = self.rows(plan, range.start, range.end)?;
+        turn.context.release(finishing);
+        turn.emit(rows);
+        Ok(true)
+    }
     fn bytes(&mut self) -> usize {
         let states = self.states.iter().zip(&mut self.weighing).map(|(states, weighing)| match states {
             States::Counts(counts) => counts.bytes(),
@@ -394,15 +406,10 @@ impl Breaker for Final {
         let groups = self.partial.groups.as_mut().expect("made when the parts were merged");
         let len = groups.len(&plan);
         let end = len.min(self.next + turn.here.environment.batch_rows);
-        if !groups.settle(self.next, end) {
+        if !groups.hand_on(&plan, self.next..end, turn)? {
             return Ok(Progress::More);
         }
-        let finishing = groups.finishing_bytes(self.next, end);
-        turn.context.charge(finishing)?;
-        let rows = groups.rows(&plan, self.next, end)?;
-        turn.context.release(finishing);
         self.next = end;
-        turn.emit(rows);
         Ok(if end == len { Progress::Done } else { Progress::More })
     }
 }
@@ -460,18 +467,13 @@ impl Streaming {
     fn hand_on(&mut self, turn: &mut Turn<'_, '_>) -> Try<bool> {
         let Some((groups, left)) = &mut self.whole else { return Ok(true) };
         let end = left.end.min(left.start + turn.here.environment.batch_rows);
-        if !groups.settle(left.start, end) {
+        if !groups.hand_on(&self.plan, left.start..end, turn)? {
             return Ok(false);
         }
-        let finishing = groups.finishing_bytes(left.start, end);
-        turn.context.charge(finishing)?;
-        let rows = groups.rows(&self.plan, left.start, end)?;
-        turn.context.release(finishing);
         left.start = end;
         if left.start == left.end {
             self.whole = None;
         }
-        turn.emit(rows);
         Ok(self.whole.is_none())
     }
 }
