@@ -1,6 +1,6 @@
 //! What the parameters of the programs that are built in say: which edges are followed, and which vertices and edges pass.
 
-use crate::program::ProgramGraph;
+use crate::program::{Batch, ProgramGraph};
 use dataflow::Failure;
 use model::compare::equals;
 use model::{Direction, EdgeId, EdgeTypeId, KeyId, Value, VertexId};
@@ -88,6 +88,15 @@ pub(crate) struct Filters {
 }
 
 impl Filters {
+    /// Is a vertex of a batch met for the first time, and does it pass? Where the run starts, all do. Its state becomes whether it passed.
+    pub(crate) fn enters(&self, batch: &mut Batch<'_>, at: usize) -> Result<bool, Failure> {
+        if !batch.state(at).is_null() {
+            return Ok(false);
+        }
+        let passes = batch.round == 0 || self.node_passes(batch.graph, batch.vertex(at))?;
+        *batch.state(at) = Value::Bool(passes);
+        Ok(passes)
+    }
     /// Does a vertex pass?
     pub(crate) fn node_passes(&self, graph: &ProgramGraph, vertex: u32) -> Result<bool, Failure> {
         if !graph.passes(vertex, &self.label)? {

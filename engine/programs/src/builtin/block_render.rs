@@ -74,12 +74,7 @@ impl NodeProgram for BlockRender {
         let (mut neighbours, mut ids) = (Vec::new(), Vec::new());
         for at in 0..batch.len() {
             let vertex = batch.vertex(at);
-            if !batch.state(at).is_null() {
-                continue;
-            }
-            let passes = round == 0 || self.filters.node_passes(graph, vertex)?;
-            *batch.state(at) = Value::Bool(passes);
-            if !passes {
+            if !self.filters.enters(batch, at)? {
                 continue;
             }
             let (mut next, mut edges) = (Vec::new(), Vec::new());
