@@ -19,6 +19,7 @@ mod page;
 mod panics;
 mod product;
 mod rooms;
+mod suites;
 mod tidy;
 mod walk;
 mod wings;

@@ -1,5 +1,5 @@
 //! House rules that are tests: the import table, sizes of files and functions, words that must not stand in the code, links in the
-//! pages, places that would panic, assertions, circles of files, borders of wings, names of types, the walk
+//! pages, places that would panic, assertions, circles of files, borders of wings, names of types, tests that nothing runs, the walk
 //! through the architecture, the page that the server shows. Limits only ever go down.
 
 use crate::assertions;
@@ -10,6 +10,7 @@ use crate::page;
 use crate::panics;
 use crate::product;
 use crate::rooms::{self, Imports};
+use crate::suites;
 use crate::walk;
 use crate::wings;
 use std::collections::BTreeSet;
@@ -47,6 +48,7 @@ pub fn run(root: &Path) -> bool {
     links(root, &mut faults);
     panics::check(root, &sources, &mut faults);
     let product = product::read(root, &sources);
+    suites::check(root, &sources, &mut faults);
     names::check(&product, &mut faults);
     assertions::check(&product, &mut faults);
     let crates = circles::read(&product);

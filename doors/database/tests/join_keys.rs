@@ -1,7 +1,7 @@
 //! Joins on computed keys against the filtered product: random tables, random key expressions, in every clause that joins.
 //!
-//! The product is taken of collected lists, which no rewrite turns into a join. The seed is printed; `SEED=… cargo test --test join_keys`
-//! replays one, and `ROUNDS=…` makes more.
+//! The product is taken of collected lists, which no rewrite turns into a join. The seed is printed;
+//! `SEED=… cargo test -p tanglewood-database --test suite join_keys` replays one, and `ROUNDS=…` makes more.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! Random writing statements against a list of vertices and edges that does the same, obvious thing.
 //!
-//! The seed is printed; `SEED=… cargo test --test random_writes` replays one.
+//! The seed is printed; `SEED=… cargo test -p tanglewood-database --test suite random_writes` replays one.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::collections::BTreeMap;

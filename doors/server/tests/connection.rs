@@ -1,7 +1,7 @@
 //! Bolt without a socket: who may say what when, and what is answered.
 #![allow(clippy::disallowed_methods)]
 
-mod common;
+use crate::common;
 
 use common::*;
 use database::{Database, MEMORY, Options};

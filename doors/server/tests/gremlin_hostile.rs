@@ -2,7 +2,7 @@
 //! are served meanwhile.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod common;
+use crate::common;
 
 use common::gremlin::*;
 use common::socket::within;

@@ -1,7 +1,7 @@
 //! Passwords and TLS over real sockets, with the official Python driver where it is there.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod common;
+use crate::common;
 #[path = "guarded/doors.rs"]
 mod doors;
 

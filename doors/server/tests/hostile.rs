@@ -1,7 +1,7 @@
 //! Clients that mean harm, or are broken: each meets a named limit, is told so where it can be, and leaves nothing behind.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod common;
+use crate::common;
 
 use common::socket::{Client, within};
 use common::*;

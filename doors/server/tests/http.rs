@@ -1,7 +1,7 @@
 //! The HTTP door over real sockets: the Query API, its transactions, lines of JSON, events, tokens.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod common;
+use crate::common;
 
 use common::http::{Answer, BEGIN, Client, QUERY};
 use common::socket::within;

@@ -1,7 +1,7 @@
 //! Attacks on the HTTP door: requests within requests, too much of everything, drips, pages of other sites, secrets in answers.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod common;
+use crate::common;
 
 use common::http::{Client, QUERY};
 use common::socket::within;

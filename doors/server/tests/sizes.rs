@@ -4,7 +4,7 @@
 //! One generator makes all of it: [`shapes`] says what is sent, [`written`] how each door's clients write it.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod common;
+use crate::common;
 #[path = "sizes/written.rs"]
 mod written;
 

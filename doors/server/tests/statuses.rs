@@ -1,7 +1,7 @@
 //! What Bolt 5.6 to 5.8 added, and what goes with a transaction: statuses, notifications and their filters, bookmarks, databases.
 #![allow(clippy::disallowed_methods)]
 
-mod common;
+use crate::common;
 
 use common::*;
 use database::{Database, MEMORY, Options};

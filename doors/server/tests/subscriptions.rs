@@ -1,7 +1,7 @@
 //! SUBSCRIBE over Bolt: marks come with every commit however few rows are pulled, and a client that goes anywhere goes on from its last mark.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod common;
+use crate::common;
 
 use common::socket::{Client, within};
 use common::*;

@@ -1,7 +1,7 @@
 //! Limits stop work early, and cancellation, deadlines and budgets end a query with an error that says why.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use model::{Direction, Value};
 use plan::{AggregateFunction, Expr, Plan, Var};

@@ -2,7 +2,7 @@
 //! transaction has written itself. `EXECUTE_SEED` replays one case.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use model::{Direction, Value};
 use plan::algebra::{Aggregate, AggregateCall, Apply, ApplyKind, Match};

@@ -6,7 +6,7 @@
 //! case; `EXECUTE_CASES` sets how many are run.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use model::{Direction, Value};
 use plan::algebra::*;

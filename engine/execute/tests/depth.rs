@@ -1,7 +1,7 @@
 //! Deep plans: what the planner lets through must start and run on a thread's ordinary stack.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use plan::{Plan, Var};
 use support::build::*;

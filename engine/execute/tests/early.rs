@@ -1,7 +1,7 @@
 //! Sub-queries stop as soon as they have enough: these would take hours if they did not.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use model::Direction;
 use plan::algebra::{ApplyKind, ExpandPath, Intersect, IntersectArm};

@@ -3,7 +3,7 @@
 //! `EXECUTE_SEED` replays one case.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use model::Value;
 use plan::algebra::{Distinct, KeyOrder, Sort, SortKey};

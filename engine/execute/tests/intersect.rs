@@ -3,7 +3,7 @@
 //! `EXECUTE_SEED` replays one case.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use model::{Direction, Value};
 use plan::algebra::{Intersect, IntersectArm};

@@ -5,7 +5,7 @@
 //! written anew, to be read as any other change is.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use model::Value;
 use model::schema::SchemaTarget;

@@ -3,7 +3,7 @@
 //! `EXECUTE_SEED` replays one case; `EXECUTE_CASES` sets how many are run.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use model::Value;
 use plan::physical::Algorithm;

@@ -1,7 +1,7 @@
 //! What writing clauses do to the graph, what they and the clauses above them see, and which mistakes they refuse.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use model::{Direction, Value};
 use plan::algebra::{ApplyKind, ForEach, Merge, SetItem};

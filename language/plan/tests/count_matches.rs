@@ -1,7 +1,7 @@
 //! Counts of random patterns, counted without their rows and by trying everything; and what the rewrite makes of some.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use model::{Direction, Value, compare};
 use support::build::*;

@@ -5,7 +5,7 @@
 //! like code.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use std::fmt::Write;
 use support::figures::Figures;

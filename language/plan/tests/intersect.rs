@@ -2,7 +2,7 @@
 //! `TANGLEWOOD_SEED` replays one case, `TANGLEWOOD_BLESS=1` writes the plan anew.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use model::Direction::{Both, In, Out};
 use support::build::*;

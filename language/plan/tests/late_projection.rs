@@ -2,7 +2,7 @@
 //! them, or take the name of what they are made of. The runner leaves the order of rows alone, so rows are compared one by one.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use model::compare;
 use support::build::*;

@@ -2,7 +2,7 @@
 //! The expected text is `tests/plans/nodes.txt`; `TANGLEWOOD_BLESS=1` writes it anew, and the difference is then read like code.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use model::Direction::{Both, In, Out};
 use model::Value;

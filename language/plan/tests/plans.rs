@@ -2,7 +2,7 @@
 //! and the difference is then read like code.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use model::Direction::{Both, In, Out};
 use model::Value;

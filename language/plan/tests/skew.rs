@@ -2,7 +2,7 @@
 //! `TANGLEWOOD_BLESS=1` writes the plans anew.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use model::Direction::Out;
 use model::Value;

@@ -4,7 +4,7 @@
 //! variable is bound twice or read unbound. Replay one case with `TANGLEWOOD_SEED=n`.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use model::{Direction, Value, compare};
 use support::build::*;

@@ -3,7 +3,7 @@
 
 extern crate tanglewood_ingest as ingest;
 
-mod common;
+use crate::common;
 
 use common::{Files, import, memory, options, refused, rejected, vertex_lines};
 use ingest::{ImportError, ImportOptions, Layout, MappedNodes, Mapping, REJECTED_SHOWN_MAX};

@@ -5,7 +5,7 @@
 
 extern crate tanglewood_ingest as ingest;
 
-mod common;
+use crate::common;
 
 use common::{Files, edge_lines, index_lines, memory, options, rejected, vertex_lines};
 use ingest::{ExistingPolicy, ImportError, ImportOptions, ImportReport, Progress};

@@ -3,7 +3,7 @@
 
 extern crate tanglewood_ingest as ingest;
 
-mod common;
+use crate::common;
 
 use arrow_array::builder::*;
 use arrow_array::types::*;

@@ -3,7 +3,7 @@
 
 extern crate tanglewood_ingest as ingest;
 
-mod common;
+use crate::common;
 
 use common::{Files, edge_lines, index_lines, options, vertex_lines};
 use model::Value;

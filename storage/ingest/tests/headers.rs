@@ -3,7 +3,7 @@
 
 extern crate tanglewood_ingest as ingest;
 
-mod common;
+use crate::common;
 
 use common::{Files, edge_lines, import, index_lines, memory, options, rejected, vertex_lines};
 use ingest::{ImportOptions, Layout};

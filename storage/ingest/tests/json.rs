@@ -3,8 +3,7 @@
 
 extern crate tanglewood_ingest as ingest;
 
-mod common;
-mod graphs;
+use crate::common;
 
 use common::{Files, edge_lines, import, mapped, memory, options, rejected, vertex_lines};
 use ingest::{ExistingPolicy, ImportError, ImportOptions, Understood};

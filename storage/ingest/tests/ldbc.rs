@@ -3,7 +3,7 @@
 
 extern crate tanglewood_ingest as ingest;
 
-mod common;
+use crate::common;
 
 use common::{edge_lines, import, index_lines, rejected, vertex_lines};
 

@@ -3,7 +3,7 @@
 
 extern crate tanglewood_ingest as ingest;
 
-mod common;
+use crate::common;
 
 use common::{Files, edge_lines, import, index_lines, mapped, memory, options, rejected, vertex_lines};
 use ingest::{ExportFormat, ExportOptions, ImportOptions, Layout, REJECTED_SHOWN_MAX};

@@ -3,7 +3,7 @@
 
 extern crate tanglewood_store as store;
 
-mod common;
+use crate::common;
 
 use common::{Chance, Pair, put};
 use model::{Column, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};

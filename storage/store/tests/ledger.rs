@@ -7,7 +7,7 @@
 
 extern crate tanglewood_store as store;
 
-mod common;
+use crate::common;
 
 use common::{Chance, Pair};
 use model::schema::{IndexDefinition, IndexId, SchemaTarget};

@@ -4,7 +4,7 @@
 
 extern crate tanglewood_store as store;
 
-mod common;
+use crate::common;
 
 use common::Chance;
 use model::*;

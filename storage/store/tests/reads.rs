@@ -3,7 +3,7 @@
 
 extern crate tanglewood_store as store;
 
-mod common;
+use crate::common;
 
 use common::{Chance, KEYS, Pair, Twin, show};
 use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, NO_VERTEX, Value, VertexId};

@@ -3,7 +3,7 @@
 
 extern crate tanglewood_store as store;
 
-mod common;
+use crate::common;
 
 use common::Chance;
 use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};

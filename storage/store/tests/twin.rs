@@ -3,7 +3,7 @@
 
 extern crate tanglewood_store as store;
 
-mod common;
+use crate::common;
 
 use common::{Chance, Hides, Pair, Twin};
 use model::{Direction, EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, Value, VertexId, pace};

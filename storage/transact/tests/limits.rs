@@ -2,7 +2,7 @@
 //! without power, opened, checked, backed up, restored, and in the past.
 //!
 //! Sizes are drawn around [`LIMITS`]; each step changes many entities in one commit, and after each the whole graph, its index and a moment of
-//! the past are compared with the model. The long form: `TANGLEWOOD_LIMIT_SEEDS=200 cargo test -p tanglewood-transact --test limits`.
+//! the past are compared with the model. The long form: `TANGLEWOOD_LIMIT_SEEDS=200 cargo test -p tanglewood-transact --test suite limits`.
 #![allow(clippy::disallowed_methods)]
 
 use durable::{LocalFolder, LogOptions, OpenMode};

@@ -1,8 +1,6 @@
 //! What opening and closing tell and leave behind, and how feeds and their wakers learn of commits.
 #![allow(clippy::disallowed_methods)]
 
-mod formats;
-
 use durable::LogOptions;
 use std::path::Path;
 use std::sync::Arc;

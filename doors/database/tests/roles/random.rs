@@ -1,7 +1,7 @@
 //! Random graphs and random privileges: what a restricted user is answered is what the same questions are answered of a graph in which all that
 //! is hidden was never there. What is hidden is worked out here a second time, in the obvious way.
 //!
-//! The seed is printed; `SEED=… cargo test --test roles` replays one.
+//! The seed is printed; `SEED=… cargo test -p tanglewood-database --test suite roles` replays one.
 
 use super::{database, restricted, rows};
 use std::collections::BTreeSet;

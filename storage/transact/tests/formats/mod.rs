@@ -2,7 +2,7 @@
 //!
 //! `checkpoint-2` was written by the last version that wrote checkpoints of format 2, `checkpoint-3` by the first that had this test: twenty people, a value of
 //! every type on a node and on a relationship, a constraint, two indexes, a checkpoint, and a commit behind it. When a format changes, the version
-//! before writes its files with `TANGLEWOOD_FIXTURE=folder cargo test --test opening fixture`.
+//! before writes its files with `TANGLEWOOD_FIXTURE=folder cargo test -p tanglewood-transact --test suite fixture`.
 
 use model::schema::SchemaTarget;
 use model::temporal::Kind;

@@ -1,0 +1,17 @@
+//! The tests of this crate that can share a process: one binary, since each one links all that the crate stands on. A test that
+//! watches what belongs to the process (its memory, its failpoints, its time) is a binary of its own, named in `Cargo.toml`.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+// The name that the workspace knows it by, for all modules.
+extern crate tanglewood_plan as plan;
+
+mod constants;
+mod count_matches;
+mod explained;
+mod intersect;
+mod late_projection;
+mod nodes;
+mod plans;
+mod skew;
+mod support;
+mod twin;
