@@ -6,7 +6,7 @@
 //! answer is held against that of the plan that was not optimised. With `LEDGER=write` it is written anew, to be read as any other change is.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-use crate::support;
+mod support;
 
 use model::Value;
 use model::compare::total_order;

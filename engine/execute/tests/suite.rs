@@ -12,7 +12,6 @@ mod depth;
 mod early;
 mod first_rows;
 mod intersect;
-mod ledger;
 mod page;
 mod random_plans;
 mod support;
