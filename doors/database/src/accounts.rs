@@ -41,6 +41,8 @@ pub struct Allowance {
     pub share: u32,
     /// Bytes that all queries together hold.
     pub memory: Option<u64>,
+    /// Bytes that all queries together put aside on disk.
+    pub spill: Option<u64>,
     /// Queries that run at once; further ones wait in line.
     pub concurrent: Option<u64>,
     /// Time after which a query ends.
@@ -52,7 +54,7 @@ pub struct Allowance {
 impl Default for Allowance {
     fn default() -> Allowance {
         let share = AccountOptions::default().share;
-        Allowance { share, memory: None, concurrent: None, time: None, rules: Vec::new() }
+        Allowance { share, memory: None, spill: None, concurrent: None, time: None, rules: Vec::new() }
     }
 }
 
@@ -304,6 +306,7 @@ fn options(allowance: &Allowance, table: &mut Table) -> AccountOptions {
         share: allowance.share,
         queries_max: allowance.concurrent,
         bytes_max: allowance.memory,
+        spilled_max: allowance.spill,
         time_max: allowance.time,
         rules: allowance.rules.iter().map(|rule| runtime_rule(rule, table)).collect(),
     }
@@ -386,6 +389,7 @@ fn set(allowance: &mut Allowance, settings: &[Setting]) -> Result<(), Error> {
         match setting {
             Setting::Share(share) => allowance.share = *share,
             Setting::Memory(bytes) => allowance.memory = *bytes,
+            Setting::Spill(bytes) => allowance.spill = *bytes,
             Setting::Concurrent(count) => allowance.concurrent = *count,
             Setting::Time(ms) => allowance.time = ms.map(Duration::from_millis),
             Setting::Rule(_) if allowance.rules.len() >= RULES_MAX => {
@@ -407,6 +411,7 @@ pub(crate) fn settings(allowance: &Allowance) -> Vec<Setting> {
         settings.push(Setting::Share(allowance.share));
     }
     settings.extend(allowance.memory.map(|bytes| Setting::Memory(Some(bytes))));
+    settings.extend(allowance.spill.map(|bytes| Setting::Spill(Some(bytes))));
     settings.extend(allowance.concurrent.map(|count| Setting::Concurrent(Some(count))));
     settings.extend(allowance.time.map(|time| Setting::Time(Some(time.as_millis() as u64))));
     settings.extend(allowance.rules.iter().cloned().map(Setting::Rule));

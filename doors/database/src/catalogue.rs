@@ -303,6 +303,7 @@ fn tenants(database: &Database) -> Vec<Vec<Value>> {
             user.into(),
             whole(u64::from(allowance.share)),
             allowance.memory.map_or(Value::Null, whole),
+            allowance.spill.map_or(Value::Null, whole),
             allowance.concurrent.map_or(Value::Null, whole),
             allowance.time.map_or(Value::Null, |time| whole(time.as_millis() as u64)),
             Value::list(rules.collect()),
@@ -315,7 +316,7 @@ fn tenants(database: &Database) -> Vec<Vec<Value>> {
         let (name, why): (Value, Value) = (aside.name.into(), aside.why.into());
         let (tenant, user) = if is_user { (Value::Null, name) } else { (name, Value::Null) };
         let nothing = || Value::Null;
-        vec![tenant, user, nothing(), nothing(), nothing(), nothing(), nothing(), whole(0), why]
+        vec![tenant, user, nothing(), nothing(), nothing(), nothing(), nothing(), nothing(), whole(0), why]
     };
     let mut rows = Vec::new();
     for (name, tenant) in &database.tenants() {

@@ -20,7 +20,7 @@ use crate::standing::queries::StandingQueries;
 use crate::{Error, History, Moment, Options, Point, drain, entries, migrate};
 use ::standing::Keeper;
 use execute::planning::{Degrees, SnapshotPlanning};
-use execute::{AccountOptions, ExecuteOptions, Imports, Runtime};
+use execute::{AccountOptions, ExecuteOptions, Imports, Runtime, SpillFolder};
 use model::pace;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,6 +35,9 @@ use world::panics::caught;
 
 /// The name under which a database lives in memory and dies with the process.
 pub const MEMORY: &str = ":memory:";
+
+/// The folder inside of a database for what its queries put aside.
+const SPILL_FOLDER: &str = "spill";
 
 /// An open database. Cheap to clone; the last clone closes it.
 #[derive(Clone)]
@@ -51,6 +54,8 @@ struct Inner {
     traversals: traverse::answer::planned::Plans,
     options: Options,
     imports: Imports,
+    /// Where queries put rows aside.
+    spill: Option<Arc<SpillFolder>>,
     path: Option<PathBuf>,
     disk: Arc<dyn Disk>,
     recovery: RecoveryReport,
@@ -132,6 +137,7 @@ impl Database {
         options: Options,
     ) -> Result<Database, Error> {
         let imports = imports(&options)?;
+        let spill = spill(&disk, folder.as_deref(), &options)?;
         if let Some(history) = options.history {
             engine.set_history(history)?;
         }
@@ -164,6 +170,7 @@ impl Database {
             traversals: Default::default(),
             options,
             imports,
+            spill,
             path: folder,
             disk,
             recovery,
@@ -520,10 +527,15 @@ impl Database {
             bytes_max: running.bytes_max,
             part_of: running.part_of,
             imports: self.inner.imports.clone(),
+            spill: self.inner.spill.clone(),
             ..ExecuteOptions::default()
         }
     }
 
+    /// Bytes that queries have put aside on disk since the database was opened.
+    pub fn spilled_bytes(&self) -> u64 {
+        self.inner.spill.as_ref().map_or(0, |folder| folder.written())
+    }
     pub(crate) fn standing_queries(&self) -> &StandingQueries {
         &self.inner.standing
     }
@@ -617,9 +629,28 @@ fn machine(options: &Options) -> AccountOptions {
     AccountOptions {
         queries_max: options.queries_max,
         bytes_max: options.queries_bytes_max,
+        spilled_max: Some(options.spill_bytes_max),
         time_max: options.query_timeout_max,
         ..AccountOptions::default()
     }
+}
+
+/// Where queries put rows aside: what an earlier process left there is removed.
+fn spill(
+    disk: &Arc<dyn Disk>,
+    folder: Option<&Path>,
+    options: &Options,
+) -> Result<Option<Arc<SpillFolder>>, Error> {
+    let inside = folder.map(|folder| folder.join(SPILL_FOLDER));
+    let Some(place) = options.spill_folder.clone().or(inside).filter(|_| options.spill_bytes_max > 0) else {
+        return Ok(None);
+    };
+    let opened = SpillFolder::open(disk.clone(), &place);
+    opened.map(|folder| Some(Arc::new(folder))).map_err(|error| {
+        let message = format!("the folder for what queries put aside cannot be used: {error}");
+        Error::new("Tanglewood.ClientError.Database.SpillFolder", message)
+            .hint("name a folder of its own by the option spill_folder, or set spill_bytes_max to 0")
+    })
 }
 
 /// What LOAD may read, and who reads it.

@@ -8,6 +8,9 @@ use transact::History;
 /// Characters of a password at least, whatever is said.
 pub(crate) const PASSWORD_CHARS_MIN: usize = 8;
 
+/// Bytes that queries put aside on disk unless something else is said.
+const SPILL_BYTES_MAX: u64 = 32 << 30;
+
 /// Options of [`crate::Database::open`].
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -25,6 +28,11 @@ pub struct Options {
     pub query_rows_max: Option<u64>,
     /// Bytes that all queries together may hold; one that asks for more then ends with an error. No limit where absent.
     pub queries_bytes_max: Option<u64>,
+    /// Bytes that all queries together may put aside on disk, where they keep more rows than they have memory for; 0 for none.
+    pub spill_bytes_max: u64,
+    /// Folder for what queries put aside; it belongs to this database alone. Where absent, one inside of the database, and none for one in
+    /// memory: its queries put nothing aside.
+    pub spill_folder: Option<PathBuf>,
     /// Queries that run on the executors at once; further ones wait in line. No limit where absent.
     pub queries_max: Option<u64>,
     /// Times a single statement is tried before a conflict is reported.
@@ -60,6 +68,8 @@ impl Default for Options {
             query_timeout_max: None,
             query_rows_max: None,
             queries_bytes_max: None,
+            spill_bytes_max: SPILL_BYTES_MAX,
+            spill_folder: None,
             queries_max: None,
             attempts_max: 32,
             checkpoint_log_bytes: 256 << 20,

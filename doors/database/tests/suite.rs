@@ -39,6 +39,7 @@ mod roles;
 mod schema_work;
 mod session;
 mod shared_answers;
+mod spill;
 mod standing;
 mod tablets;
 mod trail_ends;

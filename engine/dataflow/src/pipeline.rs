@@ -14,7 +14,7 @@
 //! one place. Invariant: one thread at a time works in a [`Pipeline`], and no operator of it outlives a run or a [`Pipeline::reset`] unless it says
 //! that it may serve again. Cost: the operators' own, their making, and a few clock readings.
 
-use crate::accounting::ledger::BudgetExceeded;
+use crate::accounting::ledger::{BudgetExceeded, SpillExceeded};
 use crate::accounting::watch::{self, Tripwire};
 use crate::executors::local::drop_quietly;
 use crate::graphs::context::Backend;
@@ -126,6 +126,8 @@ pub(crate) trait Host {
     fn should_yield(&self) -> bool;
     fn charge(&mut self, bytes: usize) -> Result<(), Failure>;
     fn release(&mut self, bytes: usize);
+    fn room(&self) -> u64;
+    fn charge_spilled(&mut self, bytes: u64) -> Result<(), Failure>;
     fn waker(&mut self) -> OperatorWaker;
     fn tag(&self) -> Tag;
     fn executor(&self) -> usize;
@@ -146,6 +148,12 @@ impl<M: Message> Host for Context<'_, M> {
     }
     fn release(&mut self, bytes: usize) {
         Context::release(self, bytes);
+    }
+    fn room(&self) -> u64 {
+        Context::room(self)
+    }
+    fn charge_spilled(&mut self, bytes: u64) -> Result<(), Failure> {
+        Context::charge_spilled(self, bytes)
     }
     fn waker(&mut self) -> OperatorWaker {
         Context::waker(self)
@@ -193,6 +201,13 @@ impl Host for Asker {
     }
     fn release(&mut self, bytes: usize) {
         self.held_bytes = self.held_bytes.saturating_sub(bytes as u64);
+    }
+    /// Nothing is put aside here: a query without room begins anew on the executors.
+    fn room(&self) -> u64 {
+        u64::MAX
+    }
+    fn charge_spilled(&mut self, _: u64) -> Result<(), Failure> {
+        Err(Box::new(SpillExceeded { level: Level::Query, limit: 0 }))
     }
     /// It is not kept waiting: its query begins anew on the executors.
     fn waker(&mut self) -> OperatorWaker {
@@ -682,6 +697,12 @@ impl<M: Message> Backend<M> for InPipeline<'_, M> {
     fn release(&mut self, bytes: usize) {
         let bytes = self.mail.released(self.place, bytes);
         self.host.release(bytes);
+    }
+    fn room(&self) -> u64 {
+        self.host.room()
+    }
+    fn charge_spilled(&mut self, bytes: u64) -> Result<(), Failure> {
+        self.host.charge_spilled(bytes)
     }
 }
 

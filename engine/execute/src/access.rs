@@ -6,6 +6,7 @@
 
 use crate::ExecuteError;
 use crate::imports::{FetchAccount, Imports};
+use crate::spill::SpillFolder;
 use expression::Request;
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
@@ -77,6 +78,8 @@ pub(crate) struct Environment {
     /// What LOAD may read, and who pays for it.
     pub(crate) imports: Imports,
     pub(crate) account: FetchAccount,
+    /// Where rows may be put aside.
+    pub(crate) spill: Option<Arc<SpillFolder>>,
     /// How sources of searched paths are shared out, where the text says so.
     pub(crate) dispatch: Option<paths::DispatchPolicy>,
     /// What operators say of themselves for PROFILE, by plan node: the last word of each.
@@ -146,6 +149,7 @@ impl Environment {
             counting: Counting::default(),
             imports: Imports::default(),
             account: FetchAccount::default(),
+            spill: None,
             dispatch: None,
             told: Mutex::default(),
             instead: OnceLock::new(),
@@ -159,6 +163,10 @@ impl Environment {
     /// The same, with what LOAD may read, and who pays for it.
     pub(crate) fn importing_from(self, imports: Imports, account: FetchAccount) -> Environment {
         Environment { imports, account, ..self }
+    }
+    /// The same, with a folder for rows that are put aside.
+    pub(crate) fn putting_aside_in(self, spill: Option<Arc<SpillFolder>>) -> Environment {
+        Environment { spill, ..self }
     }
     /// The same, with a policy for the sources of searched paths.
     pub(crate) fn dispatching(self, dispatch: Option<paths::DispatchPolicy>) -> Environment {

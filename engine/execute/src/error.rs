@@ -74,6 +74,10 @@ pub enum ExecuteError {
         /// What to ask instead, where the statement asks for paths.
         instead: Option<&'static str>,
     },
+    /// More rows are put aside on disk than the user, the tenant or the machine may.
+    OverSpill(dataflow::ledger::SpillExceeded),
+    /// Rows could not be put aside on disk, or not be read again.
+    Spill(String),
     /// A plan that is larger than executors take: this is too many or too deep.
     TooLarge(String),
     /// An operator panicked.
@@ -109,7 +113,7 @@ impl ExecuteError {
             ExecuteError::External(_) | ExecuteError::FileContent(_) => {
                 "Neo.ClientError.Statement.ExternalResourceFailed"
             }
-            ExecuteError::Plan(_) | ExecuteError::Panicked { .. } => {
+            ExecuteError::Plan(_) | ExecuteError::Spill(_) | ExecuteError::Panicked { .. } => {
                 "Neo.DatabaseError.Statement.ExecutionFailed"
             }
             ExecuteError::TooLarge(_) => "Neo.ClientError.Statement.UnsupportedOperationError",
@@ -117,7 +121,9 @@ impl ExecuteError {
             ExecuteError::Cancelled(_) => "Neo.ClientError.Transaction.Terminated",
             ExecuteError::TimedOut { .. } => "Neo.ClientError.Transaction.TransactionTimedOut",
             ExecuteError::Refused { .. } => "Neo.TransientError.Transaction.MaximumTransactionLimitReached",
-            ExecuteError::OverBudget { .. } => "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
+            ExecuteError::OverBudget { .. } | ExecuteError::OverSpill(_) => {
+                "Neo.TransientError.General.MemoryPoolOutOfMemoryError"
+            }
         }
     }
     /// May the same query succeed if it is asked again?
@@ -168,6 +174,12 @@ impl ExecuteError {
             ExecuteError::OverBudget { .. } => {
                 "add a LIMIT, aggregate earlier, or raise the query's memory budget"
             }
+            ExecuteError::OverSpill(_) => {
+                "give the query more memory, the tenant more SPILL, or the database more disk by the option query.spill"
+            }
+            ExecuteError::Spill(_) => {
+                "make room on that disk, or name another folder by the option query.spill_folder"
+            }
             ExecuteError::Panicked { .. } => {
                 "this is a fault of the database, not of the statement; please report it with the statement"
             }
@@ -197,6 +209,7 @@ impl fmt::Display for ExecuteError {
             | ExecuteError::RowCount(what)
             | ExecuteError::External(what)
             | ExecuteError::FileContent(what)
+            | ExecuteError::Spill(what)
             | ExecuteError::Job { message: what, .. }
             | ExecuteError::ProcedureCall(what) => f.write_str(what),
             ExecuteError::NoProcedure(name) => write!(f, "there is no procedure `{name}`"),
@@ -212,6 +225,9 @@ impl fmt::Display for ExecuteError {
                 held.iter()
                     .take(HOLDERS_SHOWN_MAX)
                     .try_for_each(|(name, bytes)| write!(f, " {name}: {bytes}"))
+            }
+            ExecuteError::OverSpill(error) => {
+                write!(f, "the query has too little memory for its rows, and puts {error}")
             }
             ExecuteError::Panicked { operator, message } => {
                 write!(f, "internal error: {message} (in {operator})")
@@ -285,6 +301,10 @@ pub(crate) fn from_failure(failure: dataflow::Failure) -> ExecuteError {
         .or_else(|failure| failure.downcast::<EvalError>().map(|error| (*error).into()))
         .or_else(|failure| failure.downcast::<store::StoreError>().map(|error| (*error).into()))
         .or_else(|failure| failure.downcast::<transact::TransactError>().map(|error| (*error).into()))
+        .or_else(|failure| {
+            let exceeded = failure.downcast::<dataflow::ledger::SpillExceeded>();
+            exceeded.map(|error| ExecuteError::OverSpill(*error))
+        })
         .or_else(|failure| failure.downcast::<ProcedureError>().map(|error| (*error).into()))
         .or_else(|failure| failure.downcast::<paths::PathError>().map(|error| ExecuteError::Path(*error)))
         .unwrap_or_else(|other| ExecuteError::Plan(other.to_string()))

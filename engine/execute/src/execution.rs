@@ -10,6 +10,7 @@ use crate::compile;
 use crate::imports::{FetchAccount, Imports};
 use crate::result::ResultStream;
 use crate::rows::Rows;
+use crate::spill::SpillFolder;
 pub use credit::Credit;
 use dataflow::{QueryId, QueryOptions, Runtime, TenantNo};
 use expression::{Parameters, Request};
@@ -39,6 +40,8 @@ pub struct ExecuteOptions {
     pub output_batches_max: usize,
     /// What LOAD may read.
     pub imports: Imports,
+    /// Where rows are put aside that the query has no room for; they are not where absent.
+    pub spill: Option<Arc<SpillFolder>>,
     /// Wall time at which the transaction began, in microseconds since 1970 UTC; the statement's own begin if absent.
     pub transaction_us: Option<i64>,
     /// It is a part of this query, which [stands for it](Execution::start_whole).
@@ -59,6 +62,7 @@ impl Default for ExecuteOptions {
             batch_rows: BATCH_ROWS,
             output_batches_max: options.output_batches_max,
             imports: Imports::default(),
+            spill: None,
             transaction_us: None,
             part_of: options.part_of,
             waits: options.waits,
@@ -101,7 +105,8 @@ pub(crate) fn environment(
     let environment = Environment::new(access, request, options.batch_rows, effects.writes);
     let environment = environment.within(options.bytes_max);
     let account = FetchAccount { tenant: options.tenant, user: options.user };
-    Arc::new(environment.importing_from(options.imports.clone(), account).dispatching(dispatch))
+    let environment = environment.importing_from(options.imports.clone(), account);
+    Arc::new(environment.putting_aside_in(options.spill.clone()).dispatching(dispatch))
 }
 
 /// A statement's way from plan to rows.

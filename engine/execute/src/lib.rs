@@ -33,6 +33,7 @@ pub mod result;
 mod rows;
 mod scope_rows;
 pub mod searches;
+mod spill;
 mod stream;
 mod turn;
 
@@ -51,6 +52,7 @@ pub use programs::check_module as check_program;
 pub use reads::record_shown;
 pub use result::{NodeProfile, ResultStream};
 pub use rows::Rows;
+pub use spill::SpillFolder;
 
 /// The executors that run queries: one pinned thread a core.
 pub type Runtime = dataflow::Runtime<Rows>;

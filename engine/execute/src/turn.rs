@@ -251,6 +251,10 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
 pub(crate) trait Breaker: Send {
     /// A batch of input.
     fn take(&mut self, port: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()>;
+    /// A slice of the work that comes before more input is taken, such as putting rows aside on disk; emits nothing.
+    fn make_room(&mut self, _: &mut Turn<'_, '_>) -> Try<Progress> {
+        Ok(Progress::Done)
+    }
     /// A slice of the work after the end of the input; emits as it goes.
     fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress>;
 }
@@ -260,19 +264,23 @@ pub(crate) struct Breaking<B> {
     breaker: B,
     here: Here,
     ports_open: usize,
+    making_room: bool,
     draining: bool,
 }
 
 impl<B: Breaker> Breaking<B> {
     pub(crate) fn new(breaker: B, here: Here, ports: usize) -> Breaking<B> {
-        Breaking { breaker, here, ports_open: ports, draining: false }
+        Breaking { breaker, here, ports_open: ports, making_room: false, draining: false }
     }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
-        while self.draining {
+        while self.making_room || self.draining {
             let mut turn = Turn { here: &mut self.here, context, demand: None };
-            let progress = self.breaker.drain(&mut turn)?;
-            self.draining = progress != Progress::Done;
-            if self.draining && context.should_yield() {
+            if self.making_room {
+                self.making_room = self.breaker.make_room(&mut turn)? != Progress::Done;
+            } else {
+                self.draining = self.breaker.drain(&mut turn)? != Progress::Done;
+            }
+            if (self.making_room || self.draining) && context.should_yield() {
                 return Ok(Flow::Again);
             }
         }
@@ -283,7 +291,8 @@ impl<B: Breaker> Breaking<B> {
 impl<B: Breaker> Operator<Rows> for Breaking<B> {
     fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
         self.breaker.take(port, batch, &mut Turn { here: &mut self.here, context, demand: None })?;
-        Ok(Flow::Ready)
+        self.making_room = true;
+        self.run(context)
     }
     fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         self.run(context)

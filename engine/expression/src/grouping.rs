@@ -207,6 +207,46 @@ impl GroupTable {
         groups.extend(runs.of_row().iter().map(|run| of_runs[*run as usize]));
     }
 
+    /// For each of the `rows` rows its group, [`NO_GROUP`] where its keys were not met: no group is opened. `groups` is overwritten.
+    pub fn find(&self, keys: &[Carried], rows: usize, groups: &mut Vec<u32>) {
+        debug_assert_eq!(keys.len(), self.width);
+        groups.clear();
+        match (&self.keys, keys) {
+            (Keys::Undecided, _) => groups.resize(rows, NO_GROUP),
+            (Keys::Integers(held, null), [key]) => groups.extend((0..rows).map(|row| {
+                let integer = match key.get(row) {
+                    Value::Null => return null.unwrap_or(NO_GROUP),
+                    Value::Int(integer) => integer,
+                    value @ Value::Float(float) if equivalent(&Value::Int(float as i64), &value) => {
+                        float as i64
+                    }
+                    _ => return NO_GROUP,
+                };
+                let same = |group: u32| held[group as usize] == integer && *null != Some(group);
+                self.table.find(state().hash_one(integer as u64), same).unwrap_or(NO_GROUP)
+            })),
+            (Keys::Vertices(held, null), [key]) => {
+                groups.extend((0..rows).map(|row| match key.vertex(row) {
+                    Some(vertex) => {
+                        let same = |group: u32| held[group as usize] == vertex && *null != Some(group);
+                        self.table.find(state().hash_one(vertex.0), same).unwrap_or(NO_GROUP)
+                    }
+                    None if key.is_null(row) => null.unwrap_or(NO_GROUP),
+                    None => NO_GROUP,
+                }))
+            }
+            (Keys::General(_), _) => {
+                let mut hashes = Vec::new();
+                hash_columns(keys, rows, &mut hashes);
+                groups.extend(hashes.into_iter().enumerate().map(|(row, hash)| {
+                    self.table.find(hash, |group| self.is_key(group, keys, row)).unwrap_or(NO_GROUP)
+                }));
+            }
+            // A table of one column has a single key.
+            (Keys::Integers(..) | Keys::Vertices(..), _) => groups.resize(rows, NO_GROUP),
+        }
+    }
+
     /// As [`GroupTable::assign`], each row for itself; adds to `groups`.
     fn assign_each(&mut self, keys: &[Carried], rows: usize, groups: &mut Vec<u32>) {
         self.decide(keys);
@@ -431,7 +471,8 @@ impl GroupTable {
 
 /// Integers of a batch are close together if no two are further apart.
 const CLOSE_WIDTH_MAX: usize = 1 << 12;
-const NO_GROUP: u32 = u32::MAX;
+/// The number of no group.
+pub const NO_GROUP: u32 = u32::MAX;
 
 /// The least integer of a batch, and how many there are from it to the greatest, where those are few beside the rows and none is null.
 fn close_together(key: &Carried, rows: usize) -> Option<(i64, usize)> {

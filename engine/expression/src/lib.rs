@@ -41,7 +41,7 @@ pub use compile::{Binding, Compiled, compile, compile_with};
 pub use error::EvalError;
 pub use functions::list::{Counting, counting};
 pub use graph::{Graph, Names};
-pub use grouping::{GroupTable, hash_columns};
+pub use grouping::{GroupTable, NO_GROUP, hash_columns};
 pub use layout::Layout;
 pub use names_only::NamesOnly;
 pub use scope::{Parameters, Request, Scope};

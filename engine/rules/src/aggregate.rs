@@ -52,7 +52,7 @@ struct Group {
 /// One aggregate and its groups.
 pub(crate) struct Groups {
     pub aggregate: Aggregate,
-    groups: HashMap<Box<[Word]>, Group, foldhash::fast::FixedState>,
+    groups: HashMap<Vec<Word>, Group, foldhash::fast::FixedState>,
     /// Bytes behind the entries of the table.
     behind: usize,
 }
@@ -87,7 +87,7 @@ impl Groups {
             true => (input.marked_as(state::REMOVED), input.marked_as(state::ADDED)),
             false => (Vec::new(), input.seen(state::STABLE).collect()),
         };
-        let mut touched: HashSet<Box<[Word]>, foldhash::fast::FixedState> = HashSet::default();
+        let mut touched: HashSet<Vec<Word>, foldhash::fast::FixedState> = HashSet::default();
         let key_bytes = size_of::<Word>() * self.aggregate.group;
         for (rows, comes) in [(gone, false), (come, true)] {
             for (at, row) in rows.into_iter().enumerate() {
@@ -132,7 +132,7 @@ impl Groups {
     /// Brings the fact of a group up to date.
     fn show(
         &mut self,
-        key: Box<[Word]>,
+        key: Vec<Word>,
         output: &mut Relation,
         words: &mut Words,
         is_change: bool,

@@ -63,6 +63,8 @@ pub enum Setting {
     Share(u32),
     /// MEMORY '1GB': bytes that all queries together hold; none for no limit.
     Memory(Option<u64>),
+    /// SPILL '10GB': bytes that all queries together put aside on disk; none for no limit.
+    Spill(Option<u64>),
     /// CONCURRENT n: queries that run at once, further ones wait; none for no limit.
     Concurrent(Option<u64>),
     /// TIME '10s': milliseconds after which a query ends; none for no limit.
@@ -143,6 +145,8 @@ impl fmt::Display for Setting {
             Setting::Share(share) => write!(f, "SHARE {share}"),
             Setting::Memory(Some(bytes)) => write!(f, "MEMORY '{bytes}B'"),
             Setting::Memory(None) => f.write_str("MEMORY NONE"),
+            Setting::Spill(Some(bytes)) => write!(f, "SPILL '{bytes}B'"),
+            Setting::Spill(None) => f.write_str("SPILL NONE"),
             Setting::Concurrent(Some(count)) => write!(f, "CONCURRENT {count}"),
             Setting::Concurrent(None) => f.write_str("CONCURRENT NONE"),
             Setting::Time(Some(ms)) => write!(f, "TIME '{ms}ms'"),

@@ -1,7 +1,7 @@
 //! Constants are folded to what they are worth, types are tested as they are said, and commands are written as they are read.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod support;
+use crate::support;
 
 use model::{Value, ValueType, compare};
 use support::build::*;
@@ -241,6 +241,8 @@ fn commands_about_tenants_are_written() {
         Setting::Share(50),
         Setting::Memory(Some(7)),
         Setting::Memory(None),
+        Setting::Spill(Some(0)),
+        Setting::Spill(None),
         Setting::Concurrent(Some(3)),
         Setting::Concurrent(None),
         Setting::Time(Some(9)),

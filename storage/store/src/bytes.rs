@@ -50,6 +50,10 @@ impl Writer {
     pub(crate) fn new() -> Writer {
         Writer::default()
     }
+    /// One that appends to these bytes.
+    pub(crate) fn behind(bytes: Vec<u8>) -> Writer {
+        Writer { bytes, end: End::Never }
+    }
     /// One that leaves out what is left of a large value once the work of this thread is over ([`model::walk`]).
     pub(crate) fn endable(bytes: Vec<u8>) -> Writer {
         Writer { bytes, end: End::May }

@@ -47,6 +47,7 @@ pub use indexes::edges::EdgeRange;
 pub use indexes::range::IndexRange;
 pub use indexes::run::EntryChange;
 pub use paging::pager::PagingReport;
+pub use paging::rows::{read_rows, write_rows};
 pub use paging::source::{BlobKey, ChunkSource};
 pub use paging::spill::{Emit, Room, Spill};
 pub use schema::catalog::Catalog;

@@ -2,5 +2,6 @@
 
 pub(crate) mod page;
 pub(crate) mod pager;
+pub(crate) mod rows;
 pub(crate) mod source;
 pub(crate) mod spill;

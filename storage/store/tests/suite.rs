@@ -13,6 +13,7 @@ mod common;
 mod ledger;
 mod paging;
 mod reads;
+mod rows;
 mod runs;
 mod shared;
 mod twin;

@@ -245,6 +245,8 @@ impl Configuration {
             query_timeout_max: self.time("query.timeout_max"),
             query_rows_max: self.count("query.rows_max"),
             queries_bytes_max: self.size("query.memory_all"),
+            spill_bytes_max: self.size("query.spill").unwrap_or(usual.spill_bytes_max),
+            spill_folder: self.path("query.spill_folder"),
             queries_max: self.count("query.concurrent"),
             checkpoint_log_bytes: self.size("checkpoint_log_size").unwrap_or(usual.checkpoint_log_bytes),
             memory_bytes: self.size("memory"),

@@ -71,7 +71,7 @@ const QUEUE_MAX: u64 = 1_000_000;
 const LEEWAY_MAX: Duration = Duration::from_secs(300);
 
 /// All settings, in the order of the help. [`super::DATABASE_KEY`] stands beside them.
-pub static SETTINGS: [SettingRow; 52] = [
+pub static SETTINGS: [SettingRow; 54] = [
     row(
         0,
         ("bolt.address", "bolt", "server.bolt.listen_address"),
@@ -288,6 +288,20 @@ pub static SETTINGS: [SettingRow; 52] = [
         Size,
         "",
         "Memory that all queries together may hold",
+    ),
+    row(
+        2,
+        ("query.spill", "query-spill", "tanglewood.query.spill"),
+        Size,
+        "32GiB",
+        "Disk that all queries together may take for rows they have no memory for; 0 for none",
+    ),
+    row(
+        2,
+        ("query.spill_folder", "query-spill-folder", "tanglewood.query.spill_folder"),
+        Path,
+        "",
+        "Folder for such rows, its own; inside of the database where absent",
     ),
     row(
         2,

@@ -1,4 +1,4 @@
-//! What tenants and users may take: queries at once, bytes, time.
+//! What tenants and users may take: queries at once, bytes in memory and aside on disk, time.
 //!
 //! A query belongs to a user, a user to a tenant, a tenant to the machine. On each level the same limits can be set. Bytes are drawn from the
 //! levels in grains, so that most charges touch no shared counter.
@@ -19,6 +19,8 @@ pub struct AccountOptions {
     pub queries_max: Option<u64>,
     /// Bytes that all queries together hold. None for no limit.
     pub bytes_max: Option<u64>,
+    /// Bytes that all queries together put aside on disk. None for no limit.
+    pub spilled_max: Option<u64>,
     /// Time after which a query ends, whatever it asked for itself. None for no limit.
     pub time_max: Option<Duration>,
     /// What becomes of queries that take more than they should.
@@ -31,6 +33,7 @@ impl Default for AccountOptions {
             share: crate::accounting::stride::SHARE_DEFAULT,
             queries_max: None,
             bytes_max: None,
+            spilled_max: None,
             time_max: None,
             rules: Vec::new(),
         }
@@ -44,6 +47,8 @@ pub(crate) struct Account {
     time_max_ns: AtomicU64,
     running: AtomicU64,
     bytes: AtomicU64,
+    spilled_max: AtomicU64,
+    spilled: AtomicU64,
     rules: Mutex<Arc<[Rule]>>,
 }
 
@@ -55,6 +60,8 @@ impl Account {
             time_max_ns: AtomicU64::new(u64::MAX),
             running: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
+            spilled_max: AtomicU64::new(u64::MAX),
+            spilled: AtomicU64::new(0),
             rules: Mutex::new(Arc::new([])),
         }
     }
@@ -62,6 +69,7 @@ impl Account {
         let time_ns = options.time_max.map(world::clock::span_ns);
         self.queries_max.store(options.queries_max.unwrap_or(u64::MAX).max(1), Relaxed);
         self.bytes_max.store(options.bytes_max.unwrap_or(u64::MAX), Relaxed);
+        self.spilled_max.store(options.spilled_max.unwrap_or(u64::MAX), Relaxed);
         self.time_max_ns.store(time_ns.unwrap_or(u64::MAX), Relaxed);
         *self.rules.lock() = options.rules.as_slice().into();
     }
@@ -86,7 +94,7 @@ impl Accounts {
     /// Counts bytes on all levels. They are counted even if one has no room for them; returns that one, and its limit.
     pub(crate) fn charge(&self, bytes: u64) -> Result<(), (Level, u64)> {
         let mut outcome = Ok(());
-        for (account, level) in self.0.iter().zip([Level::User, Level::Tenant, Level::Machine]) {
+        for (account, level) in self.with_levels() {
             let limit = account.bytes_max.load(Relaxed);
             if account.bytes.fetch_add(bytes, Relaxed) + bytes > limit && outcome.is_ok() {
                 outcome = Err((level, limit));
@@ -94,11 +102,37 @@ impl Accounts {
         }
         outcome
     }
+    /// Bytes that could still be charged: what the level with the least room has left.
+    pub(crate) fn room(&self) -> u64 {
+        let room = |account: &Arc<Account>| {
+            account.bytes_max.load(Relaxed).saturating_sub(account.bytes.load(Relaxed))
+        };
+        self.0.iter().map(room).min().unwrap_or(u64::MAX)
+    }
+    /// Counts bytes that are put aside on disk, on all levels, unless one has no room for them; returns that one, and its limit.
+    pub(crate) fn charge_spilled(&self, bytes: u64) -> Result<(), (Level, u64)> {
+        for (counted, (account, level)) in self.with_levels().enumerate() {
+            let limit = account.spilled_max.load(Relaxed);
+            if account.spilled.fetch_add(bytes, Relaxed) + bytes > limit {
+                self.0[..=counted].iter().for_each(|account| {
+                    account.spilled.fetch_sub(bytes, Relaxed);
+                });
+                return Err((level, limit));
+            }
+        }
+        Ok(())
+    }
+    pub(crate) fn release_spilled(&self, bytes: u64) {
+        self.0.iter().for_each(|account| {
+            account.spilled.fetch_sub(bytes, Relaxed);
+        });
+    }
+    fn with_levels(&self) -> impl Iterator<Item = (&Arc<Account>, Level)> {
+        self.0.iter().zip([Level::User, Level::Tenant, Level::Machine])
+    }
     /// The level that has the least room, for who is alone, and its limit.
     pub(crate) fn bytes_max(&self) -> (Level, u64) {
-        let levels = [Level::User, Level::Tenant, Level::Machine];
-        let limits =
-            self.0.iter().zip(levels).map(|(account, level)| (level, account.bytes_max.load(Relaxed)));
+        let limits = self.with_levels().map(|(account, level)| (level, account.bytes_max.load(Relaxed)));
         limits.min_by_key(|(_, limit)| *limit).unwrap_or((Level::Machine, u64::MAX))
     }
     pub(crate) fn release(&self, bytes: u64) {

@@ -29,6 +29,26 @@ impl fmt::Display for BudgetExceeded {
 
 impl std::error::Error for BudgetExceeded {}
 
+/// The error of [`Context::charge_spilled`](crate::Context::charge_spilled).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpillExceeded {
+    /// Whose limit.
+    pub level: Level,
+    /// The limit in bytes.
+    pub limit: u64,
+}
+
+impl fmt::Display for SpillExceeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.limit {
+            0 => write!(f, "something aside on disk, which the {} may not", self.level),
+            limit => write!(f, "more aside on disk than the {} may: {limit} bytes", self.level),
+        }
+    }
+}
+
+impl std::error::Error for SpillExceeded {}
+
 #[derive(Default)]
 struct Account {
     held: AtomicU64,
@@ -40,6 +60,8 @@ pub(crate) struct Ledger {
     total: AtomicU64,
     /// Drawn from the accounts.
     drawn: AtomicU64,
+    /// Put aside on disk.
+    spilled: AtomicU64,
     accounts: Accounts,
     /// The account that had no room, if any, and its limit.
     short: OnceLock<(Level, u64)>,
@@ -54,6 +76,7 @@ impl Ledger {
             limit,
             total: AtomicU64::new(0),
             drawn: AtomicU64::new(0),
+            spilled: AtomicU64::new(0),
             accounts,
             short: OnceLock::new(),
             vertices: (0..vertices).map(|_| Account::default()).collect(),
@@ -127,6 +150,20 @@ impl Ledger {
         self.give_back(before.saturating_sub(bytes));
     }
 
+    /// Bytes that could still be charged.
+    pub(crate) fn room(&self) -> u64 {
+        let (total, drawn) = (self.total.load(Ordering::Relaxed), self.drawn.load(Ordering::Relaxed));
+        let shared = self.accounts.room().saturating_add(drawn.saturating_sub(total));
+        shared.min(self.limit.saturating_sub(total))
+    }
+
+    /// Counts bytes that are put aside on disk, until the query ends.
+    pub(crate) fn charge_spilled(&self, bytes: u64) -> Result<(), SpillExceeded> {
+        self.accounts.charge_spilled(bytes).map_err(|(level, limit)| SpillExceeded { level, limit })?;
+        self.spilled.fetch_add(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
     pub(crate) fn total(&self) -> u64 {
         self.total.load(Ordering::Relaxed)
     }
@@ -156,6 +193,7 @@ impl Ledger {
 impl Drop for Ledger {
     fn drop(&mut self) {
         self.accounts.release(*self.drawn.get_mut());
+        self.accounts.release_spilled(*self.spilled.get_mut());
     }
 }
 

@@ -162,6 +162,14 @@ impl<M: Message> Backend<M> for Call<'_, M> {
         self.here.shared.ledger.release(self.head.vertex, bytes);
     }
 
+    fn room(&self) -> u64 {
+        self.here.shared.ledger.room()
+    }
+
+    fn charge_spilled(&mut self, bytes: u64) -> Result<(), Failure> {
+        Ok(self.here.shared.ledger.charge_spilled(bytes)?)
+    }
+
     fn finish_instance(&mut self) {
         match self.head.node {
             ROOT => self.close_inputs(),

@@ -35,6 +35,8 @@ pub(crate) trait Backend<M: Message> {
     fn waker(&mut self) -> OperatorWaker;
     fn charge(&mut self, bytes: usize) -> Result<(), Failure>;
     fn release(&mut self, bytes: usize);
+    fn room(&self) -> u64;
+    fn charge_spilled(&mut self, bytes: u64) -> Result<(), Failure>;
 }
 
 impl<'a, M: Message> Context<'a, M> {
@@ -189,5 +191,18 @@ impl<'a, M: Message> Context<'a, M> {
     /// Gives back what was charged. What an operator still holds when it is dropped is given back for it.
     pub fn release(&mut self, bytes: usize) {
         self.backend.release(bytes);
+    }
+
+    /// Bytes that the query could charge at this moment; others draw from the same accounts.
+    pub fn room(&self) -> u64 {
+        self.backend.room()
+    }
+
+    /// Counts bytes that are put aside on disk, until the query ends.
+    ///
+    /// # Errors
+    /// [`SpillExceeded`](crate::ledger::SpillExceeded) where the user, the tenant or the machine may put no more aside.
+    pub fn charge_spilled(&mut self, bytes: u64) -> Result<(), Failure> {
+        self.backend.charge_spilled(bytes)
     }
 }

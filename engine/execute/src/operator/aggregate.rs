@@ -8,10 +8,11 @@ use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::operator::distinct::{VertexSet, plain_vertices};
 use crate::scope_rows::ScopeRows;
+use crate::spill::{SpilledPart, SpilledParts, is_tight, joined};
 use crate::stream::{Feed, Stream};
 use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
 use expression::segments::Segments;
-use expression::{Aggregator, Compiled, Extremes, GroupTable, Layout, Sums};
+use expression::{Aggregator, Compiled, Extremes, GroupTable, Layout, NO_GROUP, Sums, hash_columns};
 use model::batch::Carried;
 use model::{Batch, Column, ColumnBuilder, Nulls, Value};
 use parking_lot::Mutex;
@@ -199,6 +200,43 @@ impl Weighing {
     }
 }
 
+/// The keys and the arguments of the calls, of the rows of a batch.
+struct Evaluated {
+    keys: Vec<Carried>,
+    /// By call.
+    arguments: Vec<Vec<Carried>>,
+    len: usize,
+}
+
+impl Evaluated {
+    fn new(plan: &Grouping, batch: &Batch, here: &mut Here) -> Try<Evaluated> {
+        let scope = here.scope();
+        let all = |expressions: &[Compiled]| {
+            let values = expressions.iter().map(|expression| expression.evaluate_carried(batch, &scope));
+            values.collect::<Result<Vec<Carried>, _>>()
+        };
+        let arguments = plan.calls.iter().map(|call| all(&call.arguments)).collect::<Result<_, _>>()?;
+        Ok(Evaluated { keys: all(&plan.keys)?, arguments, len: batch.len() })
+    }
+    /// As columns of a batch, keys first.
+    fn batch(&self) -> Batch {
+        let mut batch = Batch::new(Vec::new(), self.len);
+        let columns = self.keys.iter().chain(self.arguments.iter().flatten());
+        columns.for_each(|column| batch.push_carried(column.clone()));
+        batch
+    }
+    /// Of such a batch.
+    fn of(plan: &Grouping, batch: &Batch) -> Evaluated {
+        let mut columns = (0..batch.width()).map(|at| batch.column(at).clone());
+        let keys = columns.by_ref().take(plan.keys.len()).collect();
+        let of_call = |call: &Call| columns.by_ref().take(call.arguments.len()).collect();
+        Evaluated { keys, arguments: plan.calls.iter().map(of_call).collect(), len: batch.len() }
+    }
+    fn width(plan: &Grouping) -> usize {
+        plan.keys.len() + plan.calls.iter().map(|call| call.arguments.len()).sum::<usize>()
+    }
+}
+
 /// Groups so far, on one executor.
 struct Groups {
     table: GroupTable,
@@ -223,24 +261,37 @@ impl Groups {
         let len = self.len(plan);
         self.states.iter_mut().zip(&plan.calls).for_each(|(state, call)| state.grow(len, call));
     }
-    fn take(&mut self, plan: &Grouping, batch: &Batch, here: &mut Here) -> Try<()> {
-        let scope = here.scope();
+    fn take(&mut self, plan: &Grouping, rows: &Evaluated) -> Try<()> {
         if !plan.single {
-            let keys = plan
-                .keys
-                .iter()
-                .map(|key| key.evaluate_carried(batch, &scope))
-                .collect::<Result<Vec<_>, _>>()?;
-            self.table.assign(&keys, batch.len(), &mut self.groups);
+            self.table.assign(&rows.keys, rows.len, &mut self.groups);
             self.grow(plan);
         }
-        for (state, call) in self.states.iter_mut().zip(&plan.calls) {
-            let arguments = call.arguments.iter().map(|argument| argument.evaluate_carried(batch, &scope));
-            let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
-            let groups = (!plan.single).then_some(self.groups.as_slice());
-            state.update(call, &arguments, groups, batch.len())?;
+        self.update(plan, rows)
+    }
+    fn update(&mut self, plan: &Grouping, rows: &Evaluated) -> Try<()> {
+        let groups = (!plan.single).then_some(self.groups.as_slice());
+        let states = self.states.iter_mut().zip(&plan.calls).zip(&rows.arguments);
+        for ((state, call), arguments) in states {
+            state.update(call, arguments, groups, rows.len)?;
         }
         Ok(())
+    }
+    /// Takes the rows of groups that are there; returns the others.
+    fn take_known(&mut self, plan: &Grouping, rows: &Evaluated) -> Try<Vec<u32>> {
+        self.table.find(&rows.keys, rows.len, &mut self.groups);
+        let of = |known: bool| {
+            let is_it = |row: &u32| (self.groups[*row as usize] != NO_GROUP) == known;
+            (0..rows.len as u32).filter(is_it).collect::<Vec<u32>>()
+        };
+        let (known, others) = (of(true), of(false));
+        if others.is_empty() {
+            self.update(plan, rows)?;
+        } else if !known.is_empty() {
+            let rows = Evaluated::of(plan, &rows.batch().select(known));
+            self.groups.retain(|group| *group != NO_GROUP);
+            self.update(plan, &rows)?;
+        }
+        Ok(others)
     }
     /// Takes over some groups of another part, from its end; `left` are those it still has. Returns how many are left.
     fn merge(&mut self, plan: &Grouping, other: &mut Groups, left: usize) -> Try<usize> {
@@ -302,6 +353,10 @@ impl Groups {
         turn.emit(rows);
         Ok(true)
     }
+    /// Do groups grow that are there?
+    fn grow_alone(&self) -> bool {
+        self.states.iter().any(|states| matches!(states, States::General(_)))
+    }
     fn bytes(&mut self) -> usize {
         let states = self.states.iter().zip(&mut self.weighing).map(|(states, weighing)| match states {
             States::Counts(counts) => counts.bytes(),
@@ -314,8 +369,14 @@ impl Groups {
     }
 }
 
-/// Parts that wait to be merged.
-type Parts = Arc<Mutex<Vec<Groups>>>;
+/// What the twins of one grouping share.
+#[derive(Clone, Default)]
+struct Shared {
+    /// Parts that wait to be merged, and the bytes of each.
+    parts: Arc<Mutex<Vec<(Groups, usize)>>>,
+    /// Rows that were put aside.
+    aside: Arc<Mutex<Vec<SpilledPart>>>,
+}
 
 /// Groups of another part taken over between two looks at the clock.
 const GROUPS_MERGED_PER_LOOK: usize = 1_024;
@@ -326,28 +387,75 @@ const BATCHES_PER_CHARGE: u32 = 16;
 const STATES_WEIGHED_PER_LOOK: usize = 4_096;
 
 /// Groups what comes; at the end leaves its part for the merge.
+///
+/// Once there is little room, no group is opened any more: the rows of others are put aside by the hash of their keys, and are grouped
+/// part by part behind the merge (a hybrid hash aggregation: Graefe 1993, "Query Evaluation Techniques for Large Databases", 4.3).
 struct Partial {
     plan: Arc<Grouping>,
     groups: Option<Groups>,
-    parts: Parts,
+    shared: Shared,
     batches: u32,
     charged: usize,
+    /// Several executors group, and their groups are merged.
+    has_twins: bool,
+    aside: Option<SpilledParts>,
 }
 
 impl Partial {
+    fn new(plan: Arc<Grouping>, shared: Shared, has_twins: bool) -> Partial {
+        Partial { plan, groups: None, shared, batches: 0, charged: 0, has_twins, aside: None }
+    }
     /// Charges what the groups hold by now.
     fn charge(&mut self, turn: &mut Turn<'_, '_>) -> Try<()> {
-        let bytes = self.groups.as_mut().map_or(0, Groups::bytes);
-        turn.context.charge(bytes.saturating_sub(self.charged))?;
+        let bytes = self.groups.as_mut().map_or(0, Groups::bytes) + aside_bytes(&self.aside);
+        let charged = turn.context.charge(bytes.saturating_sub(self.charged));
         self.charged = self.charged.max(bytes);
-        Ok(())
+        if self.plan.single || self.plan.every.is_some() || self.aside.is_some() {
+            return charged;
+        }
+        // The groups of all twins become one table; values that are collected go on to come.
+        let grows = self.groups.as_ref().is_some_and(Groups::grow_alone);
+        let twins = if self.has_twins { turn.context.executors() } else { 0 };
+        let needed = bytes * (twins + usize::from(grows));
+        if charged.is_err() || is_tight(turn.context, bytes, needed) {
+            self.aside = SpilledParts::create(
+                Evaluated::width(&self.plan),
+                None,
+                turn.here.environment.spill.as_ref(),
+                turn.context,
+            )?;
+        }
+        if self.aside.is_some() { Ok(()) } else { charged }
     }
+}
+
+fn aside_bytes(aside: &Option<SpilledParts>) -> usize {
+    aside.as_ref().map_or(0, SpilledParts::bytes)
+}
+
+/// Puts some of the rows aside.
+fn put_aside(
+    aside: &mut SpilledParts,
+    rows: &Evaluated,
+    picked: Vec<u32>,
+    turn: &mut Turn<'_, '_>,
+) -> Try<()> {
+    let mut hashes = Vec::new();
+    hash_columns(&rows.keys, rows.len, &mut hashes);
+    aside.take(&rows.batch(), &hashes, picked.into_iter(), turn.context)
 }
 
 impl Breaker for Partial {
     fn take(&mut self, _: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
         let groups = self.groups.get_or_insert_with(|| Groups::new(&self.plan));
-        groups.take(&self.plan, &batch, turn.here)?;
+        let rows = Evaluated::new(&self.plan, &batch, turn.here)?;
+        match &mut self.aside {
+            None => groups.take(&self.plan, &rows)?,
+            Some(aside) => {
+                let others = groups.take_known(&self.plan, &rows)?;
+                put_aside(aside, &rows, others, turn)?;
+            }
+        }
         self.batches += 1;
         if self.batches.is_multiple_of(BATCHES_PER_CHARGE) || self.batches.is_power_of_two() {
             self.charge(turn)?;
@@ -356,18 +464,155 @@ impl Breaker for Partial {
     }
     fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
         self.charge(turn)?;
-        self.parts.lock().extend(self.groups.take());
+        if let Some(aside) = self.aside.take() {
+            let parts = aside.finish(turn.context)?;
+            self.shared.aside.lock().extend(parts);
+        }
+        // Whoever merges it is charged for it.
+        let charged = std::mem::take(&mut self.charged);
+        self.shared.parts.lock().extend(self.groups.take().map(|groups| (groups, charged)));
+        turn.context.release(charged);
         Ok(Progress::Done)
     }
+}
+
+/// Rows that were put aside, being grouped part by part.
+struct Rest {
+    parts: Vec<SpilledPart>,
+    part: Option<SpilledPart>,
+    /// Those of the part that is read, or that was.
+    groups: Groups,
+    /// Rows of the part for whose groups there is no room either.
+    aside: Option<SpilledParts>,
+    /// The next group that is handed on, once the part is read.
+    next: Option<usize>,
+    charged: usize,
+}
+
+impl Rest {
+    fn new(plan: &Grouping, parts: Vec<SpilledPart>) -> Rest {
+        Rest { parts, part: None, groups: Groups::new(plan), aside: None, next: None, charged: 0 }
+    }
+    fn charge(&mut self, plan: &Grouping, turn: &mut Turn<'_, '_>) -> Try<()> {
+        let bytes = self.groups.bytes() + aside_bytes(&self.aside);
+        let charged = turn.context.charge(bytes.saturating_sub(self.charged));
+        turn.context.release(self.charged.saturating_sub(bytes));
+        self.charged = bytes;
+        // What is handed on may be kept behind it, while the groups that were always in memory are held.
+        let needed = bytes * (1 + usize::from(self.groups.grow_alone()));
+        if self.aside.is_none() && (charged.is_err() || is_tight(turn.context, bytes, needed)) {
+            self.aside = SpilledParts::create(
+                Evaluated::width(plan),
+                self.part.as_ref(),
+                turn.here.environment.spill.as_ref(),
+                turn.context,
+            )?;
+        }
+        if self.aside.is_some() { Ok(()) } else { charged }
+    }
+    /// A slice of work, beside the groups that were always in memory; true if nothing is left.
+    fn step(&mut self, plan: &Grouping, kept: &mut Groups, turn: &mut Turn<'_, '_>) -> Try<bool> {
+        if let Some(start) = self.next {
+            let len = self.groups.len(plan);
+            let end = len.min(start + turn.here.environment.batch_rows);
+            if self.groups.hand_on(plan, start..end, turn)? {
+                self.next = (end < len).then_some(end);
+            }
+            return Ok(false);
+        }
+        let Some(part) = &mut self.part else {
+            self.groups = Groups::new(plan);
+            turn.context.release(std::mem::take(&mut self.charged));
+            self.part = self.parts.pop();
+            return Ok(self.part.is_none());
+        };
+        let Some((batch, held)) = part.next(turn.context)? else {
+            // What is spread anew is of this part alone.
+            if let Some(aside) = self.aside.take() {
+                self.parts.extend(aside.finish(turn.context)?);
+            }
+            self.part = None;
+            self.next = (self.groups.len(plan) > 0).then_some(0);
+            return Ok(false);
+        };
+        let rows = Evaluated::of(plan, &batch);
+        let others = kept.take_known(plan, &rows)?;
+        let rows = Evaluated::of(plan, &rows.batch().select(others));
+        match &mut self.aside {
+            None => self.groups.take(plan, &rows)?,
+            Some(aside) => {
+                let others = self.groups.take_known(plan, &rows)?;
+                put_aside(aside, &rows, others, turn)?;
+            }
+        }
+        turn.context.release(held);
+        self.charge(plan, turn)?;
+        Ok(false)
+    }
+}
+
+/// What is done at home, in turn.
+enum FinalStep {
+    /// Parts are merged: one of them, and how many of its groups are left.
+    Merge(Option<(Groups, usize)>),
+    /// Rows that were put aside are grouped.
+    Rest(Box<Rest>),
+    /// Groups are handed on from here.
+    HandOn(usize),
 }
 
 /// Takes rows itself, merges the parts of others, hands on the groups.
 struct Final {
     partial: Partial,
-    /// A part that is being merged, and how many of its groups are left.
-    merging: Option<(Groups, usize)>,
-    merged: bool,
-    next: usize,
+    step: FinalStep,
+}
+
+impl Final {
+    /// Charges what the groups hold, the part that is merged, and those that wait.
+    fn charge(&mut self, merging: &mut Option<(Groups, usize)>, turn: &mut Turn<'_, '_>) -> Try<()> {
+        let merging = merging.as_mut().map_or(0, |(part, _)| part.bytes());
+        let partial = &mut self.partial;
+        let waiting: usize = partial.shared.parts.lock().iter().map(|(_, bytes)| bytes).sum();
+        let bytes = partial.groups.as_mut().map_or(0, Groups::bytes) + merging + waiting;
+        turn.context.charge(bytes.saturating_sub(partial.charged))?;
+        turn.context.release(partial.charged.saturating_sub(bytes));
+        partial.charged = bytes;
+        Ok(())
+    }
+    /// A slice of the merge; what comes behind it once it is done.
+    fn merge(&mut self, mut merging: Option<(Groups, usize)>, turn: &mut Turn<'_, '_>) -> Try<FinalStep> {
+        let plan = self.partial.plan.clone();
+        if let (Some((part, left)), Some(groups)) = (&mut merging, &mut self.partial.groups) {
+            *left = groups.merge(&plan, part, *left)?;
+            merging = merging.filter(|(_, left)| *left > 0);
+            return Ok(FinalStep::Merge(merging));
+        }
+        self.charge(&mut merging, turn)?;
+        let part = self.partial.shared.parts.lock().pop();
+        if let Some((part, _)) = part {
+            match &mut self.partial.groups {
+                Some(_) => {
+                    let left = part.len(&plan);
+                    merging = Some((part, left));
+                }
+                None => self.partial.groups = Some(part),
+            }
+            self.charge(&mut merging, turn)?;
+            return Ok(FinalStep::Merge(merging));
+        }
+        let groups = self.partial.groups.get_or_insert_with(|| Groups::new(&plan));
+        if let Some(every) = &plan.every {
+            groups.open_all(&plan, every.get(turn.context.executor(), turn.context.tag()));
+        }
+        let mut aside = std::mem::take(&mut *self.partial.shared.aside.lock());
+        if let Some(own) = self.partial.aside.take() {
+            aside.extend(own.finish(turn.context)?);
+        }
+        Ok(match aside.is_empty() {
+            true => FinalStep::HandOn(0),
+            false => FinalStep::Rest(Box::new(Rest::new(&plan, joined(aside)))),
+        })
+    }
 }
 
 impl Breaker for Final {
@@ -376,40 +621,28 @@ impl Breaker for Final {
     }
     fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
         let plan = self.partial.plan.clone();
-        if let (Some((part, left)), Some(groups)) = (&mut self.merging, &mut self.partial.groups) {
-            *left = groups.merge(&plan, part, *left)?;
-            if *left == 0 {
-                self.merging = None;
+        let next = match &mut self.step {
+            FinalStep::Merge(merging) => {
+                let merging = merging.take();
+                self.step = self.merge(merging, turn)?;
+                return Ok(Progress::More);
             }
-            return Ok(Progress::More);
-        }
-        if !self.merged {
-            self.partial.charge(turn)?;
-            let part = self.partial.parts.lock().pop();
-            let Some(part) = part else {
-                self.merged = true;
-                let groups = self.partial.groups.get_or_insert_with(|| Groups::new(&plan));
-                if let Some(every) = &plan.every {
-                    groups.open_all(&plan, every.get(turn.context.executor(), turn.context.tag()));
+            FinalStep::Rest(rest) => {
+                let kept = self.partial.groups.as_mut().expect("made when the parts were merged");
+                if rest.step(&plan, kept, turn)? {
+                    self.step = FinalStep::HandOn(0);
                 }
                 return Ok(Progress::More);
-            };
-            match &mut self.partial.groups {
-                Some(_) => {
-                    let left = part.len(&plan);
-                    self.merging = Some((part, left));
-                }
-                None => self.partial.groups = Some(part),
             }
-            return Ok(Progress::More);
-        }
+            FinalStep::HandOn(next) => next,
+        };
         let groups = self.partial.groups.as_mut().expect("made when the parts were merged");
         let len = groups.len(&plan);
-        let end = len.min(self.next + turn.here.environment.batch_rows);
-        if !groups.hand_on(&plan, self.next..end, turn)? {
+        let end = len.min(*next + turn.here.environment.batch_rows);
+        if !groups.hand_on(&plan, *next..end, turn)? {
             return Ok(Progress::More);
         }
-        self.next = end;
+        *next = end;
         Ok(if end == len { Progress::Done } else { Progress::More })
     }
 }
@@ -480,7 +713,7 @@ impl Streaming {
 
 impl Breaker for Streaming {
     fn take(&mut self, _: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
-        self.groups.take(&self.plan, &batch, turn.here)?;
+        self.groups.take(&self.plan, &Evaluated::new(&self.plan, &batch, turn.here)?)?;
         // A batch opens about as many groups as are handed on at once.
         if self.whole.is_some() {
             self.hand_on(turn)?;
@@ -546,26 +779,24 @@ pub(crate) fn compile(
         let parallel = compiler.connect(&input, vertex, 0);
         return Ok(Stream { vertex, output: 0, layout, parallel, ordered: false, fans_out: false });
     }
-    let parts: Option<Parts> = (input.parallel && compiler.inside.is_none()).then(Parts::default);
+    let shared: Option<Shared> = (input.parallel && compiler.inside.is_none()).then(Shared::default);
     let environment = compiler.environment.clone();
-    if let Some(parts) = parts.clone() {
+    if let Some(shared) = shared.clone() {
         let (plan, environment) = (plan.clone(), environment.clone());
         let vertex = compiler.vertex("Aggregate", compiler.options(1), move || {
-            let partial =
-                Partial { plan: plan.clone(), groups: None, parts: parts.clone(), batches: 0, charged: 0 };
+            let partial = Partial::new(plan.clone(), shared.clone(), true);
             Breaking::new(partial, Here::new(&environment), 1)
         });
         compiler.connect(&input, vertex, 0);
         input = Stream { vertex, output: 0, parallel: true, fans_out: false, ..input };
     }
     let options = dataflow::VertexOptions {
-        create_if_empty: plan.single || plan.every.is_some() || parts.is_some(),
+        create_if_empty: plan.single || plan.every.is_some() || shared.is_some(),
         ..compiler.options(1)
     };
     let vertex = compiler.vertex("Aggregate", options, move || {
-        let parts = parts.clone().unwrap_or_default();
-        let partial = Partial { plan: plan.clone(), groups: None, parts, batches: 0, charged: 0 };
-        Breaking::new(Final { partial, merging: None, merged: false, next: 0 }, Here::new(&environment), 1)
+        let partial = Partial::new(plan.clone(), shared.clone().unwrap_or_default(), shared.is_some());
+        Breaking::new(Final { partial, step: FinalStep::Merge(None) }, Here::new(&environment), 1)
     });
     compiler.gather(&input, vertex, 0);
     // Groups of rows that were shared out may be many, and have come to one place.

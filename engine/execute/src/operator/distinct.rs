@@ -1,18 +1,21 @@
 //! Distinct: each combination of columns once, and what its first row carries. On every executor first, then at home where several executors found some.
 //!
-//! A single column of vertices is remembered as a bit each, anything else in a hash table.
+//! A single column of vertices is remembered as a bit each, anything else in a hash table. Once there is little room, no combination is
+//! added to the table any more: rows of others are put aside by their hashes, and are looked through part by part at the end.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::rows::Rows;
+use crate::spill::{SpillFolder, SpilledPart, SpilledParts, is_tight};
 use crate::stream::{Feed, Stream};
 use crate::turn::Try;
-use dataflow::{Context, Flow, Operator, Outcome};
-use expression::{GroupTable, Layout};
+use dataflow::{Context, Flow, Operator, Outcome, Tag};
+use expression::{GroupTable, Layout, NO_GROUP, hash_columns};
 use model::batch::Carried;
 use model::{Batch, Column, VertexId};
 use plan::Var;
 use plan::VarSet;
+use std::sync::Arc;
 
 /// A set of vertices: a few in a list, more as a bit each; grows with the largest number met.
 #[derive(Clone, Debug, Default)]
@@ -107,6 +110,12 @@ pub(crate) struct Distinct {
     seen: Seen,
     groups: Vec<u32>,
     charged: usize,
+    /// Where rows may be put aside.
+    folder: Option<Arc<SpillFolder>>,
+    /// Rows of combinations that the table has not.
+    aside: Option<SpilledParts>,
+    parts: Vec<SpilledPart>,
+    part: Option<SpilledPart>,
 }
 
 impl Distinct {
@@ -115,11 +124,71 @@ impl Distinct {
             1 => Seen::Vertices(VertexSet::default()),
             width => Seen::Table(GroupTable::new(width)),
         };
-        Distinct { keys, seen, groups: Vec::new(), charged: 0 }
+        let (groups, parts) = (Vec::new(), Vec::new());
+        Distinct { keys, seen, groups, charged: 0, folder: None, aside: None, parts, part: None }
+    }
+    /// The same, of an operator of its own, which puts rows aside in this folder.
+    fn spilling(self, folder: Option<Arc<SpillFolder>>) -> Distinct {
+        Distinct { folder, ..self }
+    }
+    fn key_columns(&self, batch: &Batch) -> Vec<Carried> {
+        self.keys.iter().map(|at| batch.column(*at).clone()).collect()
+    }
+    /// Takes rows: hands on those that are met for the first time, or puts aside those that may be.
+    fn take(&mut self, batch: Batch, context: &mut Context<'_, Rows>) -> Try<()> {
+        if let (Some(aside), Seen::Table(table)) = (&mut self.aside, &self.seen) {
+            let keys: Vec<Carried> = self.keys.iter().map(|at| batch.column(*at).clone()).collect();
+            table.find(&keys, batch.len(), &mut self.groups);
+            let mut hashes = Vec::new();
+            hash_columns(&keys, batch.len(), &mut hashes);
+            let others = (0..batch.len() as u32).filter(|row| self.groups[*row as usize] == NO_GROUP);
+            aside.take(&batch, &hashes, others, context)?;
+            return self.charge(context);
+        }
+        let fresh = self.fresh(&batch);
+        let width = batch.width();
+        if !fresh.is_empty() {
+            context.send(Rows(if fresh.len() == batch.len() { batch } else { batch.select(fresh) }));
+        }
+        let charged = self.charge(context);
+        if matches!(self.seen, Seen::Table(_)) && (charged.is_err() || is_tight(context, self.charged, 0)) {
+            self.aside = SpilledParts::create(width, self.part.as_ref(), self.folder.as_ref(), context)?;
+        }
+        if self.aside.is_some() { Ok(()) } else { charged }
+    }
+    /// Looks through what was put aside; all input has come.
+    fn look_through(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        loop {
+            let rows = match &mut self.part {
+                Some(part) => part.next(context)?,
+                None => None,
+            };
+            match rows {
+                Some((rows, held)) => {
+                    self.take(rows, context)?;
+                    context.release(held);
+                }
+                None => {
+                    // What a part was spread over again is of this part alone.
+                    if let Some(aside) = self.aside.take() {
+                        self.parts.extend(aside.finish(context)?);
+                    }
+                    self.part = self.parts.pop();
+                    if self.part.is_none() {
+                        return Ok(Flow::Ready);
+                    }
+                    self.seen = Seen::Table(GroupTable::new(self.keys.len()));
+                    context.release(std::mem::take(&mut self.charged));
+                }
+            }
+            if context.should_yield() {
+                return Ok(Flow::Again);
+            }
+        }
     }
     /// The rows whose keys are met for the first time.
     pub(crate) fn fresh(&mut self, batch: &Batch) -> Vec<u32> {
-        let keys: Vec<Carried> = self.keys.iter().map(|at| batch.column(*at).clone()).collect();
+        let keys = self.key_columns(batch);
         if let Seen::Vertices(seen) = &mut self.seen {
             if let Some(vertices) = plain_vertices(&keys[0]) {
                 let is_new = |row: &u32| seen.insert(vertices[keys[0].at(*row as usize)]);
@@ -148,6 +217,7 @@ impl Distinct {
             Seen::Vertices(set) => set.bytes(),
             Seen::Table(table) => table.bytes(),
         };
+        let bytes = bytes + self.aside.as_ref().map_or(0, SpilledParts::bytes);
         context.charge(bytes.saturating_sub(self.charged))?;
         self.charged = self.charged.max(bytes);
         Ok(())
@@ -156,18 +226,22 @@ impl Distinct {
 
 impl Operator<Rows> for Distinct {
     fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
-        let fresh = match self.keys.is_empty() {
-            true => vec![0; usize::from(self.groups.is_empty() && !batch.is_empty())],
-            false => self.fresh(&batch),
-        };
-        if self.keys.is_empty() {
+        if !self.keys.is_empty() {
+            self.take(batch, context)?;
+        } else if self.groups.is_empty() && !batch.is_empty() {
             self.groups.push(0);
-        }
-        self.charge(context)?;
-        if !fresh.is_empty() {
-            context.send(Rows(if fresh.len() == batch.len() { batch } else { batch.select(fresh) }));
+            context.send(Rows(batch.select(vec![0])));
         }
         Ok(Flow::Ready)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        self.look_through(context)
+    }
+    fn on_instance_end(&mut self, _: Tag, context: &mut Context<'_, Rows>) -> Outcome {
+        self.look_through(context)
+    }
+    fn on_completion(&mut self, _: usize, context: &mut Context<'_, Rows>) -> Outcome {
+        self.look_through(context)
     }
 }
 
@@ -180,13 +254,17 @@ pub(crate) fn attach(compiler: &mut Compiler, input: Stream) -> Stream {
 /// Thins out a stream by these columns of it; the others are those of the first rows.
 fn attach_keys(compiler: &mut Compiler, input: Stream, keys: Vec<usize>) -> Stream {
     let layout = input.layout.clone();
-    let first_keys = keys.clone();
-    let first =
-        compiler.attach("Distinct", &Feed::Rows(input), layout, move || Distinct::new(first_keys.clone()));
+    let (first_keys, home) = (keys.clone(), compiler.environment.clone());
+    let first_home = home.clone();
+    let first = compiler.attach("Distinct", &Feed::Rows(input), layout, move || {
+        Distinct::new(first_keys.clone()).spilling(first_home.environment().spill.clone())
+    });
     if !first.parallel {
         return first;
     }
-    let vertex = compiler.vertex("Distinct", compiler.options(1), move || Distinct::new(keys.clone()));
+    let vertex = compiler.vertex("Distinct", compiler.options(1), move || {
+        Distinct::new(keys.clone()).spilling(home.environment().spill.clone())
+    });
     compiler.gather(&first, vertex, 0);
     // They were shared out before, so there were many; what is left of them has come to one place.
     Stream { vertex, output: 0, parallel: false, fans_out: true, ..first }

@@ -4,28 +4,34 @@
 //! together into one batch with a table from hash to row, once, in slices, one twin at a time. A pair then costs two row numbers: output
 //! columns are the two sides' own, each behind a row map. Keys are compared as `=` does: null and NaN join with nothing.
 //!
+//! A build side that finds no room is put aside, and what probes it as well: see [`parts`].
+//!
 //! In a sub-query a build side that is made once stands outside of the scope: its rows come to a [`Collecting`] vertex, and the probes of
 //! all instances wait for its end.
 
 use crate::ExecuteError;
-use crate::columns::Gathering;
 use crate::compile::Compiler;
 use crate::demand::DemandPort;
 use crate::rows::Rows;
+use crate::spill::{SpillFolder, SpilledPart, SpilledParts, is_tight};
 use crate::stream::Stream;
+use crate::turn::Try;
 use dataflow::{Context, Flow, Operator, Outcome, VertexOptions};
 use expression::{Layout, hash_columns};
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 use model::batch::Carried;
 use model::compare::equals;
-use model::{Batch, Column, Value};
+use model::{Batch, Column};
 use parking_lot::Mutex;
 use plan::VarSet;
 use plan::physical::Algorithm;
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+
+mod parts;
+mod table;
+
+use parts::{PartJoin, PartProgress, put_aside};
+use table::{Building, END, TABLE_BYTES_PER_ROW, Table};
 
 struct Joining {
     /// The build side stands outside of the scope.
@@ -33,111 +39,16 @@ struct Joining {
     build_on: Vec<usize>,
     probe_on: Vec<usize>,
     build_width: usize,
+    probe_width: usize,
+    /// Both sides may be put aside: rows need not come in the order of their probes.
+    may_spill: bool,
     build_carry: Vec<usize>,
     probe_carry: Vec<usize>,
     batch_rows: usize,
 }
 
-/// No further row of this hash.
-const END: u32 = u32::MAX;
-
-/// The build side, put together.
-struct Table {
-    rows: Batch,
-    keys: Vec<Carried>,
-    /// First row of a hash; hashes are spread well enough to be keys themselves.
-    heads: HashMap<u64, u32, FixedState>,
-    /// Next row of the same hash.
-    next: Vec<u32>,
-}
-
-/// Rows linked into the table between two looks at the clock.
-const ROWS_LINKED_PER_LOOK: usize = 2_048;
-
 /// Candidates that are compared between two looks at the clock.
 const CANDIDATES_PER_LOOK: usize = 8_192;
-
-/// The table in the making: batches are moved into one, then their rows are linked. Any twin may go on with it.
-struct Building {
-    waiting: VecDeque<Batch>,
-    gathering: Gathering,
-    hashes: Vec<u64>,
-    batch_hashes: Vec<u64>,
-    /// Rows of the build side, once they are one batch; and how many of them are still to be linked.
-    table: Option<Table>,
-    unlinked: usize,
-}
-
-impl Building {
-    fn new(plan: &Joining, batches: Vec<Batch>) -> Building {
-        let rows = batches.iter().map(Batch::len).sum();
-        Building {
-            waiting: batches.into(),
-            gathering: Gathering::new(plan.build_width, rows),
-            hashes: Vec::with_capacity(if plan.build_on.is_empty() { 0 } else { rows }),
-            batch_hashes: Vec::new(),
-            table: None,
-            unlinked: rows,
-        }
-    }
-    /// A slice of the work: done?
-    fn step(&mut self, plan: &Joining) -> bool {
-        if let Some(batch) = self.waiting.pop_front() {
-            self.gathering.append(&batch);
-            if !plan.build_on.is_empty() {
-                let keys: Vec<Carried> = plan.build_on.iter().map(|at| batch.column(*at).clone()).collect();
-                hash_columns(&keys, batch.len(), &mut self.batch_hashes);
-                self.hashes.append(&mut self.batch_hashes);
-            }
-            return false;
-        }
-        let Some(table) = &mut self.table else {
-            let gathering = std::mem::replace(&mut self.gathering, Gathering::new(0, 0));
-            self.table = Some(Table::unlinked(plan, gathering.finish()));
-            return false;
-        };
-        if table.keys.is_empty() {
-            return true;
-        }
-        // From the back, so that rows of one hash are met in their order.
-        let start = self.unlinked.saturating_sub(ROWS_LINKED_PER_LOOK);
-        (start..self.unlinked).rev().for_each(|row| table.link(row, self.hashes[row]));
-        self.unlinked = start;
-        start == 0
-    }
-}
-
-impl Table {
-    fn unlinked(plan: &Joining, rows: Batch) -> Table {
-        let keys: Vec<Carried> = plan.build_on.iter().map(|at| rows.column(*at).clone()).collect();
-        let len = if keys.is_empty() { 0 } else { rows.len() };
-        let heads = HashMap::with_capacity_and_hasher(len, FixedState::default());
-        Table { keys, heads, next: vec![END; len], rows }
-    }
-    fn link(&mut self, row: usize, hash: u64) {
-        if self.keys.iter().any(|key| joins_nothing(key, row)) {
-            return;
-        }
-        let head = self.heads.entry(hash).or_insert(END);
-        self.next[row] = std::mem::replace(head, row as u32);
-    }
-}
-
-/// Is this key null, or NaN, of which a column may be full?
-fn joins_nothing(key: &Carried, row: usize) -> bool {
-    match key.column() {
-        Column::Float(floats, _) => key.is_null(row) || floats[key.at(row)].is_nan(),
-        Column::Any(values) => match &values[key.at(row)] {
-            Value::Null => true,
-            Value::Float(float) => float.is_nan(),
-            _ => false,
-        },
-        _ => key.is_null(row),
-    }
-}
-
-/// Bytes of the table a build row costs beyond its columns: hash, head and link.
-const TABLE_BYTES_PER_ROW: usize = 32;
 
 /// The build side as the twins share it.
 #[derive(Default)]
@@ -147,6 +58,18 @@ struct Built {
     table: OnceLock<Table>,
     /// All its rows have come.
     complete: AtomicBool,
+    /// From some row on they are put aside; what came before is, before anything is joined.
+    is_aside: AtomicBool,
+    aside: Mutex<BuildAside>,
+}
+
+/// A build side on disk.
+#[derive(Default)]
+enum BuildAside {
+    #[default]
+    Nothing,
+    Filling(SpilledParts),
+    Whole(Vec<SpilledPart>),
 }
 
 impl Built {
@@ -155,6 +78,62 @@ impl Built {
         context.charge(batch.bytes() + batch.len() * TABLE_BYTES_PER_ROW)?;
         self.batches.lock().push(batch);
         Ok(Flow::Ready)
+    }
+    /// As [`Built::take`] for a twin that was charged so much; puts rows aside where there is little room for them.
+    fn take_or_put_aside(
+        &self,
+        batch: Batch,
+        join: (&Joining, &mut usize, Option<&Arc<SpillFolder>>),
+        context: &mut Context<'_, Rows>,
+    ) -> Try<()> {
+        let (plan, charged, folder) = join;
+        if self.is_aside.load(Ordering::Acquire) {
+            return match &mut *self.aside.lock() {
+                BuildAside::Filling(parts) => put_aside(parts, &batch, &plan.build_on, context),
+                _ => Ok(()),
+            };
+        }
+        let batch = batch.flatten();
+        let bytes = batch.bytes() + batch.len() * TABLE_BYTES_PER_ROW;
+        let fits = context.charge(bytes);
+        *charged += bytes;
+        self.batches.lock().push(batch);
+        if fits.is_ok() && !is_tight(context, *charged, 0) {
+            return Ok(());
+        }
+        let mut aside = self.aside.lock();
+        if matches!(*aside, BuildAside::Nothing) {
+            let Some(parts) = SpilledParts::create(plan.build_width, None, folder, context)? else {
+                return fits;
+            };
+            *aside = BuildAside::Filling(parts);
+            self.is_aside.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+    /// Puts the rest of the build side aside; its parts once all of it is there.
+    fn put_rest_aside(
+        &self,
+        plan: &Joining,
+        context: &mut Context<'_, Rows>,
+    ) -> Try<Option<Vec<SpilledPart>>> {
+        let Some(mut aside) = self.aside.try_lock() else { return Ok(None) };
+        if let BuildAside::Filling(parts) = &mut *aside {
+            loop {
+                let Some(batch) = self.batches.lock().pop() else { break };
+                put_aside(parts, &batch, &plan.build_on, context)?;
+                if context.should_yield() {
+                    return Ok(None);
+                }
+            }
+            if let BuildAside::Filling(parts) = std::mem::take(&mut *aside) {
+                *aside = BuildAside::Whole(parts.finish(context)?);
+            }
+        }
+        Ok(match &*aside {
+            BuildAside::Whole(parts) => Some(parts.clone()),
+            _ => None,
+        })
     }
 }
 
@@ -184,6 +163,12 @@ struct Join {
     at: Option<u32>,
     /// The demand for its rows.
     demand: DemandPort,
+    /// Charged for rows of the build side.
+    charged: usize,
+    folder: Option<Arc<SpillFolder>>,
+    /// Probes that were put aside, and the join of all that was.
+    probes: Option<SpilledParts>,
+    parts: Option<PartJoin>,
 }
 
 impl Join {
@@ -260,6 +245,7 @@ impl Join {
             });
         }
     }
+    /// Goes on with the probes that are there.
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         let Some(probe) = self.probe.take() else { return Ok(Flow::Ready) };
         let flow = self.table(context);
@@ -269,6 +255,57 @@ impl Join {
         }
         let built = self.built.clone();
         let table = built.table.get().expect("put together above");
+        self.join(probe, table, context)
+    }
+    /// Puts probes aside, as the build side is.
+    fn put_probe_aside(&mut self, batch: &Batch, context: &mut Context<'_, Rows>) -> Outcome {
+        if self.probes.is_none() {
+            self.probes = SpilledParts::create(self.plan.probe_width, None, self.folder.as_ref(), context)?;
+        }
+        let Some(probes) = &mut self.probes else {
+            return Err(ExecuteError::Spill("no more rows may be put aside on disk".to_string()).into());
+        };
+        put_aside(probes, batch, &self.plan.probe_on, context)?;
+        Ok(Flow::Ready)
+    }
+    /// Joins what was put aside, part by part.
+    fn join_parts(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        while !self.demand.is_over() {
+            let Some(mut parts) = self.parts.take() else {
+                let Some(probes) = self.probes.take() else { return Ok(Flow::Ready) };
+                let Some(build) = self.built.put_rest_aside(&self.plan, context)? else {
+                    self.probes = Some(probes);
+                    return Ok(Flow::Again);
+                };
+                context.release(std::mem::take(&mut self.charged));
+                self.parts = Some(PartJoin::new(build, probes.finish(context)?, self.folder.clone()));
+                continue;
+            };
+            if let (Some(probe), Some(table)) = (self.probe.take(), parts.table()) {
+                let flow = self.join(probe, table, context)?;
+                self.parts = Some(parts);
+                if flow != Flow::Ready {
+                    return Ok(flow);
+                }
+                continue;
+            }
+            match parts.step(&self.plan, context)? {
+                PartProgress::More => {}
+                PartProgress::Probe(batch) => {
+                    self.demand.enter(context, batch.len());
+                    self.begin(batch);
+                }
+                PartProgress::Done => return Ok(Flow::Ready),
+            }
+            self.parts = Some(parts);
+            if context.should_yield() {
+                return Ok(Flow::Again);
+            }
+        }
+        Ok(Flow::Ready)
+    }
+    /// Hands on the pairs of these probes.
+    fn join(&mut self, probe: Batch, table: &Table, context: &mut Context<'_, Rows>) -> Outcome {
         while self.row < probe.len() && !self.demand.is_over() {
             let (mut probe_rows, mut build_rows) = (Vec::new(), Vec::new());
             self.pairs(&probe, table, &mut probe_rows, &mut build_rows);
@@ -313,14 +350,26 @@ fn same(probe: &Carried, row: usize, build: &Carried, at: usize) -> bool {
 impl Operator<Rows> for Join {
     fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
         if port == BUILD && !self.plan.once {
-            return self.built.take(batch, context);
+            if !self.plan.may_spill {
+                return self.built.take(batch, context);
+            }
+            let join = (&*self.plan, &mut self.charged, self.folder.as_ref());
+            self.built.take_or_put_aside(batch, join, context)?;
+            return Ok(Flow::Ready);
+        }
+        if self.built.is_aside.load(Ordering::Acquire) {
+            return self.put_probe_aside(&batch, context);
         }
         self.demand.enter(context, batch.len());
         self.begin(batch);
         self.run(context)
     }
     fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
-        self.run(context)
+        if self.built.is_aside.load(Ordering::Acquire) { self.join_parts(context) } else { self.run(context) }
+    }
+    fn on_completion(&mut self, port: usize, context: &mut Context<'_, Rows>) -> Outcome {
+        let is_all = port != BUILD && self.built.is_aside.load(Ordering::Acquire);
+        if is_all { self.join_parts(context) } else { Ok(Flow::Ready) }
     }
 }
 
@@ -350,6 +399,8 @@ fn columns(
         build_on: positions(build)?,
         probe_on: positions(probe)?,
         build_width: build.layout.len(),
+        probe_width: probe.layout.len(),
+        may_spill: !once && !on.is_empty() && !probe.ordered && compiler.inside.is_none(),
         build_carry,
         probe_carry: probe_carry.to_vec(),
         batch_rows: compiler.environment.batch_rows,
@@ -398,6 +449,7 @@ pub(crate) fn compile(
     let plan = Arc::new(joining);
     let probe_port = usize::from(!once);
     let options = VertexOptions { port_order: probe_port, ..compiler.options(1 + probe_port) };
+    let home = compiler.environment.clone();
     let vertex = compiler.vertex("Join", options, move || Join {
         plan: plan.clone(),
         built: shared.clone().unwrap_or_default(),
@@ -406,6 +458,10 @@ pub(crate) fn compile(
         row: 0,
         at: None,
         demand: demand.clone(),
+        charged: 0,
+        folder: home.environment().spill.clone(),
+        probes: None,
+        parts: None,
     });
     if !once {
         compiler.connect(&Stream { fans_out: false, ..build }, vertex, BUILD);

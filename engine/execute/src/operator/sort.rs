@@ -9,13 +9,12 @@ use crate::columns::{concatenate, piece};
 use crate::compile::Compiler;
 use crate::limits::{TOP_PARTIAL_ROWS_MAX, TOP_ROWS_SLACK};
 use crate::operator::limit::row_count;
+use crate::spill::{SpillFile, SpilledRows, is_tight};
 use crate::stream::{Feed, Stream};
 use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
 use dataflow::VertexOptions;
-use expression::functions::type_place;
 use expression::{Compiled, Layout};
 use model::batch::Carried;
-use model::compare::total_order;
 use model::{Batch, Column, Value};
 use parking_lot::Mutex;
 use plan::VarSet;
@@ -24,44 +23,14 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 mod keys;
+mod merge;
+mod sorting;
 mod whole;
 
 use keys::SortKeys;
-use whole::{CommonPrefix, MergedParts, Rows, Sorter};
-
-struct Key {
-    expression: Compiled,
-    descending: bool,
-    order: KeyOrder,
-}
-
-impl Key {
-    /// Which of two values comes first, apart from the direction.
-    fn order(&self, a: &Value, b: &Value) -> Ordering {
-        match self.order {
-            KeyOrder::Total => total_order(a, b),
-            KeyOrder::Typed => type_place(a).cmp(&type_place(b)).then_with(|| total_order(a, b)),
-        }
-    }
-}
-
-struct Sorting {
-    keys: Vec<Key>,
-    /// Rows to keep.
-    limit: Option<usize>,
-    /// The limit counts by the first key.
-    by_row: bool,
-    width: usize,
-    carry: Arc<[usize]>,
-}
-
-impl Sorting {
-    /// Is there nothing where there must be something to be ordered by?
-    fn lacks_key(&self, keys: &[Carried], row: usize) -> bool {
-        let mut keys = self.keys.iter().zip(keys);
-        keys.any(|(key, column)| key.order == KeyOrder::Typed && column.is_null(row))
-    }
-}
+use merge::{FewerRuns, MergedParts, SpilledRun};
+use sorting::{Key, Sorting};
+use whole::{CommonPrefix, Rows, Sorter};
 
 /// The first rows alone.
 struct Sort {
@@ -177,17 +146,22 @@ impl Sort {
     }
 }
 
-/// Sorted parts that wait to be merged.
-type Parts = Arc<Mutex<Vec<Rows>>>;
-
-/// What the twins of one sort share.
+/// What the twins of one sort share: sorted parts that wait to be merged, and runs, of each executor in the order of their rows.
 #[derive(Clone, Default)]
 struct Shared {
-    parts: Parts,
+    parts: Arc<Mutex<Vec<Rows>>>,
+    runs: Arc<Mutex<Vec<SpilledRun>>>,
     common: CommonPrefix,
 }
 
-/// Sorts what comes; at the end leaves its part for the merge.
+/// What an executor does before it takes more rows.
+enum Aside {
+    Sort(Sorter),
+    /// What was sorted, the next place, and what was written.
+    Write(Rows, usize, SpilledRows),
+}
+
+/// Sorts what comes; at the end leaves its part for the merge. A part that finds no room is sorted and put aside as a run.
 struct Partial {
     plan: Arc<Sorting>,
     rows: Option<Rows>,
@@ -195,17 +169,47 @@ struct Partial {
     shared: Shared,
     charged: usize,
     sorting: usize,
+    aside: Option<Aside>,
+    file: Option<Arc<SpillFile>>,
+    runs: Vec<SpilledRun>,
 }
 
 impl Partial {
     fn new(plan: Arc<Sorting>, shared: Shared) -> Partial {
-        Partial { plan, rows: None, sorter: None, shared, charged: 0, sorting: 0 }
+        Partial {
+            plan,
+            rows: None,
+            sorter: None,
+            shared,
+            charged: 0,
+            sorting: 0,
+            aside: None,
+            file: None,
+            runs: Vec::new(),
+        }
     }
+    /// Charges what the rows hold, or sees to it that they are put aside.
     fn charge(&mut self, turn: &mut Turn<'_, '_>) -> Try<()> {
-        let bytes = self.rows.as_ref().map_or(0, Rows::bytes);
-        turn.context.charge(bytes.saturating_sub(self.charged))?;
+        let Some(rows) = &self.rows else { return Ok(()) };
+        let (bytes, needed) = (rows.bytes(), rows.sorting_bytes() * turn.context.executors());
+        let charged = turn.context.charge(bytes.saturating_sub(self.charged));
         self.charged = self.charged.max(bytes);
-        Ok(())
+        if charged.is_err() || is_tight(turn.context, bytes, needed) {
+            if self.file.is_none() {
+                let file = SpillFile::create(turn.here.environment.spill.as_ref(), turn.context)?;
+                self.file = file.map(Arc::new);
+            }
+            if self.file.is_some()
+                && let Some(rows) = self.rows.take()
+            {
+                self.sorting = rows.sorting_bytes();
+                // What is put aside now is what there was no room for.
+                let _ = turn.context.charge(self.sorting);
+                self.aside = Some(Aside::Sort(Sorter::new(rows)));
+                return Ok(());
+            }
+        }
+        charged
     }
 }
 
@@ -226,43 +230,102 @@ impl Breaker for Partial {
         }
         self.charge(turn)
     }
+    fn make_room(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
+        match self.aside.take() {
+            None => return Ok(Progress::Done),
+            Some(Aside::Sort(mut sorter)) => {
+                self.aside = Some(match sorter.step() {
+                    true => Aside::Write(sorter.finish(), 0, SpilledRows::new(self.plan.width_with_keys())),
+                    false => Aside::Sort(sorter),
+                });
+            }
+            Some(Aside::Write(rows, from, mut written)) => {
+                let Some(file) = &self.file else { return Ok(Progress::Done) };
+                let end = rows.len().min(from + turn.here.environment.batch_rows);
+                written.take(&rows.batch(from..end, self.plan.width_with_keys()), file, turn.context)?;
+                if end < rows.len() {
+                    self.aside = Some(Aside::Write(rows, end, written));
+                    return Ok(Progress::More);
+                }
+                written.write(file, turn.context)?;
+                self.runs.push(SpilledRun { file: file.clone(), rows: written, kind: rows.kind() });
+                drop(rows);
+                turn.context.release(std::mem::take(&mut self.sorting) + std::mem::take(&mut self.charged));
+                return Ok(Progress::Done);
+            }
+        }
+        Ok(Progress::More)
+    }
     fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
         if let Some(rows) = self.rows.take() {
             self.sorting = rows.sorting_bytes();
             turn.context.charge(self.sorting)?;
+            if !self.runs.is_empty() {
+                // So that all of the room is there to merge in.
+                self.aside = Some(Aside::Sort(Sorter::new(rows)));
+                return Ok(Progress::More);
+            }
             self.sorter = Some(Sorter::new(rows));
+        }
+        if self.aside.is_some() {
+            self.make_room(turn)?;
+            return Ok(Progress::More);
         }
         if self.sorter.as_mut().is_some_and(|sorter| !sorter.step()) {
             return Ok(Progress::More);
         }
         self.shared.parts.lock().extend(self.sorter.take().map(Sorter::finish));
+        self.shared.runs.lock().append(&mut self.runs);
         turn.context.release(std::mem::take(&mut self.sorting));
         Ok(Progress::Done)
     }
 }
 
+/// What is done at home, in turn.
+enum FinalStep {
+    Sort,
+    Merge(FewerRuns),
+    HandOn(MergedParts),
+}
+
 /// Takes rows itself, merges the parts of all, and hands them on in order.
 struct Final {
     partial: Partial,
-    merged: Option<MergedParts>,
+    step: FinalStep,
 }
 
 impl Breaker for Final {
     fn take(&mut self, port: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
         self.partial.take(port, batch, turn)
     }
+    fn make_room(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
+        self.partial.make_room(turn)
+    }
     fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
-        let Some(merged) = &mut self.merged else {
-            if self.partial.drain(turn)? == Progress::Done {
-                let parts = std::mem::take(&mut *self.partial.shared.parts.lock());
-                self.merged = Some(MergedParts::new(self.partial.plan.clone(), parts));
+        let (plan, shared) = (self.partial.plan.clone(), self.partial.shared.clone());
+        match &mut self.step {
+            FinalStep::Sort => {
+                if self.partial.drain(turn)? == Progress::Done {
+                    let runs = std::mem::take(&mut *shared.runs.lock());
+                    self.step = FinalStep::Merge(FewerRuns::new(plan, shared.common, runs));
+                }
             }
-            return Ok(Progress::More);
-        };
-        let rows = merged.next(turn.here.environment.batch_rows);
-        let done = rows.is_empty();
-        turn.emit(rows);
-        Ok(if done { Progress::Done } else { Progress::More })
+            FinalStep::Merge(fewer) => {
+                if let Some(runs) = fewer.step(turn)? {
+                    let parts = std::mem::take(&mut *shared.parts.lock());
+                    self.step = FinalStep::HandOn(MergedParts::new(plan, shared.common, parts, runs));
+                }
+            }
+            FinalStep::HandOn(merged) => {
+                if merged.is_ready(turn)? {
+                    let rows = merged.next(turn.here.environment.batch_rows, plan.width);
+                    let done = rows.is_empty();
+                    turn.emit(rows);
+                    return Ok(if done { Progress::Done } else { Progress::More });
+                }
+            }
+        }
+        Ok(Progress::More)
     }
 }
 
@@ -390,7 +453,7 @@ fn sort_all(
     let options = VertexOptions { create_if_empty: shared.is_some(), ..compiler.options(1) };
     let vertex = compiler.vertex("Sort", options, move || {
         let partial = Partial::new(plan.clone(), shared.clone().unwrap_or_default());
-        Breaking::new(Final { partial, merged: None }, Here::new(&environment), 1)
+        Breaking::new(Final { partial, step: FinalStep::Sort }, Here::new(&environment), 1)
     });
     compiler.gather(&input, vertex, 0);
     Ok(Stream { vertex, output: 0, layout, parallel: false, ordered: true, fans_out: false })

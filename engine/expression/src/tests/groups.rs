@@ -1,6 +1,6 @@
 //! The group table against a list that is searched from front to back.
 
-use crate::{GroupTable, hash_columns};
+use crate::{GroupTable, NO_GROUP, hash_columns};
 use model::batch::Carried;
 use model::column::Texts;
 use model::compare::equivalent;
@@ -71,6 +71,14 @@ fn groups_agree_with_a_linear_search() {
             }
             let mut groups = vec![77];
             assert_eq!((table.len(), table.is_empty()), (known.len(), known.is_empty()), "seed {seed}");
+            table.find(&keys, rows, &mut groups);
+            assert_eq!(groups.len(), rows, "seed {seed}");
+            for (row, group) in groups.iter().enumerate() {
+                let is_it =
+                    |held: &Vec<Value>| held.iter().zip(&keys).all(|(a, b)| equivalent(a, &b.get(row)));
+                let expected = known.iter().position(is_it).map_or(NO_GROUP, |group| group as u32);
+                assert_eq!(*group, expected, "seed {seed}: row {row} of {known:?}");
+            }
             table.assign(&keys, rows, &mut groups);
             assert_eq!(groups.len(), rows, "seed {seed}");
             for (row, group) in groups.iter().enumerate() {

@@ -7,8 +7,8 @@
 //! ALTER TENANT name REMOVE USER user
 //! DROP TENANT name [IF EXISTS]
 //!
-//! setting  SHARE n | MEMORY '1GB' | CONCURRENT n | TIME '10s' | RULE WHEN measure > amount THEN remedy | NO RULES
-//!          MEMORY, CONCURRENT and TIME take NONE as well
+//! setting  SHARE n | MEMORY '1GB' | SPILL '10GB' | CONCURRENT n | TIME '10s' | RULE WHEN measure > amount THEN remedy | NO RULES
+//!          MEMORY, SPILL, CONCURRENT and TIME take NONE as well
 //! measure  TIME | CPU | ROWS | MEMORY
 //! remedy   KILL | SLOW [TO n] | MOVE TO tenant
 //! ```
@@ -93,6 +93,9 @@ impl Parser<'_> {
             "MEMORY" => self
                 .unless_none(|parser| parser.quantity(&SIZES, "a size such as '512MB'"))
                 .map(Setting::Memory),
+            "SPILL" => self
+                .unless_none(|parser| parser.quantity(&SIZES, "a size such as '10GB'"))
+                .map(Setting::Spill),
             "CONCURRENT" => self.unless_none(|parser| parser.count(1)).map(Setting::Concurrent),
             "TIME" => {
                 self.unless_none(|parser| parser.quantity(&TIMES, "a time such as '10s'")).map(Setting::Time)
@@ -101,7 +104,7 @@ impl Parser<'_> {
             "NO" => self.expect_word("RULES").map(|()| Setting::NoRules),
             _ => {
                 self.at = start;
-                Err(self.unexpected("SHARE, MEMORY, CONCURRENT, TIME, RULE or NO RULES"))
+                Err(self.unexpected("SHARE, MEMORY, SPILL, CONCURRENT, TIME, RULE or NO RULES"))
             }
         }
     }

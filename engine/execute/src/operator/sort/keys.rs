@@ -4,7 +4,7 @@
 //! integers and floats as a whole, texts by seven bytes at a time. Rows are sorted as pairs of such a number and a row number, so that a
 //! comparison seldom looks at a column. Twin: comparing all keys as values.
 
-use super::{Key, Sorting};
+use super::sorting::{Key, Sorting};
 use model::batch::Carried;
 use model::{Batch, Column};
 use std::cmp::Ordering;

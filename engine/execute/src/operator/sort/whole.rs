@@ -8,12 +8,13 @@
 //!
 //! Cost: two pairs of 16 bytes a row while it is sorted, one while it is merged; one pass for each digit in which the numbers differ.
 
-use super::Sorting;
 use super::keys::{KeyPiece, NumberKind, TieBreak, compare_keys, number_rows};
+use super::sorting::Sorting;
 use crate::columns::Gathering;
 use model::{Batch, Column, ColumnBuilder};
 use parking_lot::Mutex;
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bits of a row number within its segment.
@@ -32,7 +33,7 @@ const RUN_PAIRS: usize = 4_096;
 const TIES_COMPARED_MAX: usize = 16;
 
 /// A row: the number of its first key, and where it is.
-type NumberedRow = (u64, u32);
+pub(super) type NumberedRow = (u64, u32);
 
 /// What all texts of the first key begin with, whoever has them: numbers of the bytes behind it decide more. Known once all rows have come.
 #[derive(Clone, Default)]
@@ -111,7 +112,7 @@ impl Rows {
         }
     }
     fn width(&self) -> usize {
-        self.plan.width + self.plan.keys.len()
+        self.plan.width_with_keys()
     }
     pub(super) fn len(&self) -> usize {
         self.pairs.len()
@@ -151,7 +152,35 @@ impl Rows {
             self.segments.push(segment);
         }
     }
-    fn column(&self, row: u32, at: usize) -> (&Column, usize) {
+    /// Rows of a run, in order, with numbers of this kind.
+    pub(super) fn of_run(plan: &Arc<Sorting>, common: &CommonPrefix, kind: NumberKind, batch: Batch) -> Rows {
+        let mut rows = Rows::new(plan.clone(), common.clone());
+        rows.kind = kind;
+        if kind.is_of_texts() {
+            rows.piece = KeyPiece::of_text(common.len());
+        }
+        rows.pairs = (0..batch.len() as u32).map(|row| (0, row)).collect();
+        rows.segment_bytes = batch.bytes();
+        rows.segments.push(batch);
+        if let Some(key) = plan.keys.first().filter(|_| !kind.is_unknown()) {
+            let column = rows.segments[0].column(plan.width).column();
+            rows.pairs.iter_mut().for_each(|pair| pair.0 = rows.piece.number(key, column, pair.1 as usize));
+        }
+        rows
+    }
+    pub(super) fn kind(&self) -> NumberKind {
+        self.kind
+    }
+    /// The row at a place of the order.
+    pub(super) fn at(&self, place: usize) -> NumberedRow {
+        self.pairs[place]
+    }
+    /// Rows of the order, in as many columns as asked for.
+    pub(super) fn batch(&self, places: Range<usize>, width: usize) -> Batch {
+        let picks: Vec<(&Rows, u32)> = self.pairs[places].iter().map(|pair| (self, pair.1)).collect();
+        batch_of(&picks, width)
+    }
+    pub(super) fn column(&self, row: u32, at: usize) -> (&Column, usize) {
         let batch = &self.segments[(row >> SEGMENT_BITS) as usize];
         (batch.column(at).column(), row as usize & (SEGMENT_ROWS - 1))
     }
@@ -168,7 +197,7 @@ impl Rows {
 }
 
 /// Which of two rows comes first, of rows with the same or other places.
-fn order<'r>(
+pub(super) fn order<'r>(
     plan: &'r Sorting,
     kind: NumberKind,
     (a, a_row): (&'r Rows, NumberedRow),
@@ -523,72 +552,9 @@ fn digit_of(number: u64, digit: usize) -> usize {
     (number >> (digit as u32 * DIGIT_BITS)) as usize & (DIGIT_VALUES - 1)
 }
 
-/// Sorted parts being merged.
-pub(super) struct MergedParts {
-    plan: Arc<Sorting>,
-    parts: Vec<Rows>,
-    /// What the numbers of all parts are.
-    kind: NumberKind,
-    /// By part: its next row.
-    next: Vec<usize>,
-    /// Parts that have rows; the one whose next row is first stands at the top.
-    heap: Vec<usize>,
-}
-
-impl MergedParts {
-    pub(super) fn new(plan: Arc<Sorting>, mut parts: Vec<Rows>) -> MergedParts {
-        parts.retain(|part| part.len() > 0);
-        let kind = parts.iter().fold(NumberKind::default(), |kind, part| kind.with(part.kind));
-        let (next, heap) = (vec![0; parts.len()], (0..parts.len()).collect::<Vec<_>>());
-        let mut merged = MergedParts { plan, parts, kind, next, heap };
-        (0..merged.heap.len() / 2).rev().for_each(|at| merged.sink(at));
-        merged
-    }
-    fn is_before(&self, a: usize, b: usize) -> bool {
-        let (a, b) = (self.heap[a], self.heap[b]);
-        let row = |part: usize| {
-            let pair = self.parts[part].pairs[self.next[part]];
-            // Numbers of different kinds say nothing about each other.
-            if self.kind.is_unknown() { (0, pair.1) } else { pair }
-        };
-        let order = order(&self.plan, self.kind, (&self.parts[a], row(a)), (&self.parts[b], row(b)));
-        order.then(a.cmp(&b)).is_lt()
-    }
-    fn sink(&mut self, mut at: usize) {
-        loop {
-            let (left, right) = (2 * at + 1, 2 * at + 2);
-            let mut first = at;
-            if left < self.heap.len() && self.is_before(left, first) {
-                first = left;
-            }
-            if right < self.heap.len() && self.is_before(right, first) {
-                first = right;
-            }
-            if first == at {
-                return;
-            }
-            self.heap.swap(at, first);
-            at = first;
-        }
-    }
-    /// The next rows in order; empty at the end.
-    pub(super) fn next(&mut self, rows_max: usize) -> Batch {
-        let mut picks: Vec<(&Rows, u32)> = Vec::with_capacity(rows_max);
-        let mut taken: Vec<(u32, u32)> = Vec::with_capacity(rows_max);
-        while taken.len() < rows_max
-            && let Some(part) = self.heap.first().copied()
-        {
-            taken.push((part as u32, self.parts[part].pairs[self.next[part]].1));
-            self.next[part] += 1;
-            if self.next[part] == self.parts[part].len() {
-                self.heap.swap_remove(0);
-            }
-            self.sink(0);
-        }
-        picks.extend(taken.iter().map(|(part, row)| (&self.parts[*part as usize], *row)));
-        let columns = (0..self.plan.width).map(|at| picked(&picks, at)).collect();
-        Batch::new(columns, picks.len())
-    }
+/// Picked rows, in as many columns as asked for.
+pub(super) fn batch_of(picks: &[(&Rows, u32)], width: usize) -> Batch {
+    Batch::new((0..width).map(|at| picked(picks, at)).collect(), picks.len())
 }
 
 /// One column of picked rows.
@@ -610,7 +576,8 @@ fn picked(picks: &[(&Rows, u32)], at: usize) -> Column {
 mod tests {
     #![allow(clippy::disallowed_methods)]
     use super::*;
-    use crate::operator::sort::Key;
+    use crate::operator::sort::merge::MergedParts;
+    use crate::operator::sort::sorting::Key;
     use expression::Compiled;
     use model::Value;
     use plan::algebra::KeyOrder;
@@ -691,10 +658,10 @@ mod tests {
                     };
                     of(1).then_with(|| of(2))
                 });
-                let mut merged = MergedParts::new(plan, sorted);
+                let mut merged = MergedParts::new(plan, common, sorted, Vec::new());
                 let mut found = Vec::new();
                 loop {
-                    let batch = merged.next(1 + chance.index(3_000));
+                    let batch = merged.next(1 + chance.index(3_000), 1);
                     if batch.is_empty() {
                         break;
                     }

@@ -1,0 +1,330 @@
+//! Rows put aside on disk, by operators that keep more of them than their query has room for.
+//!
+//! Question: how does a sort, a grouping or a join of more rows than the memory of its query end with its answer?
+//! Idea: an operator that keeps rows looks after each batch how much the query could still hold ([`is_tight`]). Once that is less
+//! than the operator holds itself, it writes rows to a file of its own, in pieces of about [`PIECE_BYTES`], and reads them
+//! again when the others are done with: a sort writes runs, the others write rows by the hash of their keys.
+//! Invariant: what is put aside is counted against the user, the tenant and the machine until the query ends; a file is removed with
+//! its operator, and what a killed process left is removed when the folder is opened again.
+//! Cost: pieces are compressed (LZ4 blocks); writing and reading take place on the executor, a piece at a time.
+
+use crate::ExecuteError;
+use crate::columns::Gathering;
+use crate::rows::Rows;
+use dataflow::ledger::SpillExceeded;
+use dataflow::{Context, Failure};
+use model::Batch;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use world::disk::{Disk, DiskFile, DiskResult, OpenHow};
+
+/// Bytes of rows, as they are written and before they are compressed, from which on a piece is written.
+pub(crate) const PIECE_BYTES: usize = 64 << 10;
+/// Rows of a piece at most.
+pub(crate) const PIECE_ROWS: usize = 4_096;
+/// An operator that holds less puts nothing aside: it would win next to nothing.
+const HELD_BYTES_MIN: usize = 128 << 10;
+
+/// Where a database puts rows of its queries aside.
+pub struct SpillFolder {
+    disk: Arc<dyn Disk>,
+    folder: PathBuf,
+    next: AtomicU64,
+    written: AtomicU64,
+}
+
+impl SpillFolder {
+    /// In this folder, which belongs to it alone: what a process that was killed left there is removed.
+    ///
+    /// # Errors
+    /// As the disk says.
+    pub fn open(disk: Arc<dyn Disk>, folder: &Path) -> DiskResult<SpillFolder> {
+        if disk.exists(folder)? {
+            for name in disk.list(folder)? {
+                disk.remove(&folder.join(name))?;
+            }
+        }
+        Ok(SpillFolder {
+            disk,
+            folder: folder.to_path_buf(),
+            next: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+        })
+    }
+    /// Bytes that were written in all.
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+    /// A new file.
+    fn create(self: &Arc<Self>) -> DiskResult<SpillFile> {
+        self.disk.create_dir_all(&self.folder)?;
+        let path = self.folder.join(format!("{}.rows", self.next.fetch_add(1, Ordering::Relaxed)));
+        let file = self.disk.open(&path, OpenHow::Replace)?;
+        Ok(SpillFile { file, path, folder: self.clone() })
+    }
+}
+
+impl std::fmt::Debug for SpillFolder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SpillFolder({})", self.folder.display())
+    }
+}
+
+/// Room that is left to all others: batches on their way, and loops inside expressions.
+const RESERVE_BYTES: usize = 384 << 10;
+
+/// Has the query little room beside what an operator holds of it and needs to be done with that? As much is left as it holds: for its
+/// twins, and for what comes behind it and keeps rows as well.
+pub(crate) fn is_tight(context: &Context<'_, Rows>, held: usize, needed: usize) -> bool {
+    held >= HELD_BYTES_MIN && context.room() < (held + needed + RESERVE_BYTES) as u64
+}
+
+/// A file of an operator, removed with it.
+pub(crate) struct SpillFile {
+    file: Box<dyn DiskFile>,
+    path: PathBuf,
+    folder: Arc<SpillFolder>,
+}
+
+/// Where a piece is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SpilledPiece {
+    at: u64,
+    /// Bytes in the file.
+    len: usize,
+    /// About the bytes that its rows take in memory.
+    pub(crate) bytes: usize,
+}
+
+impl SpillFile {
+    /// A file in this folder; none where rows may not be put aside.
+    pub(crate) fn create(
+        folder: Option<&Arc<SpillFolder>>,
+        context: &mut Context<'_, Rows>,
+    ) -> Result<Option<SpillFile>, Failure> {
+        match folder {
+            Some(folder) if may_spill(context)? => Ok(Some(folder.create().map_err(fault)?)),
+            _ => Ok(None),
+        }
+    }
+    /// Writes rows.
+    fn put(&self, batch: &Batch, context: &mut Context<'_, Rows>) -> Result<SpilledPiece, Failure> {
+        let mut bytes = Vec::with_capacity(2 * PIECE_BYTES);
+        store::write_rows(batch, &mut bytes);
+        let compressed = lz4_flex::block::compress_prepend_size(&bytes);
+        context.charge_spilled(compressed.len() as u64)?;
+        let at = self.file.append(&compressed).map_err(fault)?;
+        self.folder.written.fetch_add(compressed.len() as u64, Ordering::Relaxed);
+        Ok(SpilledPiece { at, len: compressed.len(), bytes: batch.bytes() })
+    }
+    /// Reads them again.
+    pub(crate) fn get(&self, piece: SpilledPiece) -> Result<Batch, Failure> {
+        let mut compressed = vec![0; piece.len];
+        let read = self.file.read_at(&mut compressed, piece.at).map_err(fault)?;
+        if read < piece.len {
+            return Err(ExecuteError::Spill(format!("{} became shorter", self.path.display())).into());
+        }
+        let bytes = lz4_flex::block::decompress_size_prepended(&compressed)
+            .map_err(|error| ExecuteError::Spill(format!("{}: {error}", self.path.display())))?;
+        Ok(store::read_rows(&bytes).map_err(ExecuteError::Store)?)
+    }
+}
+
+impl Drop for SpillFile {
+    fn drop(&mut self) {
+        // What cannot be removed now is when the folder is opened again.
+        let _ = self.folder.disk.remove(&self.path);
+    }
+}
+
+/// May anything be put aside at all?
+fn may_spill(context: &mut Context<'_, Rows>) -> Result<bool, Failure> {
+    match context.charge_spilled(1) {
+        Ok(()) => Ok(true),
+        Err(failure) if failure.is::<SpillExceeded>() => Ok(false),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn fault(error: world::disk::DiskError) -> ExecuteError {
+    ExecuteError::Spill(format!("rows cannot be put aside on disk: {error}"))
+}
+
+/// Parts that rows are spread over by the hash of their keys.
+const PARTS: usize = 16;
+/// Bits of the hash for that.
+const PART_BITS: u32 = PARTS.trailing_zeros();
+/// Times that a part is spread over parts again at most: so many bits does a hash have.
+const LEVELS_MAX: u32 = u64::BITS / PART_BITS;
+/// Pieces of parts are no smaller than this, however little room there is while they are filled.
+const PIECE_BYTES_MIN: usize = 4 << 10;
+/// Part of the room that the pieces of all parts take while they are filled.
+const FILLING_PART: usize = 8;
+
+/// Rows put aside by the hash of their keys, so that those of one key are in one part.
+pub(crate) struct SpilledParts {
+    file: Arc<SpillFile>,
+    parts: Vec<SpilledRows>,
+    level: u32,
+}
+
+/// One of the parts: rows in one file or in those of several operators.
+#[derive(Clone)]
+pub(crate) struct SpilledPart {
+    sources: VecDeque<(Arc<SpillFile>, VecDeque<SpilledPiece>)>,
+    number: usize,
+    level: u32,
+}
+
+impl SpilledPart {
+    /// Which of the parts it is: those of one number have rows of the same hashes.
+    pub(crate) fn number(&self) -> usize {
+        self.number
+    }
+    /// The next rows of the part; none at the end. The second number is to be released when they are done with.
+    pub(crate) fn next(
+        &mut self,
+        context: &mut Context<'_, Rows>,
+    ) -> Result<Option<(Batch, usize)>, Failure> {
+        while let Some((file, pieces)) = self.sources.front_mut() {
+            if let Some(piece) = pieces.pop_front() {
+                context.charge(piece.bytes)?;
+                return Ok(Some((file.get(piece)?, piece.bytes)));
+            }
+            self.sources.pop_front();
+        }
+        Ok(None)
+    }
+}
+
+/// Puts together what several operators put aside, none of it spread more than once: rows of one key are in one part.
+pub(crate) fn joined(parts: Vec<SpilledPart>) -> Vec<SpilledPart> {
+    let mut joined: Vec<SpilledPart> = Vec::new();
+    for mut part in parts {
+        match joined.iter_mut().find(|other| other.number == part.number) {
+            Some(other) => {
+                other.sources.append(&mut part.sources);
+                other.level = other.level.min(part.level);
+            }
+            None => joined.push(part),
+        }
+    }
+    joined
+}
+
+impl SpilledParts {
+    /// Rows of so many columns, spread anew if they come from a part; none where rows may not be put aside.
+    pub(crate) fn create(
+        width: usize,
+        of: Option<&SpilledPart>,
+        folder: Option<&Arc<SpillFolder>>,
+        context: &mut Context<'_, Rows>,
+    ) -> Result<Option<SpilledParts>, Failure> {
+        let level = of.map_or(0, |part| part.level + 1);
+        if level == LEVELS_MAX {
+            return Ok(None);
+        }
+        let Some(file) = SpillFile::create(folder, context)? else { return Ok(None) };
+        let room = usize::try_from(context.room()).unwrap_or(usize::MAX);
+        let piece_bytes = (room / FILLING_PART / PARTS).clamp(PIECE_BYTES_MIN, PIECE_BYTES);
+        let rows = || SpilledRows { piece_bytes, ..SpilledRows::new(width) };
+        Ok(Some(SpilledParts { file: Arc::new(file), parts: (0..PARTS).map(|_| rows()).collect(), level }))
+    }
+    /// Takes those rows of a batch that are told, with the hashes of all its rows.
+    pub(crate) fn take(
+        &mut self,
+        batch: &Batch,
+        hashes: &[u64],
+        rows: impl Iterator<Item = u32>,
+        context: &mut Context<'_, Rows>,
+    ) -> Result<(), Failure> {
+        let mut of_part: [Vec<u32>; PARTS] = Default::default();
+        let shift = u64::BITS - PART_BITS * (self.level + 1);
+        rows.for_each(|row| of_part[(hashes[row as usize] >> shift) as usize % PARTS].push(row));
+        for (part, rows) in self.parts.iter_mut().zip(of_part) {
+            if !rows.is_empty() {
+                part.take(&batch.select(rows), &self.file, context)?;
+            }
+        }
+        Ok(())
+    }
+    /// Bytes that wait to be written.
+    pub(crate) fn bytes(&self) -> usize {
+        self.parts.iter().map(SpilledRows::bytes).sum()
+    }
+    /// Writes what was not yet written; the parts that have rows.
+    pub(crate) fn finish(self, context: &mut Context<'_, Rows>) -> Result<Vec<SpilledPart>, Failure> {
+        let mut parts = Vec::new();
+        for (number, mut rows) in self.parts.into_iter().enumerate() {
+            rows.write(&self.file, context)?;
+            if !rows.is_empty() {
+                let sources = VecDeque::from([(self.file.clone(), rows.pieces)]);
+                parts.push(SpilledPart { sources, number, level: self.level });
+            }
+        }
+        if let [only] = parts.as_mut_slice() {
+            // Rows of one key stay together however often they are spread.
+            only.level = LEVELS_MAX - 1;
+        }
+        Ok(parts)
+    }
+}
+
+/// Rows on their way to a file, and where those are that are there.
+pub(crate) struct SpilledRows {
+    width: usize,
+    last: Option<Gathering>,
+    last_bytes: usize,
+    piece_bytes: usize,
+    pieces: VecDeque<SpilledPiece>,
+}
+
+impl SpilledRows {
+    /// Of so many columns.
+    pub(crate) fn new(width: usize) -> SpilledRows {
+        SpilledRows { width, last: None, last_bytes: 0, piece_bytes: PIECE_BYTES, pieces: VecDeque::new() }
+    }
+    /// Takes rows; writes a piece once there are enough.
+    pub(crate) fn take(
+        &mut self,
+        batch: &Batch,
+        file: &SpillFile,
+        context: &mut Context<'_, Rows>,
+    ) -> Result<(), Failure> {
+        if batch.len() > 1 && batch.bytes() > 2 * self.piece_bytes {
+            let half = batch.len() / 2;
+            self.take(&batch.slice(0, half), file, context)?;
+            return self.take(&batch.slice(half, batch.len()), file, context);
+        }
+        self.last_bytes += batch.bytes();
+        self.last.get_or_insert_with(|| Gathering::new(self.width, 0)).append(batch);
+        let is_full = |last: &Gathering| last.len() >= PIECE_ROWS || self.last_bytes >= self.piece_bytes;
+        if self.last.as_ref().is_some_and(is_full) { self.write(file, context) } else { Ok(()) }
+    }
+    /// Writes what was taken and not yet written.
+    pub(crate) fn write(&mut self, file: &SpillFile, context: &mut Context<'_, Rows>) -> Result<(), Failure> {
+        self.last_bytes = 0;
+        if let Some(last) = self.last.take() {
+            self.pieces.push_back(file.put(&last.finish(), context)?);
+        }
+        Ok(())
+    }
+    /// Bytes that wait to be written.
+    pub(crate) fn bytes(&self) -> usize {
+        // What grows has room for up to as much again.
+        2 * self.last_bytes
+    }
+    /// Bytes that the largest piece takes in memory.
+    pub(crate) fn piece_bytes_max(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.bytes).max().unwrap_or(0)
+    }
+    /// The next piece that was written; none at the end.
+    pub(crate) fn next(&mut self) -> Option<SpilledPiece> {
+        self.pieces.pop_front()
+    }
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pieces.is_empty() && self.last.is_none()
+    }
+}
