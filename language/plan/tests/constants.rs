@@ -253,7 +253,7 @@ fn commands_about_tenants_are_written() {
         rule(Measure::Memory, 4, Remedy::Kill),
         Setting::NoRules,
     ];
-    let all = "SHARE 50, MEMORY '7B', MEMORY NONE, CONCURRENT 3, CONCURRENT NONE, TIME '9ms', TIME NONE, \
+    let all = "SHARE 50, MEMORY '7B', MEMORY NONE, SPILL '0B', SPILL NONE, CONCURRENT 3, CONCURRENT NONE, TIME '9ms', TIME NONE, \
         RULE WHEN TIME > '1ms' THEN KILL, RULE WHEN CPU > '2ms' THEN SLOW TO 10, RULE WHEN ROWS > 3 THEN MOVE TO `slow``lane`, \
         RULE WHEN MEMORY > '4B' THEN KILL, NO RULES";
     let name = || Name::from("a b");

@@ -169,6 +169,8 @@ fn of_queries(page: &mut Page, door: &Door, has_names: bool) {
     for (tenant, [_, _, bytes]) in &tenants {
         put(page, "query_memory_bytes", &labelled(tenant, &[]), bytes);
     }
+    page.head("spilled_bytes_total", "counter", "Bytes that queries put aside on disk.");
+    put(page, "spilled_bytes_total", &[], door.database.spilled_bytes());
     let mut spent: BTreeMap<String, f64> = BTreeMap::new();
     for (tenant, time) in door.database.tenant_time() {
         *spent.entry(whose(tenant)).or_default() += time.as_secs_f64();
