@@ -550,7 +550,9 @@ impl Database {
     #[must_use]
     pub fn without_paths_in(&self, mut text: String) -> String {
         let options = self.options();
-        let folders = [self.path(), options.import_folder.as_deref(), options.backup_folder.as_deref()];
+        let [imports, backups, spill] =
+            [&options.import_folder, &options.backup_folder, &options.spill_folder];
+        let folders = [self.path(), imports.as_deref(), backups.as_deref(), spill.as_deref()];
         for folder in folders.into_iter().flatten() {
             let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
             for name in [whole.display().to_string(), folder.display().to_string()] {
@@ -641,12 +643,17 @@ fn spill(
     folder: Option<&Path>,
     options: &Options,
 ) -> Result<Option<Arc<SpillFolder>>, Error> {
-    let inside = folder.map(|folder| folder.join(SPILL_FOLDER));
-    let Some(place) = options.spill_folder.clone().or(inside).filter(|_| options.spill_bytes_max > 0) else {
-        return Ok(None);
+    let opened = || {
+        // What was left there goes also where rows are put aside elsewhere now, or no more.
+        let inside = folder.map(|folder| SpillFolder::inside(disk.clone(), &folder.join(SPILL_FOLDER)));
+        let inside = inside.transpose()?;
+        match &options.spill_folder {
+            _ if options.spill_bytes_max == 0 => Ok(None),
+            Some(named) => SpillFolder::alone(disk.clone(), named).map(Some),
+            None => Ok(inside),
+        }
     };
-    let opened = SpillFolder::open(disk.clone(), &place);
-    opened.map(|folder| Some(Arc::new(folder))).map_err(|error| {
+    opened().map(|folder| folder.map(Arc::new)).map_err(|error: world::disk::DiskError| {
         let message = format!("the folder for what queries put aside cannot be used: {error}");
         Error::new("Tanglewood.ClientError.Database.SpillFolder", message)
             .hint("name a folder of its own by the option spill_folder, or set spill_bytes_max to 0")

@@ -148,6 +148,23 @@ fn answers_are_the_same_with_little_memory() {
 
 const SORT: &str = "MATCH (n:N) RETURN n.s AS s, n.k AS k ORDER BY s, k";
 
+/// Long rows, long lists of groups that several executors share, and first rows that are too many to keep only those.
+#[test]
+fn long_rows_and_large_limits_find_room() {
+    let (_folder, database) = filled(Options { executors: Some(3), ..Options::default() });
+    for text in [
+        "MATCH (n:N) WITH n.k AS k, n.s + n.s + n.s + n.s + n.s + n.s + n.s + n.s AS s ORDER BY s DESC, k RETURN count(*), sum(k)",
+        "MATCH (n:N) RETURN n.k AS k, n.s AS s ORDER BY s, k DESC LIMIT 70000",
+        "UNWIND range(1, 4) AS x MATCH (n:N) WITH n.k AS k, x, n.s AS s ORDER BY s, x, k LIMIT 100000 RETURN sum(k * x), max(s)",
+        "MATCH (n:N) WITH n.s AS s, collect(n.k) AS ks RETURN sum(size(ks)), count(*), max(s)",
+        "MATCH (n:N), (m:N {few: 3}) WHERE n.s = m.s AND m.k < 300 RETURN count(*), sum(n.k)",
+        "MATCH (n:N {few: 3}), (m:N) WHERE n.s = m.s AND n.k < 300 RETURN count(*), sum(m.k)",
+    ] {
+        let few = rows(&database, Some(4 << 20), text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(settled(few, true), settled(rows(&database, None, text).unwrap(), true), "{text}");
+    }
+}
+
 #[test]
 fn nothing_is_left_behind() {
     let (folder, database) = filled(Options::default());
@@ -190,10 +207,17 @@ fn where_nothing_may_be_put_aside_the_memory_ends_a_question() {
     assert!(error.contains("memory"), "{error}");
     let folder = TemporaryFolder::new("spill").unwrap();
     let spill_folder = Some(folder.path().join("rows"));
-    let elsewhere = Database::open(MEMORY, Options { spill_folder, ..Options::default() }).unwrap();
+    std::fs::create_dir(folder.path().join("rows")).unwrap();
+    let others = folder.path().join("rows/others.txt");
+    std::fs::write(&others, b"not ours").unwrap();
+    let elsewhere =
+        Database::open(MEMORY, Options { spill_folder: spill_folder.clone(), ..Options::default() }).unwrap();
     fill(&elsewhere);
     assert_eq!(rows(&elsewhere, Some(LITTLE), SORT).unwrap().len(), NODES);
     assert!(elsewhere.spilled_bytes() > 0);
+    assert!(others.exists(), "a file of somebody else");
+    let second = Database::open(MEMORY, Options { spill_folder, ..Options::default() });
+    assert!(second.is_err_and(|error| error.hint.is_some()), "two databases in one folder");
 }
 
 #[test]

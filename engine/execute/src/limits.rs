@@ -22,7 +22,7 @@ pub(crate) const SCAN_CHUNKS_ALONE_MAX: usize = 2;
 /// Rows a top-k keeps beyond what was asked before it sorts and cuts: sorting is then amortised over as many rows.
 pub(crate) const TOP_ROWS_SLACK: usize = 512;
 
-/// A limit above this sorts at home only: partial top-k on every executor would send as many rows as it saves.
+/// A limit above this sorts all rows: partial top-k on every executor would send as many rows as it saves, and can put none aside.
 pub(crate) const TOP_PARTIAL_ROWS_MAX: usize = 65_536;
 
 /// Time that an expression may take which a statement needs before it runs, such as that of LIMIT: nobody can end it meanwhile.

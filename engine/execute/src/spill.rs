@@ -13,12 +13,12 @@ use crate::columns::Gathering;
 use crate::rows::Rows;
 use dataflow::ledger::SpillExceeded;
 use dataflow::{Context, Failure};
-use model::Batch;
+use model::{Batch, Column, Value};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use world::disk::{Disk, DiskFile, DiskResult, OpenHow};
+use world::disk::{Disk, DiskFile, DiskLock, DiskResult, OpenHow};
 
 /// Bytes of rows, as they are written and before they are compressed, from which on a piece is written.
 pub(crate) const PIECE_BYTES: usize = 64 << 10;
@@ -33,16 +33,39 @@ pub struct SpillFolder {
     folder: PathBuf,
     next: AtomicU64,
     written: AtomicU64,
+    /// No other process or database uses the folder.
+    _lock: Option<Box<dyn DiskLock>>,
 }
 
+/// What the files of operators are called: a number, and this.
+const FILE_END: &str = ".rows";
+/// The file by which one database keeps others out of a folder that it does not own otherwise.
+const LOCK_FILE: &str = "LOCK";
+
 impl SpillFolder {
-    /// In this folder, which belongs to it alone: what a process that was killed left there is removed.
+    /// In this folder of a database that is locked: files that a process left which was killed are removed.
     ///
     /// # Errors
     /// As the disk says.
-    pub fn open(disk: Arc<dyn Disk>, folder: &Path) -> DiskResult<SpillFolder> {
+    pub fn inside(disk: Arc<dyn Disk>, folder: &Path) -> DiskResult<SpillFolder> {
+        SpillFolder::open(disk, folder, None)
+    }
+    /// In this folder, which is made and locked. Other files in it stay.
+    ///
+    /// # Errors
+    /// As the disk says; another database uses it.
+    pub fn alone(disk: Arc<dyn Disk>, folder: &Path) -> DiskResult<SpillFolder> {
+        disk.create_dir_all(folder)?;
+        let lock = disk.lock(&folder.join(LOCK_FILE))?;
+        SpillFolder::open(disk, folder, Some(lock))
+    }
+    fn open(disk: Arc<dyn Disk>, folder: &Path, lock: Option<Box<dyn DiskLock>>) -> DiskResult<SpillFolder> {
         if disk.exists(folder)? {
-            for name in disk.list(folder)? {
+            let is_own = |name: &String| {
+                let number = name.strip_suffix(FILE_END);
+                number.is_some_and(|number| number.parse::<u64>().is_ok())
+            };
+            for name in disk.list(folder)?.into_iter().filter(is_own) {
                 disk.remove(&folder.join(name))?;
             }
         }
@@ -51,6 +74,7 @@ impl SpillFolder {
             folder: folder.to_path_buf(),
             next: AtomicU64::new(0),
             written: AtomicU64::new(0),
+            _lock: lock,
         })
     }
     /// Bytes that were written in all.
@@ -60,8 +84,8 @@ impl SpillFolder {
     /// A new file.
     fn create(self: &Arc<Self>) -> DiskResult<SpillFile> {
         self.disk.create_dir_all(&self.folder)?;
-        let path = self.folder.join(format!("{}.rows", self.next.fetch_add(1, Ordering::Relaxed)));
-        let file = self.disk.open(&path, OpenHow::Replace)?;
+        let path = self.folder.join(format!("{}{FILE_END}", self.next.fetch_add(1, Ordering::Relaxed)));
+        let file = self.disk.open(&path, OpenHow::CreateNew)?;
         Ok(SpillFile { file, path, folder: self.clone() })
     }
 }
@@ -109,27 +133,62 @@ impl SpillFile {
             _ => Ok(None),
         }
     }
-    /// Writes rows.
-    fn put(&self, batch: &Batch, context: &mut Context<'_, Rows>) -> Result<SpilledPiece, Failure> {
-        let mut bytes = Vec::with_capacity(2 * PIECE_BYTES);
-        store::write_rows(batch, &mut bytes);
-        let compressed = lz4_flex::block::compress_prepend_size(&bytes);
+    /// Writes rows, which take so many bytes.
+    fn put(
+        &self,
+        batch: &Batch,
+        bytes: usize,
+        context: &mut Context<'_, Rows>,
+    ) -> Result<SpilledPiece, Failure> {
+        let copies = charge_copies(bytes, context)?;
+        let mut plain = Vec::with_capacity(bytes.max(PIECE_BYTES));
+        store::write_rows(batch, &mut plain);
+        let compressed = lz4_flex::block::compress_prepend_size(&plain);
         context.charge_spilled(compressed.len() as u64)?;
         let at = self.file.append(&compressed).map_err(fault)?;
         self.folder.written.fetch_add(compressed.len() as u64, Ordering::Relaxed);
-        Ok(SpilledPiece { at, len: compressed.len(), bytes: batch.bytes() })
+        context.release(copies);
+        Ok(SpilledPiece { at, len: compressed.len(), bytes })
     }
-    /// Reads them again.
-    pub(crate) fn get(&self, piece: SpilledPiece) -> Result<Batch, Failure> {
+    /// Reads them again; to charge them as long as they are kept is for the caller.
+    pub(crate) fn get(&self, piece: SpilledPiece, context: &mut Context<'_, Rows>) -> Result<Batch, Failure> {
+        let unread = |why: &dyn std::fmt::Display| {
+            ExecuteError::Spill(format!(
+                "rows that were put aside in {} cannot be read: {why}",
+                self.path.display()
+            ))
+        };
+        let copies = charge_copies(piece.bytes, context)?;
         let mut compressed = vec![0; piece.len];
-        let read = self.file.read_at(&mut compressed, piece.at).map_err(fault)?;
+        let read = self.file.read_at(&mut compressed, piece.at).map_err(|error| unread(&error))?;
         if read < piece.len {
-            return Err(ExecuteError::Spill(format!("{} became shorter", self.path.display())).into());
+            return Err(unread(&"the file became shorter").into());
         }
-        let bytes = lz4_flex::block::decompress_size_prepended(&compressed)
-            .map_err(|error| ExecuteError::Spill(format!("{}: {error}", self.path.display())))?;
-        Ok(store::read_rows(&bytes).map_err(ExecuteError::Store)?)
+        let bytes =
+            lz4_flex::block::decompress_size_prepended(&compressed).map_err(|error| unread(&error))?;
+        let rows = store::read_rows(&bytes).map_err(|error| unread(&error))?;
+        context.release(copies);
+        Ok(rows)
     }
+}
+
+/// Copies of a usual piece while it is written or read lie in what is left to all ([`RESERVE_BYTES`]); those of a larger one are charged.
+fn charge_copies(bytes: usize, context: &mut Context<'_, Rows>) -> Result<usize, Failure> {
+    let copies = if bytes > 2 * PIECE_BYTES { 2 * bytes } else { 0 };
+    context.charge(copies)?;
+    Ok(copies)
+}
+
+/// Bytes of rows whose columns are their own, as they are once each row has its value for itself.
+fn row_bytes(batch: &Batch) -> usize {
+    let of_column = |column: &Column| match column {
+        Column::Constant(value, rows) => rows * (size_of::<Value>() + value.heap_bytes()),
+        Column::Text(texts, _) if texts.codes().is_some() => {
+            (0..texts.len()).map(|row| texts.get(row).len() + size_of::<u32>()).sum()
+        }
+        column => column.bytes(),
+    };
+    (0..batch.width()).map(|at| of_column(batch.column(at).column())).sum()
 }
 
 impl Drop for SpillFile {
@@ -191,7 +250,7 @@ impl SpilledPart {
         while let Some((file, pieces)) = self.sources.front_mut() {
             if let Some(piece) = pieces.pop_front() {
                 context.charge(piece.bytes)?;
-                return Ok(Some((file.get(piece)?, piece.bytes)));
+                return Ok(Some((file.get(piece, context)?, piece.bytes)));
             }
             self.sources.pop_front();
         }
@@ -293,21 +352,24 @@ impl SpilledRows {
         file: &SpillFile,
         context: &mut Context<'_, Rows>,
     ) -> Result<(), Failure> {
-        if batch.len() > 1 && batch.bytes() > 2 * self.piece_bytes {
+        // Picks of columns count all that they pick from: what is counted is what will be written.
+        let batch = batch.flatten();
+        let bytes = row_bytes(&batch);
+        if batch.len() > 1 && bytes > 2 * self.piece_bytes {
             let half = batch.len() / 2;
             self.take(&batch.slice(0, half), file, context)?;
             return self.take(&batch.slice(half, batch.len()), file, context);
         }
-        self.last_bytes += batch.bytes();
-        self.last.get_or_insert_with(|| Gathering::new(self.width, 0)).append(batch);
+        self.last_bytes += bytes;
+        self.last.get_or_insert_with(|| Gathering::new(self.width, 0)).append(&batch);
         let is_full = |last: &Gathering| last.len() >= PIECE_ROWS || self.last_bytes >= self.piece_bytes;
         if self.last.as_ref().is_some_and(is_full) { self.write(file, context) } else { Ok(()) }
     }
     /// Writes what was taken and not yet written.
     pub(crate) fn write(&mut self, file: &SpillFile, context: &mut Context<'_, Rows>) -> Result<(), Failure> {
-        self.last_bytes = 0;
+        let bytes = std::mem::take(&mut self.last_bytes);
         if let Some(last) = self.last.take() {
-            self.pieces.push_back(file.put(&last.finish(), context)?);
+            self.pieces.push_back(file.put(&last.finish(), bytes, context)?);
         }
         Ok(())
     }

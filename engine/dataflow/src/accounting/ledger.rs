@@ -185,7 +185,9 @@ impl Ledger {
             .filter(|(_, bytes)| *bytes > 0)
             .collect();
         held.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
-        let (level, limit) = self.short.get().copied().unwrap_or((Level::Query, self.limit));
+        // A charge that was refused before may have been taken back since.
+        let own = (self.total() > self.limit).then_some((Level::Query, self.limit));
+        let (level, limit) = own.or(self.short.get().copied()).unwrap_or((Level::Query, self.limit));
         BudgetExceeded { level, limit, held }
     }
 }

@@ -405,11 +405,16 @@ impl Partial {
     fn new(plan: Arc<Grouping>, shared: Shared, has_twins: bool) -> Partial {
         Partial { plan, groups: None, shared, batches: 0, charged: 0, has_twins, aside: None }
     }
-    /// Charges what the groups hold by now.
-    fn charge(&mut self, turn: &mut Turn<'_, '_>) -> Try<()> {
+    /// Charges what the groups hold by now; returns how much that is as well.
+    fn charge_held(&mut self, turn: &mut Turn<'_, '_>) -> (Try<()>, usize) {
         let bytes = self.groups.as_mut().map_or(0, Groups::bytes) + aside_bytes(&self.aside);
         let charged = turn.context.charge(bytes.saturating_sub(self.charged));
         self.charged = self.charged.max(bytes);
+        (charged, bytes)
+    }
+    /// Charges it, or sees to it that no further group is opened.
+    fn charge(&mut self, turn: &mut Turn<'_, '_>) -> Try<()> {
+        let (charged, bytes) = self.charge_held(turn);
         if self.plan.single || self.plan.every.is_some() || self.aside.is_some() {
             return charged;
         }
@@ -463,7 +468,7 @@ impl Breaker for Partial {
         Ok(())
     }
     fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
-        self.charge(turn)?;
+        self.charge_held(turn).0?;
         if let Some(aside) = self.aside.take() {
             let parts = aside.finish(turn.context)?;
             self.shared.aside.lock().extend(parts);
@@ -629,7 +634,12 @@ impl Breaker for Final {
             }
             FinalStep::Rest(rest) => {
                 let kept = self.partial.groups.as_mut().expect("made when the parts were merged");
-                if rest.step(&plan, kept, turn)? {
+                let is_done = rest.step(&plan, kept, turn)?;
+                // Values that were put aside may belong to groups that were in memory.
+                let bytes = kept.bytes();
+                turn.context.charge(bytes.saturating_sub(self.partial.charged))?;
+                self.partial.charged = self.partial.charged.max(bytes);
+                if is_done {
                     self.step = FinalStep::HandOn(0);
                 }
                 return Ok(Progress::More);

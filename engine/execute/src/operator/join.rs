@@ -13,7 +13,7 @@ use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::demand::DemandPort;
 use crate::rows::Rows;
-use crate::spill::{SpillFolder, SpilledPart, SpilledParts, is_tight};
+use crate::spill::{SpillFolder, SpilledPart, SpilledParts, is_tight, joined};
 use crate::stream::Stream;
 use crate::turn::Try;
 use dataflow::{Context, Flow, Operator, Outcome, VertexOptions};
@@ -60,16 +60,10 @@ struct Built {
     complete: AtomicBool,
     /// From some row on they are put aside; what came before is, before anything is joined.
     is_aside: AtomicBool,
-    aside: Mutex<BuildAside>,
-}
-
-/// A build side on disk.
-#[derive(Default)]
-enum BuildAside {
-    #[default]
-    Nothing,
-    Filling(SpilledParts),
-    Whole(Vec<SpilledPart>),
+    /// What each twin puts aside, by its executor, so that none waits for another.
+    aside: OnceLock<Vec<Mutex<Option<SpilledParts>>>>,
+    /// All of that.
+    whole: Mutex<Option<Vec<SpilledPart>>>,
 }
 
 impl Built {
@@ -83,15 +77,16 @@ impl Built {
     fn take_or_put_aside(
         &self,
         batch: Batch,
-        join: (&Joining, &mut usize, Option<&Arc<SpillFolder>>),
+        (plan, charged, folder): (&Joining, &mut usize, Option<&Arc<SpillFolder>>),
         context: &mut Context<'_, Rows>,
     ) -> Try<()> {
-        let (plan, charged, folder) = join;
-        if self.is_aside.load(Ordering::Acquire) {
-            return match &mut *self.aside.lock() {
-                BuildAside::Filling(parts) => put_aside(parts, &batch, &plan.build_on, context),
-                _ => Ok(()),
-            };
+        let slots = self.aside.get_or_init(|| (0..context.executors()).map(|_| Mutex::default()).collect());
+        let mut slot = slots[context.executor() % slots.len()].lock();
+        if self.is_aside.load(Ordering::Acquire) && slot.is_none() {
+            *slot = SpilledParts::create(plan.build_width, None, folder, context)?;
+        }
+        if let Some(parts) = &mut *slot {
+            return put_aside(parts, &batch, &plan.build_on, context);
         }
         let batch = batch.flatten();
         let bytes = batch.bytes() + batch.len() * TABLE_BYTES_PER_ROW;
@@ -101,14 +96,11 @@ impl Built {
         if fits.is_ok() && !is_tight(context, *charged, 0) {
             return Ok(());
         }
-        let mut aside = self.aside.lock();
-        if matches!(*aside, BuildAside::Nothing) {
-            let Some(parts) = SpilledParts::create(plan.build_width, None, folder, context)? else {
-                return fits;
-            };
-            *aside = BuildAside::Filling(parts);
-            self.is_aside.store(true, Ordering::Release);
+        *slot = SpilledParts::create(plan.build_width, None, folder, context)?;
+        if slot.is_none() {
+            return fits;
         }
+        self.is_aside.store(true, Ordering::Release);
         Ok(())
     }
     /// Puts the rest of the build side aside; its parts once all of it is there.
@@ -117,23 +109,26 @@ impl Built {
         plan: &Joining,
         context: &mut Context<'_, Rows>,
     ) -> Try<Option<Vec<SpilledPart>>> {
-        let Some(mut aside) = self.aside.try_lock() else { return Ok(None) };
-        if let BuildAside::Filling(parts) = &mut *aside {
-            loop {
+        let Some(mut whole) = self.whole.try_lock() else { return Ok(None) };
+        if whole.is_none() {
+            let slots = self.aside.get().into_iter().flatten();
+            let mut slots: Vec<_> = slots.map(|slot| slot.lock()).filter(|slot| slot.is_some()).collect();
+            while let Some(Some(parts)) = slots.first_mut().map(|slot| slot.as_mut()) {
                 let Some(batch) = self.batches.lock().pop() else { break };
                 put_aside(parts, &batch, &plan.build_on, context)?;
                 if context.should_yield() {
                     return Ok(None);
                 }
             }
-            if let BuildAside::Filling(parts) = std::mem::take(&mut *aside) {
-                *aside = BuildAside::Whole(parts.finish(context)?);
+            let mut parts = Vec::new();
+            for slot in &mut slots {
+                if let Some(own) = slot.take() {
+                    parts.extend(own.finish(context)?);
+                }
             }
+            *whole = Some(joined(parts));
         }
-        Ok(match &*aside {
-            BuildAside::Whole(parts) => Some(parts.clone()),
-            _ => None,
-        })
+        Ok(whole.clone())
     }
 }
 
@@ -166,6 +161,8 @@ struct Join {
     /// Charged for rows of the build side.
     charged: usize,
     folder: Option<Arc<SpillFolder>>,
+    /// Charged for probes on their way to the disk.
+    filling: usize,
     /// Probes that were put aside, and the join of all that was.
     probes: Option<SpilledParts>,
     parts: Option<PartJoin>,
@@ -259,25 +256,33 @@ impl Join {
     }
     /// Puts probes aside, as the build side is.
     fn put_probe_aside(&mut self, batch: &Batch, context: &mut Context<'_, Rows>) -> Outcome {
+        if self.demand.is_over() {
+            return Ok(Flow::Ready);
+        }
         if self.probes.is_none() {
             self.probes = SpilledParts::create(self.plan.probe_width, None, self.folder.as_ref(), context)?;
         }
         let Some(probes) = &mut self.probes else {
-            return Err(ExecuteError::Spill("no more rows may be put aside on disk".to_string()).into());
+            // The build side was put aside, so there is a limit that is reached.
+            context.charge_spilled(1)?;
+            return Err(ExecuteError::Spill("rows may no longer be put aside on disk".to_string()).into());
         };
         put_aside(probes, batch, &self.plan.probe_on, context)?;
+        let bytes = probes.bytes();
+        context.charge(bytes.saturating_sub(self.filling))?;
+        self.filling = self.filling.max(bytes);
         Ok(Flow::Ready)
     }
     /// Joins what was put aside, part by part.
     fn join_parts(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         while !self.demand.is_over() {
             let Some(mut parts) = self.parts.take() else {
-                let Some(probes) = self.probes.take() else { return Ok(Flow::Ready) };
                 let Some(build) = self.built.put_rest_aside(&self.plan, context)? else {
-                    self.probes = Some(probes);
                     return Ok(Flow::Again);
                 };
-                context.release(std::mem::take(&mut self.charged));
+                // All rows that this twin was charged for are on disk now.
+                context.release(std::mem::take(&mut self.charged) + std::mem::take(&mut self.filling));
+                let Some(probes) = self.probes.take() else { return Ok(Flow::Ready) };
                 self.parts = Some(PartJoin::new(build, probes.finish(context)?, self.folder.clone()));
                 continue;
             };
@@ -459,6 +464,7 @@ pub(crate) fn compile(
         at: None,
         demand: demand.clone(),
         charged: 0,
+        filling: 0,
         folder: home.environment().spill.clone(),
         probes: None,
         parts: None,

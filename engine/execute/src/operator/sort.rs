@@ -9,7 +9,7 @@ use crate::columns::{concatenate, piece};
 use crate::compile::Compiler;
 use crate::limits::{TOP_PARTIAL_ROWS_MAX, TOP_ROWS_SLACK};
 use crate::operator::limit::row_count;
-use crate::spill::{SpillFile, SpilledRows, is_tight};
+use crate::spill::{PIECE_BYTES, SpillFile, SpilledRows, is_tight};
 use crate::stream::{Feed, Stream};
 use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
 use dataflow::VertexOptions;
@@ -154,6 +154,9 @@ struct Shared {
     common: CommonPrefix,
 }
 
+/// Bytes of rows that are put aside in a slice of work, about.
+const WRITTEN_PER_SLICE: usize = 4 * PIECE_BYTES;
+
 /// What an executor does before it takes more rows.
 enum Aside {
     Sort(Sorter),
@@ -241,7 +244,9 @@ impl Breaker for Partial {
             }
             Some(Aside::Write(rows, from, mut written)) => {
                 let Some(file) = &self.file else { return Ok(Progress::Done) };
-                let end = rows.len().min(from + turn.here.environment.batch_rows);
+                // A slice of long rows has few of them.
+                let rows_max = (WRITTEN_PER_SLICE * rows.len() / rows.bytes().max(1)).max(1);
+                let end = rows.len().min(from + rows_max.min(turn.here.environment.batch_rows));
                 written.take(&rows.batch(from..end, self.plan.width_with_keys()), file, turn.context)?;
                 if end < rows.len() {
                     self.aside = Some(Aside::Write(rows, end, written));
@@ -292,6 +297,8 @@ enum FinalStep {
 struct Final {
     partial: Partial,
     step: FinalStep,
+    /// Rows that are still wanted.
+    left: usize,
 }
 
 impl Breaker for Final {
@@ -318,7 +325,13 @@ impl Breaker for Final {
             }
             FinalStep::HandOn(merged) => {
                 if merged.is_ready(turn)? {
-                    let rows = merged.next(turn.here.environment.batch_rows, plan.width);
+                    let rows_max = self.left.min(turn.here.environment.batch_rows);
+                    let rows = if rows_max == 0 {
+                        Batch::new(Vec::new(), 0)
+                    } else {
+                        merged.next(rows_max, plan.width)
+                    };
+                    self.left -= rows.len();
                     let done = rows.is_empty();
                     turn.emit(rows);
                     return Ok(if done { Progress::Done } else { Progress::More });
@@ -422,19 +435,20 @@ pub(crate) fn compile(
         let plan = Arc::new(sorting(compiler, node, &input.layout, &below, limit)?);
         input = attach(compiler, input, plan, &below, false);
     }
-    if limit.is_none() {
-        return sort_all(compiler, node, input, required);
+    if limit.is_none_or(|limit| limit > TOP_PARTIAL_ROWS_MAX && compiler.inside.is_none()) {
+        return sort_all(compiler, node, input, required, limit);
     }
     let plan = Arc::new(sorting(compiler, node, &input.layout, required, limit)?);
     Ok(attach(compiler, input, plan, required, true))
 }
 
-/// All rows: on every executor what comes to it, and at home the merge.
+/// All rows, or too many first ones to keep only those: on every executor what comes to it, and at home the merge.
 fn sort_all(
     compiler: &mut Compiler,
     node: &plan::algebra::Sort,
     mut input: Stream,
     required: &VarSet,
+    limit: Option<usize>,
 ) -> Result<Stream, ExecuteError> {
     let plan = Arc::new(sorting(compiler, node, &input.layout, required, None)?);
     let (_, layout) = compiler.carry(&input.layout, required);
@@ -453,7 +467,8 @@ fn sort_all(
     let options = VertexOptions { create_if_empty: shared.is_some(), ..compiler.options(1) };
     let vertex = compiler.vertex("Sort", options, move || {
         let partial = Partial::new(plan.clone(), shared.clone().unwrap_or_default());
-        Breaking::new(Final { partial, step: FinalStep::Sort }, Here::new(&environment), 1)
+        let left = limit.unwrap_or(usize::MAX);
+        Breaking::new(Final { partial, step: FinalStep::Sort, left }, Here::new(&environment), 1)
     });
     compiler.gather(&input, vertex, 0);
     Ok(Stream { vertex, output: 0, layout, parallel: false, ordered: true, fans_out: false })

@@ -109,7 +109,7 @@ impl MergedParts {
         let Some(piece) = run.rows.next() else { return Ok(None) };
         // The bytes of the file are there beside the rows for a moment.
         turn.context.charge(2 * piece.bytes)?;
-        let batch = run.file.get(piece)?;
+        let batch = run.file.get(piece, turn.context)?;
         let rows = Rows::of_run(&self.plan, &self.common, self.kind, batch);
         let charged = rows.bytes();
         turn.context.charge(charged)?;
@@ -131,6 +131,7 @@ impl MergedParts {
             && let Some(run) = self.parts[self.heap[0]].run.take()
         {
             let at = self.heap[0];
+            self.parts[at].rows = Rows::new(self.plan.clone(), self.common.clone());
             turn.context.release(std::mem::take(&mut self.parts[at].charged));
             if let Some(part) = self.read(run, turn)? {
                 self.parts[at] = part;
@@ -220,11 +221,12 @@ impl FewerRuns {
         if self.place + some > self.runs.len() {
             self.place = 0;
         }
-        let neighbours: Vec<SpilledRun> = self.runs.drain(self.place..self.place + some).collect();
-        let kind = neighbours.iter().fold(NumberKind::default(), |kind, run| kind.with(run.kind));
+        // Where no file is given any more, all are merged at once, if they find room.
         let Some(file) = SpillFile::create(turn.here.environment.spill.as_ref(), turn.context)? else {
             return Ok(Some(std::mem::take(&mut self.runs)));
         };
+        let neighbours: Vec<SpilledRun> = self.runs.drain(self.place..self.place + some).collect();
+        let kind = neighbours.iter().fold(NumberKind::default(), |kind, run| kind.with(run.kind));
         let run =
             SpilledRun { rows: SpilledRows::new(self.plan.width_with_keys()), file: Arc::new(file), kind };
         self.merging =
