@@ -116,7 +116,7 @@ impl Node {
         )
         .map_err(|error| Error::new("Tanglewood.ClientError.Cluster.Address", error.to_string()))?;
         let memory = Options::default().memory_bytes;
-        let replica = self.data.as_ref().map(|folder| self.replica(folder));
+        let replica = self.data.as_ref().map(|folder| self.replica(&layout, role, folder));
         let of_gate = |gate| {
             let replica = replica.clone().map(|replica| replica as Arc<dyn ReplicaHost>);
             let (backup_folder, import_folder) = (self.backup_folder.clone(), self.import_folder.clone());
@@ -159,13 +159,14 @@ impl Node {
     }
 
     /// The replica of a gate below its folder; nothing is opened yet.
-    fn replica(&self, folder: &Path) -> Arc<GateReplica> {
+    fn replica(&self, layout: &Layout, role: NodeRole, folder: &Path) -> Arc<GateReplica> {
+        let seat = (role.number(), layout.addresses.shards.len() as u16);
         let truth = self.truth.clone();
         let connect = move || match PostgresTruth::connect(&truth) {
             Ok(truth) => Ok(Box::new(truth) as Box<dyn Sequence + Send>),
             Err(error) => Err(format!("the database that the cluster trusts does not answer: {error}")),
         };
-        Arc::new(GateReplica::new(folder.join("replica"), Options::default(), Box::new(connect)))
+        Arc::new(GateReplica::new(seat, folder.join("replica"), Options::default(), Box::new(connect)))
     }
     /// The doors of a gate, whose peers are reached at these addresses.
     fn doors(

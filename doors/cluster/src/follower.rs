@@ -24,6 +24,8 @@ use world::threads::{self, Thread};
 const IDLE: Duration = Duration::from_millis(10);
 /// One whose truth did not answer asks again after this long.
 const AGAIN: Duration = Duration::from_millis(200);
+/// It says so often how far it is, so that the log keeps what it has not read.
+const TELL_EVERY: Duration = Duration::from_secs(5);
 
 /// Why a copy did not take commits, for people.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,21 +45,35 @@ pub trait GraphCopy: Send {
     /// # Errors
     /// Why it did not take all of them; those before the first that is missing may be there.
     fn take(&mut self, commits: Vec<Followed>) -> Result<(), NotTaken>;
+    /// It began with nothing, and has the whole base of the log now. Earlier moments are none of the cluster's: nobody may ask for them.
+    fn has_base(&mut self) {}
 }
 
 /// How far it is.
 #[derive(Default)]
 struct Reached {
     place: u64,
+    /// The base of the log, as it was read last.
+    base: u64,
+    /// Bytes of the commits that were read so far.
+    bytes: u64,
     /// Why it stands still for good, if it does.
     failure: Option<String>,
     is_closed: bool,
 }
 
 #[derive(Default)]
-struct FollowProgress {
+pub(crate) struct FollowProgress {
     state: Mutex<Reached>,
     moved: Condvar,
+}
+
+impl FollowProgress {
+    /// The place of the last commit that the copy has, the base of the log, and bytes of commits that were read by this follower.
+    pub(crate) fn read(&self) -> (u64, u64, u64) {
+        let state = self.state.lock();
+        (state.place, state.base, state.bytes)
+    }
 }
 
 /// A thread that follows until this is dropped.
@@ -67,19 +83,32 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Begins behind the last commit of the copy.
+    /// Begins behind the last commit of the copy. What it has not read yet is kept in the log under its name.
     ///
     /// # Errors
     /// The system gives no thread.
     pub fn start(
+        name: &str,
         truth: Box<dyn Sequence + Send>,
         copy: impl GraphCopy + 'static,
     ) -> std::io::Result<Follower> {
         let progress = Arc::new(FollowProgress::default());
         progress.state.lock().place = copy.place();
-        let following = Following { truth, owners: BTreeMap::new(), told: None, progress: progress.clone() };
+        let following = FollowerState {
+            name: name.to_string(),
+            truth,
+            begun: copy.place(),
+            said: None,
+            owners: BTreeMap::new(),
+            told: None,
+            progress: progress.clone(),
+        };
         let thread = threads::try_spawn("cluster-follow", move || following.run(copy))?;
         Ok(Follower { progress, _thread: thread })
+    }
+    /// How far it is, for others.
+    pub(crate) fn progress(&self) -> Arc<FollowProgress> {
+        self.progress.clone()
     }
     /// The place of the last commit that the copy has; or why it stands still for good.
     ///
@@ -115,8 +144,13 @@ impl Drop for Follower {
     }
 }
 
-struct Following {
+struct FollowerState {
+    name: String,
     truth: Box<dyn Sequence + Send>,
+    /// The base that its copy began with; or the place of the copy when it was opened, which was not below the base.
+    begun: u64,
+    /// When it said how far it is.
+    said: Option<u64>,
     /// The shard of each chunk, as truth told last. Chunks do not move.
     owners: BTreeMap<u32, u16>,
     /// Why the copy took nothing last, which is told once.
@@ -124,7 +158,7 @@ struct Following {
     progress: Arc<FollowProgress>,
 }
 
-impl Following {
+impl FollowerState {
     fn run(mut self, mut copy: impl GraphCopy) {
         while !self.progress.state.lock().is_closed {
             let pause = match self.step(&mut copy) {
@@ -146,13 +180,26 @@ impl Following {
 
     /// Takes over a page of commits; false where there were none. The outer error is for good.
     fn step(&mut self, copy: &mut impl GraphCopy) -> Result<Result<bool, Unknown>, String> {
+        if let Err(unknown) = self.say(copy.place()) {
+            return Ok(Err(unknown));
+        }
         let page = match self.truth.after(copy.place(), LOG_PAGE) {
-            Ok(page) if page.is_empty() => return Ok(Ok(false)),
             Ok(page) => page,
             Err(unknown) => return Ok(Err(unknown)),
         };
-        let mut commits = Vec::with_capacity(page.len());
-        for placed in &page {
+        if !page.continues(copy.place(), self.begun) {
+            return Err(too_old(copy.place(), page.base));
+        }
+        self.begun = page.base;
+        let page_bytes: usize = page.commits.iter().map(|placed| placed.record.bytes()).sum();
+        let mut state = self.progress.state.lock();
+        (state.base, state.bytes) = (page.base, state.bytes + page_bytes as u64);
+        drop(state);
+        if page.commits.is_empty() {
+            return Ok(Ok(false));
+        }
+        let mut commits = Vec::with_capacity(page.commits.len());
+        for placed in &page.commits {
             match self.whole(placed)? {
                 Ok(changes) => {
                     let (place, time_micros) = (placed.place, placed.at_us);
@@ -161,7 +208,11 @@ impl Following {
                 Err(unknown) => return Ok(Err(unknown)),
             }
         }
+        let before = copy.place();
         let taken = copy.take(commits);
+        if before < page.base && copy.place() >= page.base {
+            copy.has_base();
+        }
         self.progress.state.lock().place = copy.place();
         self.progress.moved.notify_all();
         match taken {
@@ -174,6 +225,16 @@ impl Following {
             }
             Err(NotTaken::ForGood(why)) => Err(why),
         }
+    }
+
+    /// Says how far it is, now and then.
+    fn say(&mut self, place: u64) -> Result<(), Unknown> {
+        let now_ns = clock::monotonic_ns();
+        if self.said.is_none_or(|then| now_ns >= then.saturating_add(clock::span_ns(TELL_EVERY))) {
+            self.truth.follows(&self.name, place)?;
+            self.said = Some(now_ns);
+        }
+        Ok(())
     }
 
     /// The changes of a commit, from the lists of its shards.
@@ -194,6 +255,11 @@ impl Following {
         let owner = |chunk: ChunkNo| self.owners.get(&chunk).copied();
         merged(parts, owner).map(Ok).ok_or_else(|| failed("its parts do not fit each other".into()))
     }
+}
+
+/// Why a copy cannot go on: what it lacks is cut off from the log.
+pub(crate) fn too_old(place: u64, base: u64) -> String {
+    format!("it has the commits up to {place}, and the cluster's log begins at {base} by now")
 }
 
 /// One list of the lists of all shards, each change once, in an order that agrees with each of them. Nothing where there is none.

@@ -15,7 +15,7 @@
 //!
 //! Beside a gate, a [`GateReplica`] keeps the whole graph and takes over the one sequence of commits from truth, for what needs either.
 //!
-//! Reading order: [`Addresses`], [`Driver`], `inputs`, `oracle`, [`GateHandle`], [`Content`]; [`graph`] is the content that users meet; [`Follower`], [`GateReplica`].
+//! Reading order: [`Addresses`], [`Driver`], `inputs`, `oracle`, [`GateHandle`], [`Content`]; [`graph`] is the content that users meet; [`Follower`], [`GateReplica`], `log_base`.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -27,6 +27,7 @@ pub mod graph;
 mod handle;
 mod inputs;
 pub mod load;
+mod log_base;
 mod machine;
 pub mod node;
 mod oracle;

@@ -8,7 +8,7 @@
 //! that is. Vertices and edges keep their ids.
 
 use crate::graph::{RecordParts, by_shards};
-use model::{ChunkNo, Direction, EdgeId, EdgeRef, VertexId};
+use model::{ChunkNo, Direction, EdgeId, EdgeRef, EdgeTypeId, VertexId};
 use std::collections::BTreeMap;
 use store::{Change, EdgeScratch, LabelFilter, NameDefinition, Snapshot, StoreError};
 
@@ -89,6 +89,9 @@ pub fn records<E: From<StoreError>>(
             making.add(Change::CreateEdge { edge: EdgeRef { id, source, target }, properties })?;
         }
     }
+    for chunk in graph.scan_chunks(&LabelFilter::Any) {
+        spent_slots(graph, chunk, |change| making.add(change))?;
+    }
     making.end_record()?;
     catalog.indexes().iter().try_for_each(|index| making.add(Change::CreateIndex(index.clone())))?;
     for constraint in catalog.constraints() {
@@ -98,6 +101,28 @@ pub fn records<E: From<StoreError>>(
         making.add(Change::SetEntry { kind, name: name.clone(), content: Some(content.clone()) })?;
     }
     making.end_record()
+}
+
+/// Ids are never given again: where the last edges of a type that a chunk had are deleted, the last one comes and goes.
+fn spent_slots<E: From<StoreError>>(
+    graph: &Snapshot,
+    chunk: ChunkNo,
+    mut take: impl FnMut(Change) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut vertices = Vec::new();
+    graph.scan_chunk(chunk, &LabelFilter::Any, &mut vertices)?;
+    let Some(vertex) = vertices.first().copied() else { return Ok(()) };
+    for edge_type in 0..graph.catalog().names().edge_types().len() {
+        let edge_type = EdgeTypeId(edge_type as u16);
+        let Some(last) = graph.edge_slot_bound(chunk, edge_type).checked_sub(1) else { continue };
+        let id = EdgeId::new(chunk, edge_type, last);
+        if graph.edge(id)?.is_none() {
+            let edge = EdgeRef { id, source: vertex, target: vertex };
+            take(Change::CreateEdge { edge, properties: Vec::new() })?;
+            take(Change::DeleteEdge { edge })?;
+        }
+    }
+    Ok(())
 }
 
 /// All names, with their numbers, those of labels before those of sets of them.

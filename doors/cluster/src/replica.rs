@@ -1,9 +1,10 @@
 //! The replica of a gate: a database in a folder that follows the cluster's sequence, begun when something first asks for it.
 
-use crate::follower::{Follower, GraphCopy, NotTaken};
+use crate::follower::{Follower, GraphCopy, NotTaken, too_old};
+use crate::log_base::{BASE_COMMITS, BaseMaker, BaseParts};
 use database::{Database, Error, Interrupted, Options, ReplicaHost};
 use parking_lot::Mutex;
-use protocol::{CommitId, Sequence};
+use protocol::{CommitId, PlacedCommit, Sequence};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,16 +24,21 @@ pub type Connect = Box<dyn Fn() -> Result<Box<dyn Sequence + Send>, String> + Se
 
 /// See the head of this file.
 pub struct GateReplica {
+    name: String,
+    shards: u16,
+    /// Commits after which it makes a base of the log, of a small graph.
+    base_after: u64,
     folder: PathBuf,
     options: Options,
-    connect: Connect,
+    connect: Arc<Connect>,
     running: Mutex<Option<Arc<Running>>>,
     /// Held by who opens it.
     opening: Mutex<()>,
 }
 
 struct Running {
-    // Ends first: it writes into the database.
+    // Both end first: one reads the database, the other writes into it.
+    _base: BaseMaker,
     follower: Follower,
     database: Database,
     /// For questions; the follower has its own connection.
@@ -40,15 +46,28 @@ struct Running {
 }
 
 impl GateReplica {
-    /// A replica in a folder that nobody else uses. Nothing is opened yet.
-    pub fn new(folder: PathBuf, options: Options, connect: Connect) -> GateReplica {
+    /// A replica of the gate with this number, in a cluster of so many shards, in a folder that nobody else uses. Nothing is opened yet.
+    pub fn new(
+        (gate, shards): (u16, u16),
+        folder: PathBuf,
+        options: Options,
+        connect: Connect,
+    ) -> GateReplica {
         GateReplica {
+            name: format!("gate-{gate}"),
+            shards,
+            base_after: BASE_COMMITS,
             folder,
             options: Options { read_only: true, ..options },
-            connect,
+            connect: Arc::new(connect),
             running: Mutex::default(),
             opening: Mutex::default(),
         }
+    }
+    /// Makes a base of the cluster's log after so many commits already, while the graph is small.
+    #[must_use]
+    pub fn with_base_after(self, commits: u64) -> GateReplica {
+        GateReplica { base_after: commits, ..self }
     }
     /// Was it begun before, by this process or one before it?
     pub fn is_there(&self) -> bool {
@@ -75,14 +94,21 @@ impl GateReplica {
         let (mut following, truth) =
             ((self.connect)().map_err(unavailable)?, (self.connect)().map_err(unavailable)?);
         let database = Database::open(&self.folder, self.options.clone())?;
-        if !is_of_this_history(&database, &mut *following).map_err(unavailable)? {
-            return Err(stopped(
-                "the database that the cluster trusts has another history: it was set back".into(),
-            ));
+        if let Some(why) = cannot_follow(&database, &mut *following).map_err(unavailable)? {
+            return Err(stopped(why));
         }
-        let follower = Follower::start(following, database_copy(&database))
-            .map_err(|error| unavailable(error.to_string()))?;
-        let begun = Arc::new(Running { follower, database, truth: Mutex::new(truth) });
+        let failed = |error: std::io::Error| unavailable(error.to_string());
+        let follower = Follower::start(&self.name, following, database_copy(&database)).map_err(failed)?;
+        let base = BaseMaker::start(BaseParts {
+            name: self.name.clone(),
+            shards: self.shards,
+            after: self.base_after,
+            database: database.clone(),
+            progress: follower.progress(),
+            connect: self.connect.clone(),
+        });
+        let (base, truth) = (base.map_err(failed)?, Mutex::new(truth));
+        let begun = Arc::new(Running { _base: base, follower, database, truth });
         *self.running.lock() = Some(begun.clone());
         Ok(begun)
     }
@@ -158,14 +184,20 @@ fn stopped(failure: String) -> Error {
     )
 }
 
-/// Is the last commit here the one that truth has at its place? A place that was given again, to another commit, was given later.
-fn is_of_this_history(database: &Database, truth: &mut dyn Sequence) -> Result<bool, String> {
+/// Why this database cannot follow, if so: the last commit here is not the one that truth has at its place, or what it lacks is cut off from the log. A place
+/// that was given again, to another commit, was given later.
+fn cannot_follow(database: &Database, truth: &mut dyn Sequence) -> Result<Option<String>, String> {
     let newest = database.kept().1;
-    let Some(before) = newest.place.checked_sub(1) else { return Ok(true) };
+    let Some(before) = newest.place.checked_sub(1) else { return Ok(None) };
     let page = truth
         .after(before, 1)
         .map_err(|_| "the database that the cluster trusts does not answer".to_string())?;
-    Ok(page.first().is_some_and(|commit| commit.place == newest.place && commit.at_us <= newest.time_micros))
+    if newest.place < page.base {
+        return Ok(Some(too_old(newest.place, page.base)));
+    }
+    let is_same = |commit: &PlacedCommit| commit.place == newest.place && commit.at_us <= newest.time_micros;
+    let other = || "the database that the cluster trusts has another history: it was set back".to_string();
+    Ok((!page.commits.first().is_some_and(is_same)).then(other))
 }
 
 /// A database that takes over commits.
@@ -180,6 +212,12 @@ fn database_copy(database: &Database) -> impl GraphCopy + 'static {
                 true => NotTaken::ForNow(error.to_string()),
                 false => NotTaken::ForGood(error.to_string()),
             })
+        }
+        fn has_base(&mut self) {
+            // What is kept of the past begins with a checkpoint.
+            if let Err(error) = self.0.checkpoint() {
+                eprintln!("the replica of this gate cannot make its first checkpoint: {error}");
+            }
         }
     }
     Taking(database.clone())

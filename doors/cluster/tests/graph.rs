@@ -8,7 +8,7 @@ use common::{Shared, Small};
 use database::gremlin::GremlinOptions;
 use database::{Database, Limits, Mode, Options, Params, params};
 use parking_lot::Mutex;
-use protocol::{MemoryTruth, Rules, Truth};
+use protocol::{MemoryTruth, PlacedCommit, Rules, Truth};
 use std::sync::Arc;
 use std::time::Duration;
 use tanglewood_cluster::Content;
@@ -112,7 +112,7 @@ fn both_gates_see_what_either_wrote() {
     // Vertices lie on all shards.
     let mut truth = cluster.truth.clone();
     let mut touched = [0; SHARDS as usize];
-    for (_, record) in truth.log(None, 0, 100).unwrap() {
+    for PlacedCommit { record, .. } in truth.log(None, 0, 100).unwrap().commits {
         for (shard, part) in &record.parts {
             touched[usize::from(*shard)] += part.len();
         }

@@ -6,7 +6,10 @@ mod common;
 use common::{Shared, Small};
 use database::{Database, History, Options, Params, QueryResult, ReplicaHost, Value, params};
 use parking_lot::Mutex;
-use protocol::{CommitId, MemoryTruth, PlacedCommit, Record, Route, Rules, Sequence, Unknown};
+use protocol::{
+    Bytes, CommitId, Following, LogCut, LogPage, MemoryTruth, PlacedCommit, Record, Route, Rules, Sequence,
+    Unknown,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +47,7 @@ fn cluster() -> Cluster {
         let connect = move || Ok(Box::new(truth.clone()) as Box<dyn Sequence + Send>);
         let options = Options { history: Some(History::Forever), ..options() };
         let at = folder.path().join(format!("gate-{number}"));
-        let replica = Arc::new(GateReplica::new(at, options, Box::new(connect)));
+        let replica = Arc::new(GateReplica::new((number, SHARDS), at, options, Box::new(connect)));
         let gate = graph::gate(&small.handle(usize::from(number)), number, &small.addresses, None);
         gates.push(Database::of_gate(gate, Some(replica.clone()), self::options()).unwrap());
         replicas.push(replica);
@@ -217,7 +220,7 @@ fn a_replica_goes_on_where_it_was() {
     let made = |cluster: &Cluster| {
         let truth = cluster.truth.clone();
         let connect = move || Ok(Box::new(truth.clone()) as Box<dyn Sequence + Send>);
-        GateReplica::new(folder.clone(), options(), Box::new(connect))
+        GateReplica::new((GATES, SHARDS), folder.clone(), options(), Box::new(connect))
     };
     let first = made(&cluster);
     let place = first.caught_up(Duration::from_secs(20), &|| None).unwrap().place();
@@ -232,6 +235,94 @@ fn a_replica_goes_on_where_it_was() {
     assert_eq!(replica.standing().len(), 1);
 }
 
+/// The whole graph with all ids, as a gate answers.
+const WHOLE: &str = "MATCH (a) OPTIONAL MATCH (a)-[e]->(b) RETURN labels(a), elementId(a), properties(a), elementId(e), type(e), properties(e), elementId(b) ORDER BY elementId(a), elementId(e)";
+
+#[test]
+fn a_log_that_is_cut_is_enough_for_who_begins_anew() {
+    let mut cluster = cluster();
+    let folder = cluster.folder.path().to_path_buf();
+    let replica = |truth: &Shared, gate: u16, name: &str| {
+        let truth = truth.clone();
+        let connect = move || Ok(Box::new(truth.clone()) as Box<dyn Sequence + Send>);
+        let at = folder.join(name);
+        GateReplica::new((gate, SHARDS), at, options(), Box::new(connect)).with_base_after(40)
+    };
+    let one = cluster.gates[0].clone();
+    rows(&one, "CREATE INDEX FOR (p:P) ON (p.n)");
+    rows(&one, "CREATE CONSTRAINT FOR (q:Q) REQUIRE q.n IS UNIQUE");
+    rows(&one, "CREATE TENANT t SET SHARE 50");
+    rows(&one, "UNWIND range(1, 300) AS n CREATE (:P {n: n})-[:R {w: n}]->(:Q {n: n})");
+    // One that follows and is lost: the log keeps what it lacks.
+    let lost = replica(&cluster.truth, 7, "lost");
+    let lost_at = lost.caught_up(Duration::from_secs(20), &|| None).unwrap().place();
+    drop(lost);
+    let last = rows(&one, "MATCH (p:P {n: 1})-[:R]->(q:Q) CREATE (p)-[e:LAST]->(q) RETURN elementId(e)");
+    rows(&one, "MATCH ()-[e:LAST]->() DELETE e");
+    for n in 0..60 {
+        rows(&one, &format!("MATCH (p:P {{n: {}}}) SET p.m = {n}", n + 1));
+    }
+    rows(&one, "MATCH (p:P) WHERE p.n > 250 DETACH DELETE p");
+    let first = replica(&cluster.truth, 0, "first");
+    let place = first.caught_up(Duration::from_secs(20), &|| None).unwrap().place();
+    let truth = cluster.truth.clone();
+    let base = || truth.0.lock().after(0, 1).unwrap().base;
+    world::threads::sleep(Duration::from_secs(3));
+    assert_eq!(base(), 0, "the log is kept for who follows");
+    // It is away for too long.
+    cluster.truth.0.lock().follows("gate-7", u64::MAX).unwrap();
+    let until = world::clock::after_ns(Duration::from_secs(20));
+    while base() < place && world::clock::monotonic_ns() < until {
+        world::threads::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(base(), place, "it is cut at the place of the replica, {lost_at} is forgotten");
+    let records = cluster.truth.0.lock().after(0, 1_000).unwrap().commits;
+    assert!(records.len() < 20 && records.last().map(|last| last.place) == Some(place), "{}", records.len());
+    let before = rows(&one, WHOLE);
+    // Shards that begin with nothing, and more commits.
+    for shard in 0..SHARDS {
+        let small = &mut cluster._small;
+        small.shards[usize::from(shard)] = None;
+        let end = Box::new(TcpNet::open(&small.addresses.shards[usize::from(shard)], b"").unwrap());
+        small.start_shard_of(shard, end, Box::new(cluster.truth.clone()), Box::new(ShardGraph::new(shard)));
+    }
+    let patient = |text: &str| {
+        let until = world::clock::after_ns(Duration::from_secs(30));
+        loop {
+            match one.session().query(text, Params::new()).and_then(|answer| answer.rows()) {
+                Ok(rows) => return rows.iter().map(|row| format!("{row:?}")).collect::<Vec<String>>(),
+                Err(error) if world::clock::monotonic_ns() > until => panic!("{text}: {error:?}"),
+                Err(_) => world::threads::sleep(Duration::from_millis(50)),
+            }
+        }
+    };
+    assert_eq!(patient(WHOLE), before);
+    // A gate that begins anew does not give the id of an edge that was deleted.
+    let gate = graph::gate(&cluster._small.handle(1), 1, &cluster._small.addresses, None);
+    let fresh = Database::of_gate(gate, None, options()).unwrap();
+    let next = rows(&fresh, "MATCH (p:P {n: 1})-[:R]->(q:Q) CREATE (p)-[e:LAST]->(q) RETURN elementId(e)");
+    assert_ne!(next, last);
+    rows(&one, "CREATE (:P {n: 1000})");
+    // A replica that begins anew, one that goes on, and the one that was away for too long.
+    let second = replica(&cluster.truth, 1, "second");
+    for copy in [&first, &second] {
+        let copy = copy.caught_up(Duration::from_secs(20), &|| None).unwrap();
+        assert_eq!(rows(&copy, WHOLE), rows(&one, WHOLE));
+        assert_eq!(rows(&copy, "SHOW INDEXES YIELD name"), rows(&one, "SHOW INDEXES YIELD name"));
+        assert_eq!(copy.tenants().keys().collect::<Vec<_>>(), ["t"]);
+    }
+    drop((first, second));
+    for name in ["first", "second"] {
+        let again = replica(&cluster.truth, 0, name);
+        let copy = again.caught_up(Duration::from_secs(20), &|| None).unwrap();
+        assert_eq!(rows(&copy, WHOLE), rows(&one, WHOLE), "{name} is opened again");
+    }
+    let error =
+        replica(&cluster.truth, 7, "lost").caught_up(Duration::from_secs(20), &|| None).err().unwrap();
+    assert_eq!(error.code, "Tanglewood.DatabaseError.Cluster.Replica");
+    assert!(error.to_string().contains("begins at"), "{error}");
+}
+
 /// A sequence that is a list.
 struct Listed {
     commits: Vec<PlacedCommit>,
@@ -239,8 +330,24 @@ struct Listed {
 }
 
 impl Sequence for Listed {
-    fn after(&mut self, after: u64, limit: usize) -> Result<Vec<PlacedCommit>, Unknown> {
-        Ok(self.commits.iter().skip(after as usize).take(limit).cloned().collect())
+    fn after(&mut self, after: u64, limit: usize) -> Result<LogPage, Unknown> {
+        let commits = self.commits.iter().skip(after as usize).take(limit).cloned().collect();
+        Ok(LogPage { base: 0, commits })
+    }
+    fn follows(&mut self, _: &str, _: u64) -> Result<(), Unknown> {
+        Ok(())
+    }
+    fn followers(&mut self) -> Result<Vec<Following>, Unknown> {
+        Ok(Vec::new())
+    }
+    fn put_base(&mut self, _: &str, _: u64, _: u64, _: &[(u16, Bytes)]) -> Result<(), Unknown> {
+        Err(Unknown)
+    }
+    fn cut(&mut self, _: &str, _: u64, _: u64) -> Result<LogCut, Unknown> {
+        Err(Unknown)
+    }
+    fn delete_below_base(&mut self) -> Result<bool, Unknown> {
+        Ok(false)
     }
     fn newest(&mut self) -> Result<(u64, Vec<CommitId>), Unknown> {
         Ok((self.commits.len() as u64, Vec::new()))
@@ -293,7 +400,7 @@ fn a_database_becomes_the_first_commits_of_a_cluster() {
         let again = Listed { commits: Vec::new(), routes: Vec::new() };
         Ok(Box::new(listed.lock().take().unwrap_or(again)) as Box<dyn Sequence + Send>)
     };
-    let replica = GateReplica::new(folder.path().join("copy"), options(), Box::new(connect));
+    let replica = GateReplica::new((0, SHARDS), folder.path().join("copy"), options(), Box::new(connect));
     let copy = replica.caught_up(Duration::from_secs(30), &|| None).unwrap();
     let all = "MATCH (a) OPTIONAL MATCH (a)-[e]->(b) RETURN labels(a), elementId(a), properties(a), elementId(e), type(e), properties(e), elementId(b) ORDER BY elementId(a), elementId(e)";
     while rows(&copy, "SHOW USERS").len() < rows(&source, "SHOW USERS").len() {
@@ -326,7 +433,7 @@ fn a_replica_of_another_history_is_refused() {
             let listed = Listed { commits: commits.clone(), routes: Vec::new() };
             Ok(Box::new(listed) as Box<dyn Sequence + Send>)
         };
-        GateReplica::new(folder.path().join("copy"), options(), Box::new(connect))
+        GateReplica::new((0, SHARDS), folder.path().join("copy"), options(), Box::new(connect))
     };
     let caught_up = |replica: &GateReplica| replica.caught_up(Duration::from_secs(20), &|| None);
     assert_eq!(caught_up(&sequence(&[1_000, 2_000])).unwrap().place(), 2);

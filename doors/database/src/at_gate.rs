@@ -17,7 +17,7 @@ use world::clock;
 const LISTING_PATIENCE: Duration = Duration::from_secs(2);
 
 impl Database {
-    /// Takes over commits of a cluster in order of their places, the first of which follows the last commit here; they are on disk on return. For a replica,
+    /// Takes over commits of a cluster in order of their places, the first of which follows the last commit here, or has any place where nothing is here; they are on disk on return. For a replica,
     /// at which nobody else commits.
     ///
     /// # Errors

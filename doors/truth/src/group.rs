@@ -49,6 +49,8 @@ pub(crate) fn commit(
     (epoch, seat, group): Name,
     proposed: &[Proposed],
 ) -> Result<Vec<Verdict>, Failed> {
+    let prepared: Vec<PreparedCommit> =
+        proposed.iter().map(|one| PreparedCommit::of(epoch, seat, one)).collect();
     let begun = begin(connection, epoch, seat, proposed)?;
     if !begun.is_open {
         return past(connection, (epoch, seat), proposed, &Verdict::Fenced);
@@ -58,7 +60,9 @@ pub(crate) fn commit(
     }
     let number = begun.last_number + 1;
     let verdicts = connection.replica.decide(number, proposed);
-    let mut statements = written((epoch, seat, group), begun.clock, number, proposed, &verdicts);
+    let committed = proposed.iter().zip(&prepared).zip(&verdicts);
+    let committed = committed.filter(|(_, verdict)| **verdict == Verdict::Committed).map(|(both, _)| both);
+    let mut statements = written((epoch, seat, group), begun.clock, number, committed);
     moved(connection, epoch, &mut statements);
     connection.commit(&statements)?;
     Ok(verdicts)
@@ -132,48 +136,69 @@ fn past(
     let counters: Vec<i64> = group.iter().map(|one| one.record.stamp.counter() as i64).collect();
     let read = "SELECT counter FROM tw_log WHERE epoch = $1 AND seat = $2 AND counter = ANY($3)";
     let rows = connection.client.query(read, &[&(epoch as i64), &(seat as i32), &counters])?;
+    let cut = "SELECT counter FROM tw_cut_seat WHERE epoch = $1 AND seat = $2";
+    let cut = connection.client.query_opt(cut, &[&(epoch as i64), &(seat as i32)])?;
+    let cut = cut.map_or(-1, |row| row.get::<_, i64>(0));
     connection.commit("")?;
     let known: BTreeSet<i64> = rows.iter().map(|row| row.get(0)).collect();
-    let verdict =
-        |counter: &i64| if known.contains(counter) { Verdict::Committed } else { otherwise.clone() };
+    let verdict = |counter: &i64| match known.contains(counter) {
+        true => Verdict::Committed,
+        false if *counter <= cut => Verdict::Forgotten,
+        false => otherwise.clone(),
+    };
     Ok(counters.iter().map(verdict).collect())
 }
 
+/// The texts of a commit that do not depend on others. They are made before the turn, in which all other gates wait.
+struct PreparedCommit {
+    /// Its row of the log.
+    row: String,
+    /// What it touches, in hexadecimal digits.
+    touched: String,
+}
+
+impl PreparedCommit {
+    fn of(epoch: u64, seat: usize, one: &Proposed) -> PreparedCommit {
+        let stamp = &one.record.stamp;
+        let shards = array(one.record.parts.iter().map(|(shard, _)| shard));
+        let mut row = format!("({epoch}, {seat}, {}, {}, {shards}, ", stamp.counter(), array(stamp.vector()));
+        row.push_str(BYTES_BEGIN);
+        push_hex(&mut row, &encode(&one.record));
+        row.push_str(BYTES_END);
+        row.push(')');
+        let mut touched = String::new();
+        push_hex(&mut touched, &touched::encode([one]));
+        PreparedCommit { row, touched }
+    }
+}
+
 /// Statements that write what a group has changed.
-fn written(
+fn written<'a>(
     (epoch, seat, group): Name,
     mut clock: Vec<u64>,
     number: u64,
-    proposed: &[Proposed],
-    verdicts: &[Verdict],
+    committed: impl Iterator<Item = (&'a Proposed, &'a PreparedCommit)>,
 ) -> String {
-    let both = proposed.iter().zip(verdicts);
-    let committed: Vec<&Proposed> =
-        both.filter(|(_, verdict)| **verdict == Verdict::Committed).map(|(one, _)| one).collect();
     let mut merged: Vec<u64> = Vec::new();
-    let mut log = String::new();
-    for record in committed.iter().map(|one| &one.record) {
-        let vector = record.stamp.vector();
+    let (mut log, mut touched, mut moves) = (String::new(), String::new(), false);
+    for (one, prepared) in committed {
+        let vector = one.record.stamp.vector();
         for all in [&mut clock, &mut merged] {
             all.resize(vector.len(), 0);
             all.iter_mut().zip(vector).for_each(|(own, other)| *own = (*own).max(*other));
         }
-        let between = if log.is_empty() { "INSERT INTO tw_log VALUES" } else { "," };
-        let (counter, vector) = (record.stamp.counter(), array(vector));
-        let shards = array(record.parts.iter().map(|(shard, _)| shard));
-        log.push_str(&format!("{between} ({epoch}, {seat}, {counter}, {vector}, {shards}, "));
-        push_hex(&mut log, &encode(record));
-        log.push(')');
+        log.push_str(if log.is_empty() { "INSERT INTO tw_log VALUES " } else { ", " });
+        log.push_str(&prepared.row);
+        touched.push_str(&prepared.touched);
+        moves |= !one.moves.is_empty();
     }
     let (clock, merged) = (array(&clock), array(&merged));
-    let moves = committed.iter().any(|one| !one.moves.is_empty());
     let mut statements = format!(
         "INSERT INTO tw_gate VALUES ({epoch}, {seat}, {group}, {number}, {clock})
         ON CONFLICT (epoch, seat) DO UPDATE SET last_group = excluded.last_group, number = excluded.number, clock = excluded.clock
         ;INSERT INTO tw_group VALUES ({epoch}, {number}, {seat}, {merged}, {moves}, "
     );
-    push_hex(&mut statements, &touched::encode(committed.iter().copied()));
-    statements.push_str(");");
+    [BYTES_BEGIN, &touched, BYTES_END, ");"].into_iter().for_each(|text| statements.push_str(text));
     statements.push_str(&log);
     statements.push(';');
     statements
@@ -208,11 +233,18 @@ fn vector_of(row: &SimpleQueryRow, column: usize) -> Vec<u64> {
     text.split(',').filter_map(|counter| counter.parse().ok()).collect()
 }
 
+/// Around bytes in hexadecimal digits.
+const BYTES_BEGIN: &str = "'\\x";
+const BYTES_END: &str = "'::BYTEA";
+
 fn push_hex(text: &mut String, bytes: &[u8]) {
-    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
-    text.push_str("'\\x");
-    text.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
-    text.push_str("'::BYTEA");
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    text.reserve(2 * bytes.len());
+    for byte in bytes {
+        text.push(DIGITS[usize::from(byte >> 4)]);
+        text.push(DIGITS[usize::from(byte & 15)]);
+    }
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {

@@ -6,14 +6,16 @@
 //! Cost of a group: two round trips. A transaction that the database gives up because of others is tried again; any other failure leaves the
 //! outcome unknown, and the connection is made anew.
 //!
-//! Reading order: `group` (one transaction), `replica` (who may commit), `touched` (bytes), `connection`.
+//! Reading order: `group` (one transaction), `replica` (who may commit), `touched` (bytes), `log` (what was committed), `sequence` (who follows it), `connection`.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod connection;
 mod group;
 mod load;
+mod log;
 mod replica;
+mod sequence;
 mod tls;
 mod touched;
 
@@ -25,9 +27,7 @@ use group::Failed;
 use order::Stamp;
 use postgres::error::SqlState;
 use postgres::{Client, IsolationLevel, Row, Transaction};
-use protocol::limits::LOG_PAGE_BYTES;
-use protocol::{Bytes, CommitId, PlacedCommit, Proposed, Record, Route, Sequence, Truth, Unknown, Verdict};
-use std::sync::Arc;
+use protocol::{Bytes, CommitId, LogPage, Proposed, Record, Route, Truth, Unknown, Verdict};
 
 /// Times that a transaction is tried again because of others, before its outcome is called unknown.
 pub const TRIES_MAX: u32 = 64;
@@ -69,30 +69,6 @@ impl PostgresTruth {
             transaction.execute("UPDATE tw_next SET chunk = greatest(chunk, $1)", &[&next])?;
             Ok(())
         })
-    }
-
-    /// Commits with places above `after`, of one shard or of all, in order.
-    fn placed(&mut self, shard: Option<u16>, after: u64, limit: usize) -> Result<Vec<PlacedCommit>, Unknown> {
-        let shard = shard.map(i32::from);
-        self.serializable(|transaction| {
-            // Lengths are read without the records.
-            let read = "SELECT epoch, seat, vector, place, at_us, record FROM
-                (SELECT l.*, sum(octet_length(l.record)) OVER (ORDER BY l.place) - octet_length(l.record) AS before FROM
-                    (SELECT l.epoch, l.seat, l.vector, p.place, coalesce(p.at_us, 0) AS at_us, l.record FROM tw_place p
-                    JOIN tw_log l ON l.epoch = p.epoch AND l.seat = p.seat AND l.counter = p.counter
-                    WHERE p.place > $1 AND ($2::INT IS NULL OR $2 = ANY(l.shards)) ORDER BY p.place LIMIT $3) AS l) AS l
-                WHERE before < $4 ORDER BY place";
-            let bytes_max = LOG_PAGE_BYTES as i64;
-            let rows = transaction.query(read, &[&(after as i64), &shard, &(limit as i64), &bytes_max])?;
-            let placed = |row: &Row| {
-                let parts = decode(row.get::<_, &[u8]>(5))?;
-                let record = Arc::new(Record { stamp: stamp(row, 0)?, parts });
-                let (place, at_us) = (row.get::<_, i64>(3) as u64, row.get::<_, i64>(4) as u64);
-                Some(PlacedCommit { place, at_us, record })
-            };
-            Ok(rows.iter().map(placed).collect::<Option<Vec<_>>>())
-        })?
-        .ok_or(Unknown)
     }
 
     /// Runs one transaction until the database does not give it up because of others.
@@ -158,10 +134,15 @@ fn unsigned(row: &Row, column: usize) -> Box<[u64]> {
     row.get::<_, Vec<i64>>(column).into_iter().map(|counter| counter as u64).collect()
 }
 
-/// A record's parts as bytes: shard, length, bytes of each.
+/// A record's parts as bytes.
 fn encode(record: &Record) -> Vec<u8> {
+    encode_parts(&record.parts)
+}
+
+/// Parts as bytes: shard, length, bytes of each.
+fn encode_parts(parts: &[(u16, Bytes)]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for (shard, part) in &record.parts {
+    for (shard, part) in parts {
         bytes.extend(shard.to_le_bytes());
         bytes.extend((part.len() as u32).to_le_bytes());
         bytes.extend_from_slice(part);
@@ -169,7 +150,7 @@ fn encode(record: &Record) -> Vec<u8> {
     bytes
 }
 
-/// Nothing where the bytes are not what [`encode`] writes.
+/// Nothing where the bytes are not what [`encode_parts`] writes.
 fn decode(mut bytes: &[u8]) -> Option<Vec<(u16, Bytes)>> {
     let mut parts = Vec::new();
     while !bytes.is_empty() {
@@ -195,7 +176,8 @@ fn epoch_of(transaction: &mut Transaction) -> Result<u64, postgres::Error> {
 }
 
 fn last_place(transaction: &mut Transaction) -> Result<u64, postgres::Error> {
-    let row = transaction.query_one("SELECT coalesce(max(place), 0)::BIGINT FROM tw_place", &[])?;
+    let last = "SELECT greatest((SELECT coalesce(max(place), 0)::BIGINT FROM tw_place), (SELECT base FROM tw_cut WHERE one = 1))";
+    let row = transaction.query_one(last, &[])?;
     Ok(row.get::<_, i64>(0) as u64)
 }
 
@@ -272,14 +254,8 @@ impl Truth for PostgresTruth {
         })
     }
 
-    fn log(
-        &mut self,
-        shard: Option<u16>,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<(u64, Arc<Record>)>, Unknown> {
-        let placed = self.placed(shard, after, limit)?.into_iter();
-        Ok(placed.map(|placed| (placed.place, placed.record)).collect())
+    fn log(&mut self, shard: Option<u16>, after: u64, limit: usize) -> Result<LogPage, Unknown> {
+        self.serializable(|transaction| log::page(transaction, shard, after, limit))?.ok_or(Unknown)
     }
 
     fn lease(&mut self, shard: u16, count: u32) -> Result<u32, Unknown> {
@@ -318,38 +294,6 @@ impl Truth for PostgresTruth {
             }
             Ok(())
         })
-    }
-}
-
-impl Sequence for PostgresTruth {
-    fn after(&mut self, after: u64, limit: usize) -> Result<Vec<PlacedCommit>, Unknown> {
-        self.placed(None, after, limit)
-    }
-    fn newest(&mut self) -> Result<(u64, Vec<CommitId>), Unknown> {
-        // Arrays begin at 1. A gate whose groups all failed has no clock.
-        let read = "SELECT epoch, seat, clock[seat + 1] FROM tw_gate WHERE clock[seat + 1] > 0";
-        self.serializable(|transaction| {
-            let id = |row: Row| CommitId {
-                epoch: row.get::<_, i64>(0) as u64,
-                seat: row.get::<_, i32>(1) as usize,
-                counter: row.get::<_, i64>(2) as u64,
-            };
-            let newest = transaction.query(read, &[])?.into_iter().map(id).collect();
-            Ok((last_place(transaction)?, newest))
-        })
-    }
-    fn place_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {
-        let (epochs, seats, counters) = columns(commits);
-        self.serializable(|transaction| {
-            let read = "SELECT count(*), coalesce(max(p.place), 0)::BIGINT FROM unnest($1::BIGINT[], $2::INT[], $3::BIGINT[]) AS u(e, s, c)
-                JOIN tw_place p ON p.epoch = e AND p.seat = s AND p.counter = c";
-            let row = transaction.query_one(read, &[&epochs, &seats, &counters])?;
-            let are_all = row.get::<_, i64>(0) == commits.len() as i64;
-            Ok(are_all.then(|| row.get::<_, i64>(1) as u64))
-        })
-    }
-    fn routes(&mut self) -> Result<Vec<Route>, Unknown> {
-        self.placement()
     }
 }
 

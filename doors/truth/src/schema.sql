@@ -13,7 +13,15 @@ CREATE TABLE IF NOT EXISTS tw_log (epoch BIGINT, seat INT, counter BIGINT, vecto
     PRIMARY KEY (epoch, seat, counter));
 -- With the time at which a commit got its place, in microseconds since 1970; clusters of before have none for what they placed then.
 CREATE TABLE IF NOT EXISTS tw_place (place BIGINT PRIMARY KEY, epoch BIGINT NOT NULL, seat INT NOT NULL, counter BIGINT NOT NULL, at_us BIGINT, UNIQUE (epoch, seat, counter));
+-- What the log begins with: a place, how many records stand for everything up to it, and who made them. What the log has below is deleted little by little.
+CREATE TABLE IF NOT EXISTS tw_cut (one INT PRIMARY KEY, base BIGINT NOT NULL, records BIGINT NOT NULL, maker TEXT NOT NULL, at_us BIGINT NOT NULL);
+CREATE TABLE IF NOT EXISTS tw_base (maker TEXT, base BIGINT, number BIGINT, shards INT[] NOT NULL, record BYTEA NOT NULL, PRIMARY KEY (maker, base, number));
+-- Up to which counter commits of a seat may have been cut off.
+CREATE TABLE IF NOT EXISTS tw_cut_seat (epoch BIGINT, seat INT, counter BIGINT NOT NULL, PRIMARY KEY (epoch, seat));
+-- Who follows the sequence, and how far each said that it is.
+CREATE TABLE IF NOT EXISTS tw_follower (name TEXT PRIMARY KEY, place BIGINT NOT NULL, told_us BIGINT NOT NULL);
 -- Who gave this cluster its first content, if anybody did.
 CREATE TABLE IF NOT EXISTS tw_load (one INT PRIMARY KEY, loader TEXT NOT NULL);
 INSERT INTO tw_epoch VALUES (1, 0, '{}') ON CONFLICT DO NOTHING;
 INSERT INTO tw_next VALUES (1, 0) ON CONFLICT DO NOTHING;
+INSERT INTO tw_cut VALUES (1, 0, 0, '', 0) ON CONFLICT DO NOTHING;

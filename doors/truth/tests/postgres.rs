@@ -7,7 +7,9 @@ mod common;
 use common::Server;
 use order::{Gatekeeper, Stamp};
 use protocol::limits::LOG_PAGE_BYTES;
-use protocol::{CommitId, MemoryTruth, Proposed, Record, Rules, Truth, Verdict};
+use protocol::{
+    CommitId, LogCut, LogPage, MemoryTruth, Proposed, Record, Rules, Sequence, Truth, Unknown, Verdict,
+};
 use std::sync::Mutex;
 use tanglewood_truth::PostgresTruth;
 use world::chance::Chance;
@@ -21,6 +23,14 @@ fn proposed(chance: &mut Chance, stamp: Stamp, base: Option<Stamp>, keys: u64) -
     let moves = if chance.happens(0.1) { vec![(routes[0].0, chance.below(2) as u16)] } else { Vec::new() };
     let parts = vec![(0, chance.bytes(9).into()), (1, Vec::new().into())];
     Proposed { base, reads, writes: some(chance), routes, moves, record: Record { stamp, parts } }
+}
+
+/// The model has no clock.
+fn untimed(page: Result<LogPage, Unknown>) -> Result<LogPage, Unknown> {
+    page.map(|mut page| {
+        page.commits.iter_mut().for_each(|commit| commit.at_us = 0);
+        page
+    })
 }
 
 /// A number of groups, calls made again, bumps, places, leases: both must answer the same.
@@ -89,7 +99,7 @@ fn it_answers_as_its_twin_in_memory() {
         }
         assert_eq!(real.state(), model.state());
         for shard in [None, Some(0), Some(1), Some(7)] {
-            assert_eq!(real.log(shard, last / 2, 30), model.log(shard, last / 2, 30));
+            assert_eq!(untimed(real.log(shard, last / 2, 30)), model.log(shard, last / 2, 30));
         }
         assert_eq!(real.placement(), model.placement());
     }
@@ -127,7 +137,7 @@ fn a_page_of_the_log_ends_behind_large_records() {
     for shard in [None, Some(0)] {
         let places = |truth: &mut dyn Truth, after| -> Vec<u64> {
             let page = truth.log(shard, after, 30).expect("it answers");
-            page.iter().map(|(place, _)| *place).collect()
+            page.commits.iter().map(|commit| commit.place).collect()
         };
         for (after, wanted) in [(0, &[1, 2, 3][..]), (1, &[2, 3, 4, 5]), (3, &[4, 5]), (5, &[])] {
             assert_eq!(
@@ -302,4 +312,92 @@ fn with_tls_the_server_is_checked() {
     }
     server.set(&["listen_addresses=127.0.0.1".into(), format!("port={port}")]);
     assert!(PostgresTruth::connect(&url("localhost", &checked)).is_err(), "a server without TLS");
+}
+
+/// The log is cut: whoever begins anew reads the base, whoever is behind it sees that; what became of commits that are cut off is not made up.
+#[test]
+fn a_log_that_is_cut_begins_with_its_base() {
+    let Some(server) = Server::start() else { return };
+    let (mut real, mut model) = (server.truth(), MemoryTruth::new(Rules::default(), &CHUNKS));
+    real.create_chunks(&CHUNKS).unwrap();
+    assert_eq!((real.bump(0), model.bump(0)), (Ok(1), Ok(1)));
+    let mut gate = Gatekeeper::new(0, 1);
+    gate.hear(1, &[]);
+    let mut groups = Vec::new();
+    let mut commit = |real: &mut PostgresTruth, model: &mut MemoryTruth, count: u64| {
+        for _ in 0..count {
+            let at = groups.len() as u64;
+            let record = Record { stamp: gate.stamp(), parts: vec![((at % 2) as u16, vec![7; 9].into())] };
+            let (reads, writes, routes, moves) = (Vec::new(), vec![1], Vec::new(), Vec::new());
+            let group = [Proposed { base: None, reads, writes, routes, moves, record }];
+            for truth in [&mut *real as &mut dyn Truth, model] {
+                assert_eq!(truth.commit(1, 0, at + 1, &group), Ok(vec![Verdict::Committed]));
+                assert_eq!(truth.place(1, at + 1, &[CommitId::of(&group[0].record.stamp)]), Ok(true));
+            }
+            groups.push(group);
+        }
+        groups.clone()
+    };
+    let groups = commit(&mut real, &mut model, 20);
+    let parts = |number: u64| vec![(0, vec![number as u8; 4].into()), (1, vec![1].into())];
+    let both = |real: &mut PostgresTruth, model: &mut MemoryTruth, places: &[u64]| {
+        for shard in [None, Some(0), Some(1), Some(7)] {
+            for after in places {
+                let (one, other) =
+                    (real.log(shard, *after, 7).unwrap(), model.log(shard, *after, 7).unwrap());
+                // Stamps of a base are nobody's.
+                let said = |page: LogPage| {
+                    let all = page.commits.into_iter().map(|one| (one.place, one.record.parts.clone()));
+                    (page.base, all.collect::<Vec<_>>())
+                };
+                assert_eq!(said(one), said(other), "{shard:?} {after}");
+            }
+        }
+        assert_eq!(real.state(), model.state());
+    };
+    for truth in [&mut real as &mut dyn Sequence, &mut model] {
+        assert_eq!(truth.follows("gate-0", 16), Ok(()));
+        assert_eq!(truth.follows("gate-1", 9), Ok(()));
+        let names: Vec<String> = truth.followers().unwrap().into_iter().map(|one| one.name).collect();
+        assert_eq!(names, ["gate-0", "gate-1"]);
+        assert_eq!(truth.cut("gate-0", 12, 3), Ok(LogCut::Outdated), "its records are not there");
+        for number in 1..=3 {
+            assert_eq!(truth.put_base("gate-0", 12, number, &parts(number)), Ok(()));
+        }
+        assert_eq!(truth.cut("gate-0", 12, 4), Ok(LogCut::Outdated), "one is missing");
+        assert_eq!(truth.cut("gate-0", 12, 3), Ok(LogCut::NeededBy("gate-1".to_string())));
+        assert_eq!(truth.after(0, 9).unwrap().base, 0);
+        assert_eq!(truth.follows("gate-1", 12), Ok(()));
+        assert_eq!(truth.cut("gate-0", 12, 3), Ok(LogCut::Done));
+        assert_eq!(truth.cut("gate-0", 12, 3), Ok(LogCut::Outdated), "once");
+    }
+    let places = [0, 8, 9, 10, 11, 12, 13, 19, 20];
+    both(&mut real, &mut model, &places);
+    let last = CommitId::of(&groups[19][0].record.stamp);
+    let early = CommitId::of(&groups[3][0].record.stamp);
+    // Whether what is below is deleted yet is not seen.
+    for _ in 0..2 {
+        assert_eq!(real.place_of(&[last, early]), Ok(Some(20)));
+        both(&mut real, &mut model, &places);
+        while real.delete_below_base().unwrap() {}
+    }
+    assert_eq!(real.place_of(&[early]), Ok(Some(12)), "somewhere up to the base");
+    assert_eq!(real.unplaced(9), Ok((20, Vec::new())), "what is deleted gets no other place");
+    // Nobody knows any more whether a commit below was there; of one behind, everybody does.
+    assert_eq!(real.commit(1, 0, 4, &groups[3]), Ok(vec![Verdict::Forgotten]));
+    assert_eq!(real.commit(1, 0, 15, &groups[14]), Ok(vec![Verdict::Committed]));
+    commit(&mut real, &mut model, 5);
+    both(&mut real, &mut model, &[0, 11, 12, 20, 24]);
+    // Another base, and a maker that ended half way.
+    for truth in [&mut real as &mut dyn Sequence, &mut model] {
+        assert_eq!(truth.put_base("gate-1", 18, 1, &parts(9)), Ok(()));
+        assert_eq!(truth.put_base("gate-0", 25, 1, &parts(5)), Ok(()));
+        assert_eq!(truth.follows("gate-0", 25), Ok(()));
+        assert_eq!(truth.follows("gate-1", 25), Ok(()));
+        assert_eq!(truth.cut("gate-0", 25, 1), Ok(LogCut::Done));
+        while truth.delete_below_base().unwrap() {}
+    }
+    both(&mut real, &mut model, &[0, 12, 23, 24, 25]);
+    commit(&mut real, &mut model, 1);
+    both(&mut real, &mut model, &[0, 25, 26]);
 }

@@ -78,6 +78,11 @@ impl Bank {
         self.last += 1;
         self.last
     }
+    /// The next place is the one behind `last`: of an empty store, which takes over commits of another from there on.
+    pub fn begin_after(&mut self, last: Place) {
+        assert_eq!(self.last, 0, "it has given places already");
+        self.last = last;
+    }
     /// Takes back the place handed out last: its commit did not happen.
     pub fn withdraw(&mut self, place: Place) {
         assert_eq!(place, self.last, "only the last place can be withdrawn");

@@ -623,6 +623,8 @@ impl Gate {
                     seat.clock.hear(seat.members.epoch, clock);
                     Refusal::Busy
                 }
+                // Nobody tells the client, whose time runs out: its outcome is unknown.
+                Verdict::Forgotten => continue,
                 Verdict::Again => Refusal::Busy,
                 Verdict::Conflict => Refusal::Conflict,
                 Verdict::Moved => {
@@ -659,6 +661,7 @@ impl Gate {
         {
             let end = match verdict {
                 Verdict::Committed => End::Committed(one.record.stamp.clone()),
+                Verdict::Forgotten => continue,
                 _ => End::Refused(Refusal::Epoch),
             };
             self.member.outputs.push(Output::Ended { request: *request, end });

@@ -47,4 +47,6 @@ pub use rows::{EVERYTHING, Routed, Rows, Touched};
 pub use rules::Rules;
 pub use scribe::{Scribe, ScribeCounts};
 pub use shard::{Shard, ShardCounts, ShardPoint};
-pub use truth::{Call, PlacedCommit, Reply, Route, Sequence, Truth, Unknown, perform};
+pub use truth::{
+    Call, Following, LogCut, LogPage, PlacedCommit, Reply, Route, Sequence, Truth, Unknown, perform,
+};

@@ -30,6 +30,11 @@ pub const PLACES_MAX: usize = 1_024;
 pub const LOG_PAGE: usize = 128;
 /// Bytes of records that are read from truth at once, since they are held in memory; the one that reaches it is among them.
 pub const LOG_PAGE_BYTES: usize = 16 << 20;
+/// What a follower of the log needs is kept for it, if it has said so within this time, in microseconds: a week. A gate that was down for longer makes its
+/// replica anew.
+pub const FOLLOWER_KEPT_US: u64 = 7 * 24 * 3_600 * 1_000_000;
+/// Commits that are deleted below the base of the log at once: each is a transaction that others do not wait for long.
+pub const CUT_PAGE: usize = 5_000;
 /// Times that a transaction is stamped anew before its client is told to try again.
 pub const LATE_TRIES_MAX: u32 = 16;
 /// Keys that one transaction reads: 8 bytes each in what its group logs, two vectors each in the memory of every gate.

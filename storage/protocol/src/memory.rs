@@ -1,10 +1,10 @@
 //! Truth in memory: the model that others are measured against. Each call is one step, so it is serializable; who drives it may lose answers.
 
 use crate::limits::LOG_PAGE_BYTES;
-use crate::record::{CommitId, Proposed, Record, Verdict};
+use crate::record::{Bytes, CommitId, Proposed, Record, Verdict};
 use crate::rows::{Routed, Rows};
 use crate::rules::Rules;
-use crate::truth::{PlacedCommit, Route, Sequence, Truth, Unknown};
+use crate::truth::{Following, LogCut, LogPage, PlacedCommit, Route, Sequence, Truth, Unknown};
 use order::Stamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,6 +22,12 @@ pub struct MemoryTruth {
     /// The last group of a gate, by epoch and seat.
     groups: BTreeMap<(u64, usize), u64>,
     next_chunk: u32,
+    /// What the log begins with: a place, and the records that stand for all up to it. Commits below are kept for those who look at the model; no call tells them.
+    base: u64,
+    base_records: Vec<Arc<Record>>,
+    /// Records of a base in the making, by its maker.
+    making: BTreeMap<String, (u64, Vec<Arc<Record>>)>,
+    followers: BTreeMap<String, u64>,
 }
 
 impl MemoryTruth {
@@ -43,6 +49,28 @@ impl MemoryTruth {
     /// All commits, by epoch, seat and counter, with their places.
     pub fn commits(&self) -> impl Iterator<Item = (&Arc<Record>, Option<u64>)> {
         self.log.values().map(|(record, place)| (record, *place))
+    }
+    /// Cuts the log at a place by itself: neighbours of the base that are of one shard alone are made one.
+    pub fn fold(&mut self, base: u64) {
+        if base <= self.base {
+            return;
+        }
+        let mut records: Vec<Arc<Record>> = Vec::new();
+        for place in 1..=base {
+            let Some(record) = self.placed(place) else { return };
+            match (records.last_mut(), &record.parts[..]) {
+                (Some(last), [(shard, part)]) if last.parts.len() == 1 && last.parts[0].0 == *shard => {
+                    let both: Bytes = [&*last.parts[0].1, &**part].concat().into();
+                    *last = Arc::new(Record { stamp: record.stamp.clone(), parts: vec![(*shard, both)] });
+                }
+                _ => records.push(record.clone()),
+            }
+        }
+        (self.base, self.base_records) = (base, records);
+    }
+    /// Places of the base's records, the last one is the base.
+    fn base_places(&self) -> impl Iterator<Item = (u64, &Arc<Record>)> {
+        (self.base + 1 - self.base_records.len() as u64..).zip(&self.base_records)
     }
     /// Rows of keys.
     pub fn key_rows(&self) -> usize {
@@ -121,21 +149,26 @@ impl Truth for MemoryTruth {
         Ok(commits.is_empty() || self.places.get(from..from + commits.len()) == Some(commits))
     }
 
-    fn log(
-        &mut self,
-        shard: Option<u16>,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<(u64, Arc<Record>)>, Unknown> {
-        let placed = (1..).zip(&self.places).skip(after as usize).map(|(place, id)| (place, &self.log[id].0));
-        let wanted = placed.filter(|(_, record)| shard.is_none_or(|shard| record.touches(shard)));
+    fn log(&mut self, shard: Option<u16>, after: u64, limit: usize) -> Result<LogPage, Unknown> {
+        let commits = (1..).zip(&self.places).skip(self.base as usize);
+        let commits = commits.map(|(place, id)| (place, &self.log[id].0));
+        let is_wanted = |(place, record): &(u64, &Arc<Record>)| {
+            *place > after && shard.is_none_or(|shard| record.touches(shard))
+        };
+        // A page of the base ends with it.
+        let mut of_base = self.base_places().filter(is_wanted).peekable();
+        let ends = if of_base.peek().is_some() { self.base } else { u64::MAX };
+        let wanted = of_base.chain(commits.filter(is_wanted)).take_while(|(place, _)| *place <= ends);
         let mut bytes = 0;
         let fits = |(_, record): &(u64, &Arc<Record>)| {
             let had = bytes;
             bytes += record.bytes();
             had < LOG_PAGE_BYTES
         };
-        Ok(wanted.take(limit).take_while(fits).map(|(place, record)| (place, record.clone())).collect())
+        // It has no clock.
+        let placed =
+            |(place, record): (u64, &Arc<Record>)| PlacedCommit { place, at_us: 0, record: record.clone() };
+        Ok(LogPage { base: self.base, commits: wanted.take(limit).take_while(fits).map(placed).collect() })
     }
 
     fn lease(&mut self, shard: u16, count: u32) -> Result<u32, Unknown> {
@@ -161,10 +194,50 @@ impl Truth for MemoryTruth {
 }
 
 impl Sequence for MemoryTruth {
-    fn after(&mut self, after: u64, limit: usize) -> Result<Vec<PlacedCommit>, Unknown> {
-        let placed = self.log(None, after, limit)?.into_iter();
-        // It has no clock.
-        Ok(placed.map(|(place, record)| PlacedCommit { place, at_us: 0, record }).collect())
+    fn after(&mut self, after: u64, limit: usize) -> Result<LogPage, Unknown> {
+        self.log(None, after, limit)
+    }
+    fn follows(&mut self, name: &str, place: u64) -> Result<(), Unknown> {
+        self.followers.insert(name.into(), place);
+        Ok(())
+    }
+    fn followers(&mut self) -> Result<Vec<Following>, Unknown> {
+        let following =
+            |(name, place): (&String, &u64)| Following { name: name.clone(), place: *place, silent_us: 0 };
+        // Time stands still here: all are kept.
+        Ok(self.followers.iter().map(following).collect())
+    }
+    fn put_base(
+        &mut self,
+        maker: &str,
+        base: u64,
+        number: u64,
+        parts: &[(u16, Bytes)],
+    ) -> Result<(), Unknown> {
+        let making = self.making.entry(maker.into()).or_default();
+        if number == 1 {
+            *making = (base, Vec::new());
+        }
+        let stamp = Stamp::from_parts(0, 0, [number].into()).ok_or(Unknown)?;
+        if making.0 == base && making.1.len() as u64 + 1 == number {
+            making.1.push(Arc::new(Record { stamp, parts: parts.to_vec() }));
+        }
+        Ok(())
+    }
+    fn cut(&mut self, maker: &str, base: u64, records: u64) -> Result<LogCut, Unknown> {
+        let behind = self.followers.iter().find(|(_, place)| **place < base);
+        let made = self.making.get(maker).filter(|(at, all)| *at == base && all.len() as u64 == records);
+        let is_next = base > self.base && base <= self.places.len() as u64 && records <= base;
+        let Some((_, made)) = made.filter(|_| is_next) else { return Ok(LogCut::Outdated) };
+        if let Some((name, _)) = behind {
+            return Ok(LogCut::NeededBy(name.clone()));
+        }
+        (self.base, self.base_records) = (base, made.clone());
+        self.making.clear();
+        Ok(LogCut::Done)
+    }
+    fn delete_below_base(&mut self) -> Result<bool, Unknown> {
+        Ok(false)
     }
     fn newest(&mut self) -> Result<(u64, Vec<CommitId>), Unknown> {
         let mut newest: BTreeMap<(u64, usize), CommitId> = BTreeMap::new();

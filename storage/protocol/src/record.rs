@@ -58,6 +58,8 @@ pub enum Verdict {
     Fenced,
     /// It is not in the log, and its group is over: propose it again in a new group.
     Again,
+    /// It may have been committed and cut off from the log: nobody knows any more.
+    Forgotten,
 }
 
 impl CommitId {

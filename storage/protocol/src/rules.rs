@@ -27,6 +27,8 @@ pub struct Rules {
     pub scribe_asks: bool,
     /// A shard that comes back from a checkpoint knows how far it had taken each chain.
     pub points_know_taken: bool,
+    /// A shard that lacks what was cut off from the log begins with the log's base.
+    pub cuts_are_noticed: bool,
 }
 
 impl Default for Rules {
@@ -44,6 +46,7 @@ impl Default for Rules {
             leases_are_exclusive: true,
             scribe_asks: true,
             points_know_taken: true,
+            cuts_are_noticed: true,
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::member::Member;
 use crate::message::{Body, Input, Members, Message, Node, Output};
 use crate::record::{Bytes, Record};
 use crate::rules::Rules;
-use crate::truth::{Call, Reply, Unknown};
+use crate::truth::{Call, PlacedCommit, Reply, Unknown};
 use order::Stamp;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -81,6 +81,8 @@ struct Joining {
     token: Option<u64>,
     /// The epoch that was left, and how far each of its chains was taken.
     left: Option<(u64, Vec<u64>)>,
+    /// The base of the log that its content begins with, where all of the log is read.
+    base: u64,
 }
 
 /// A shard's part in one epoch.
@@ -100,7 +102,7 @@ struct Part {
     told_us: u64,
     /// What the scribe wants all frontiers to know.
     wanted: Box<[u64]>,
-    /// Since when it has held records that something may come before; nothing while it holds none.
+    /// Since when it has held records and taken none; nothing while it holds none.
     held_us: Option<u64>,
     /// What every stamp knows that may still be compared. A read below it is over: its message came late.
     frontier: Box<[u64]>,
@@ -295,12 +297,17 @@ impl Shard {
         // Truth is older than the content: it was set back. What it has is what is true.
         self.fresh |= members.first_place < self.settled;
         if self.fresh {
-            (self.place, self.settled) = (0, 0);
-            self.member.outputs.push(Output::Reset);
+            self.reset();
         }
         let left = left.filter(|_| !self.fresh);
-        self.joining = Some(Joining { members, token: None, left });
+        self.joining = Some(Joining { members, token: None, left, base: 0 });
         self.read_log();
+    }
+
+    /// Its content goes; all of the log follows.
+    fn reset(&mut self) {
+        (self.place, self.settled, self.fresh) = (0, 0, true);
+        self.member.outputs.push(Output::Reset);
     }
 
     fn read_log(&mut self) {
@@ -317,10 +324,26 @@ impl Shard {
         };
         joining.token = None;
         let Ok(Reply::Log(page)) = answer else { return };
-        let beyond = |(place, _): &(u64, Arc<Record>)| *place >= joining.members.first_place;
+        // The log was cut behind the beginning of this epoch, which is over, then: the next one is told soon.
+        if page.base > joining.members.first_place {
+            return;
+        }
+        // One that has content may have more than it knows to be settled, so a base fits it only where it has all of that.
+        let continues = match self.fresh {
+            true => page.continues(self.settled, joining.base),
+            false => page.base <= self.settled,
+        };
+        if !continues && self.rules.cuts_are_noticed {
+            (joining.left, joining.base) = (None, 0);
+            self.reset();
+            self.read_log();
+            return;
+        }
+        joining.base = page.base;
+        let beyond = |commit: &PlacedCommit| commit.place >= joining.members.first_place;
         // A page may be short because its records are large.
-        let last = page.is_empty() || page.last().is_some_and(beyond);
-        for (place, record) in page {
+        let last = page.commits.is_empty() || page.commits.last().is_some_and(beyond);
+        for PlacedCommit { place, record, .. } in page.commits {
             let stamp = &record.stamp;
             let had = joining.left.as_ref().is_some_and(|(epoch, taken)| {
                 *epoch == stamp.epoch() && stamp.counter() <= taken[stamp.gatekeeper()]
@@ -518,6 +541,8 @@ impl Part {
         let (item, _) = chain.queue.pop_front()?;
         chain.taken = Some(item.stamp.clone());
         let record = item.record?;
+        // Under a steady load it always holds some: as long as they go on, nobody needs to be asked.
+        self.held_us = None;
         self.decided.drop(&item.stamp);
         let shards = record.parts.iter().map(|(shard, _)| *shard).collect();
         self.unreported.push_back((item.stamp.clone(), shards));

@@ -3,7 +3,7 @@
 //! A call's outcome may be unknown: it was carried out, will be, or never will. Every call may be made again: a commit by the number of its group,
 //! places by the number of their first, a bump by the epoch that it ends.
 
-use crate::record::{CommitId, Proposed, Record, Verdict};
+use crate::record::{Bytes, CommitId, Proposed, Record, Verdict};
 use order::Stamp;
 use std::sync::Arc;
 
@@ -42,12 +42,7 @@ pub trait Truth {
     fn place(&mut self, epoch: u64, first: u64, commits: &[CommitId]) -> Result<bool, Unknown>;
     /// Commits with places above `after`, of one shard or of all, in order: at most `limit`, and no more behind those that reach
     /// [`LOG_PAGE_BYTES`](crate::limits::LOG_PAGE_BYTES). There are none only where there are no more.
-    fn log(
-        &mut self,
-        shard: Option<u16>,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<(u64, Arc<Record>)>, Unknown>;
+    fn log(&mut self, shard: Option<u16>, after: u64, limit: usize) -> Result<LogPage, Unknown>;
     /// The first of `count` new chunk numbers, which belong to this shard.
     fn lease(&mut self, shard: u16, count: u32) -> Result<u32, Unknown>;
     /// Where all chunks are.
@@ -67,10 +62,68 @@ pub struct PlacedCommit {
     pub record: Arc<Record>,
 }
 
+/// A page of the log.
+///
+/// What was committed up to the *base* of the log may be replaced by fewer records that make the same content, in the last places up to the base. So whoever
+/// has the commits up to some place below the base cannot go on from there, unless it has read this very base so far: it begins with nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LogPage {
+    /// The base; 0 while the log has everything.
+    pub base: u64,
+    /// The commits.
+    pub commits: Vec<PlacedCommit>,
+}
+
+impl LogPage {
+    /// May whoever has everything up to `place` go on with this page? Its content began with the log of base `begun`.
+    pub fn continues(&self, place: u64, begun: u64) -> bool {
+        place == 0 || self.base <= place || self.base == begun
+    }
+}
+
+/// What became of a wish to cut the log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LogCut {
+    /// It begins with the base.
+    Done,
+    /// This follower still needs what is below.
+    NeededBy(String),
+    /// The base is not above the present one, or its records are not all there.
+    Outdated,
+}
+
+/// One who follows the sequence.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Following {
+    /// Its name among those of the cluster.
+    pub name: String,
+    /// It has everything up to here.
+    pub place: u64,
+    /// When it said so last, in microseconds before now.
+    pub silent_us: u64,
+}
+
 /// The cluster's sequence of commits, as those read it who follow it and take no part in it.
 pub trait Sequence {
     /// Commits with places above `after`, in order, as [`Truth::log`] gives them.
-    fn after(&mut self, after: u64, limit: usize) -> Result<Vec<PlacedCommit>, Unknown>;
+    fn after(&mut self, after: u64, limit: usize) -> Result<LogPage, Unknown>;
+    /// A follower of this name has everything up to a place; what is behind it is kept for it, as long as it says so once within
+    /// [`FOLLOWER_KEPT_US`](crate::limits::FOLLOWER_KEPT_US).
+    fn follows(&mut self, name: &str, place: u64) -> Result<(), Unknown>;
+    /// All who have said so within that time, by name.
+    fn followers(&mut self) -> Result<Vec<Following>, Unknown>;
+    /// Puts down record `number`, from 1 on, of a base at a place; the first one lets go what `maker` has put down before.
+    fn put_base(
+        &mut self,
+        maker: &str,
+        base: u64,
+        number: u64,
+        parts: &[(u16, Bytes)],
+    ) -> Result<(), Unknown>;
+    /// Lets the log begin with a base of so many records, if every follower has what is in it.
+    fn cut(&mut self, maker: &str, base: u64, records: u64) -> Result<LogCut, Unknown>;
+    /// Deletes some of what is below the base; false where there is nothing left of it.
+    fn delete_below_base(&mut self) -> Result<bool, Unknown>;
     /// The last place, and the last commits so far: one of each gate and epoch, but for epochs whose commits have all got places. Those before them got theirs
     /// earlier. So when these have places, everything that is committed now has.
     fn newest(&mut self) -> Result<(u64, Vec<CommitId>), Unknown>;
@@ -155,8 +208,8 @@ pub enum Reply {
     Unplaced(u64, Vec<Stamp>),
     /// Whether the commits have these places.
     Placed(bool),
-    /// Places and their records.
-    Log(Vec<(u64, Arc<Record>)>),
+    /// A page of the log.
+    Log(LogPage),
     /// The first chunk number, how many, and whose they are.
     Leased(u32, u32, u16),
     /// Where chunks are.

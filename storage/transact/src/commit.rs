@@ -148,6 +148,10 @@ impl Shared {
         if !committer.bank.admits(stamp) {
             *stamp = committer.bank.restamp(&mut self.gatekeepers.lock(), stamp);
         }
+        // The log that is followed may begin with a base.
+        if let Some((first, _)) = input.made.filter(|_| committer.bank.last() == 0) {
+            committer.bank.begin_after(first.saturating_sub(1));
+        }
         let place = committer.bank.take();
         if let Some((wanted, _)) = input.made.filter(|(wanted, _)| *wanted != place) {
             committer.bank.withdraw(place);

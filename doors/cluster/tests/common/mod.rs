@@ -3,8 +3,8 @@
 
 use parking_lot::Mutex;
 use protocol::{
-    Bytes, CommitId, MemoryTruth, PlacedCommit, Proposed, Record, Route, Rules, Sequence, Timing, Truth,
-    Unknown, Verdict,
+    Bytes, CommitId, Following, LogCut, LogPage, MemoryTruth, Proposed, Route, Rules, Sequence, Timing,
+    Truth, Unknown, Verdict,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -50,7 +50,7 @@ impl Content for Numbers {
 pub struct Shared(pub Arc<Mutex<MemoryTruth>>);
 
 impl Sequence for Shared {
-    fn after(&mut self, after: u64, limit: usize) -> Result<Vec<PlacedCommit>, Unknown> {
+    fn after(&mut self, after: u64, limit: usize) -> Result<LogPage, Unknown> {
         self.0.lock().after(after, limit)
     }
     fn newest(&mut self) -> Result<(u64, Vec<CommitId>), Unknown> {
@@ -61,6 +61,27 @@ impl Sequence for Shared {
     }
     fn routes(&mut self) -> Result<Vec<Route>, Unknown> {
         self.0.lock().routes()
+    }
+    fn follows(&mut self, name: &str, place: u64) -> Result<(), Unknown> {
+        self.0.lock().follows(name, place)
+    }
+    fn followers(&mut self) -> Result<Vec<Following>, Unknown> {
+        self.0.lock().followers()
+    }
+    fn put_base(
+        &mut self,
+        maker: &str,
+        base: u64,
+        number: u64,
+        parts: &[(u16, Bytes)],
+    ) -> Result<(), Unknown> {
+        self.0.lock().put_base(maker, base, number, parts)
+    }
+    fn cut(&mut self, maker: &str, base: u64, records: u64) -> Result<LogCut, Unknown> {
+        self.0.lock().cut(maker, base, records)
+    }
+    fn delete_below_base(&mut self) -> Result<bool, Unknown> {
+        self.0.lock().delete_below_base()
     }
 }
 
@@ -80,12 +101,7 @@ impl Truth for Shared {
     fn place(&mut self, epoch: u64, first: u64, commits: &[CommitId]) -> Result<bool, Unknown> {
         self.0.lock().place(epoch, first, commits)
     }
-    fn log(
-        &mut self,
-        shard: Option<u16>,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<(u64, Arc<Record>)>, Unknown> {
+    fn log(&mut self, shard: Option<u16>, after: u64, limit: usize) -> Result<LogPage, Unknown> {
         self.0.lock().log(shard, after, limit)
     }
     fn lease(&mut self, shard: u16, count: u32) -> Result<u32, Unknown> {

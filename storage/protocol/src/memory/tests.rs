@@ -85,8 +85,8 @@ fn places_are_given_once_by_the_present_epoch() {
     assert_eq!(truth.place(2, 1, &[id]), Ok(true));
     assert_eq!(truth.place(2, 1, &[id]), Ok(true), "asked again");
     assert_eq!(truth.place(2, 2, &[id]), Ok(false), "it has a place");
-    assert_eq!(truth.log(None, 0, 9).map(|page| page.len()), Ok(1));
-    assert_eq!(truth.log(Some(1), 0, 9).map(|page| page.len()), Ok(0));
+    assert_eq!(truth.log(None, 0, 9).map(|page| page.commits.len()), Ok(1));
+    assert_eq!(truth.log(Some(1), 0, 9).map(|page| page.commits.len()), Ok(0));
 }
 
 #[test]

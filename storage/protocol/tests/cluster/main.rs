@@ -47,6 +47,7 @@ fn histories_with_faults_are_strictly_serializable() {
         "read pairs",
         "scribe pairs",
         "published",
+        "log cuts",
     ] {
         assert!(totals.get(what).is_some_and(|count| *count > 0), "no {what} in {totals:?}");
     }
@@ -56,7 +57,7 @@ fn histories_with_faults_are_strictly_serializable() {
 /// A small history in which shards die, and begin again with checkpoints.
 fn with_checkpoints(seed: u64) -> Setup {
     let drawn = Setup::drawn(seed);
-    Setup { faults: Faults { checkpoints: 0.05, kills: 6, ..Faults::all() }, ..drawn }
+    Setup { faults: Faults { checkpoints: 0.05, kills: 6, log_cuts: 0.05, ..Faults::all() }, ..drawn }
 }
 
 #[test]
@@ -72,6 +73,10 @@ fn shards_that_begin_with_a_checkpoint_are_strictly_serializable() {
     assert!(restored > HISTORIES / 5, "{restored}");
     // A checkpoint that does not say how far each chain was taken repeats what it has.
     let rules = Rules { points_know_taken: false, ..Rules::default() };
+    let wrong = |seed: &u64| simulate(with_checkpoints(*seed).with(rules), *seed).faults().is_some();
+    assert!((0..HISTORIES).any(|seed| wrong(&seed)), "it is found out");
+    // One that goes on behind what was cut off misses it.
+    let rules = Rules { cuts_are_noticed: false, ..Rules::default() };
     let wrong = |seed: &u64| simulate(with_checkpoints(*seed).with(rules), *seed).faults().is_some();
     assert!((0..HISTORIES).any(|seed| wrong(&seed)), "it is found out");
 }

@@ -59,16 +59,36 @@ pub struct Faults {
     pub cuts: u64,
     /// A shard makes a checkpoint of its content at a tick; it begins its next life with the last.
     pub checkpoints: f64,
+    /// The log is cut when a call reaches truth: what has places is folded.
+    pub log_cuts: f64,
 }
 
 impl Faults {
     /// Messages are late and out of order; nothing else.
     pub fn none() -> Faults {
-        Faults { loss: 0.0, doubled: 0.0, late: 0.05, unknown: 0.0, kills: 0, cuts: 0, checkpoints: 0.0 }
+        Faults {
+            loss: 0.0,
+            doubled: 0.0,
+            late: 0.05,
+            unknown: 0.0,
+            kills: 0,
+            cuts: 0,
+            checkpoints: 0.0,
+            log_cuts: 0.0,
+        }
     }
     /// Everything.
     pub fn all() -> Faults {
-        Faults { loss: 0.02, doubled: 0.02, late: 0.05, unknown: 0.05, kills: 2, cuts: 2, checkpoints: 0.0 }
+        Faults {
+            loss: 0.02,
+            doubled: 0.02,
+            late: 0.05,
+            unknown: 0.05,
+            kills: 2,
+            cuts: 2,
+            checkpoints: 0.0,
+            log_cuts: 0.02,
+        }
     }
 }
 

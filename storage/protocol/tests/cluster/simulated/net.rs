@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use tanglewood_protocol::message::Body;
 use tanglewood_protocol::{
     Bytes, Call, Gate, Input, Keeper, MemoryTruth, Message, Node, Oracle, Output, Reply, Scribe, Shard,
-    ShardPoint, Timing, Unknown, perform,
+    ShardPoint, Timing, Truth, Unknown, perform,
 };
 use world::chance::Chance;
 
@@ -504,6 +504,13 @@ impl Net {
     }
 
     fn carry(&mut self, node: Node, life: u64, token: u64, call: &Call, answers: bool) {
+        let log_cuts = self.faults.log_cuts;
+        if log_cuts > 0.0 && self.chance.happens(log_cuts) {
+            let (_, last) = self.truth.state().unwrap_or_default();
+            let base = self.chance.below(last + 1);
+            self.truth.fold(base);
+            self.verifier.add("log cuts", u64::from(base > 0));
+        }
         let Ok(reply) = perform(&mut self.truth, call) else { return };
         if answers {
             let later = 50 + self.chance.below(300);

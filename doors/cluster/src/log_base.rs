@@ -1,0 +1,195 @@
+//! The base of the cluster's log, made by a replica: what was committed long ago, as few records that make the same graph. What it replaces is deleted.
+//!
+//! ```text
+//!   replica at place n ── its graph as records ──> truth, beside the log ── all followers have n? ──> the log begins with them ──> what is below is deleted
+//! ```
+//!
+//! Idea: a base is a part of the log as any other, so shards and replicas that begin anew read it as they read commits. The first follower by name that lives makes it.
+//! Cost: the graph is written once more whenever as much was committed as it has bytes; so writing bases is no more than writing commits.
+
+use crate::follower::FollowProgress;
+use crate::load;
+use crate::replica::Connect;
+use database::Database;
+use model::ChunkNo;
+use parking_lot::{Condvar, Mutex};
+use protocol::{LogCut, Sequence, Unknown};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use store::StoreError;
+use world::threads::{self, Thread};
+
+/// Commits behind the base after which another is due, of a small graph.
+pub const BASE_COMMITS: u64 = 100_000;
+/// Bytes of them after which another is due, of a small graph.
+const BASE_BYTES: u64 = 256 << 20;
+/// To read a commit again costs as much as to write so many bytes of a base.
+const COMMIT_COST_BYTES: u64 = 4 << 10;
+/// It looks so often whether a base is due.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// A follower that was silent for so long makes no base: the next one by name does.
+const SILENT_US: u64 = 60_000_000;
+
+/// Why there is no base.
+enum NotMade {
+    Store(StoreError),
+    Unknown,
+    /// Nobody wants it any more.
+    Stopped,
+}
+
+impl From<StoreError> for NotMade {
+    fn from(error: StoreError) -> NotMade {
+        NotMade::Store(error)
+    }
+}
+
+impl From<Unknown> for NotMade {
+    fn from(Unknown: Unknown) -> NotMade {
+        NotMade::Unknown
+    }
+}
+
+/// The thread that makes bases, until this is dropped.
+pub(crate) struct BaseMaker {
+    stop: Arc<BaseStop>,
+    _thread: Thread<()>,
+}
+
+#[derive(Default)]
+struct BaseStop {
+    is_wanted: Mutex<bool>,
+    told: Condvar,
+}
+
+/// What it needs of its replica.
+pub(crate) struct BaseParts {
+    pub(crate) name: String,
+    pub(crate) shards: u16,
+    /// Commits after which a base is due, of a small graph.
+    pub(crate) after: u64,
+    pub(crate) database: Database,
+    pub(crate) progress: Arc<FollowProgress>,
+    pub(crate) connect: Arc<Connect>,
+}
+
+impl BaseMaker {
+    /// Begins.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub(crate) fn start(parts: BaseParts) -> std::io::Result<BaseMaker> {
+        let stop = Arc::new(BaseStop::default());
+        let making =
+            BaseMaking { parts, stop: stop.clone(), made: None, bytes_before: 0, last_bytes: 0, told: None };
+        let thread = threads::try_spawn("cluster-base", move || making.run())?;
+        Ok(BaseMaker { stop, _thread: thread })
+    }
+}
+
+impl Drop for BaseMaker {
+    fn drop(&mut self) {
+        *self.stop.is_wanted.lock() = true;
+        self.stop.told.notify_all();
+    }
+}
+
+struct BaseMaking {
+    parts: BaseParts,
+    stop: Arc<BaseStop>,
+    /// A base that waits for followers: its place, and how many records it has.
+    made: Option<(u64, u64)>,
+    /// Bytes that had been followed when the last base was made.
+    bytes_before: u64,
+    /// Bytes of the last base.
+    last_bytes: u64,
+    /// Whom it waits for, which is told once.
+    told: Option<String>,
+}
+
+impl BaseMaking {
+    fn run(mut self) {
+        let mut truth = None;
+        loop {
+            let mut is_wanted = self.stop.is_wanted.lock();
+            if !*is_wanted {
+                self.stop.told.wait_for(&mut is_wanted, LOOK_EVERY);
+            }
+            if *is_wanted {
+                return;
+            }
+            drop(is_wanted);
+            if truth.is_none() {
+                truth = (self.parts.connect)().ok();
+            }
+            match truth.as_mut().map(|truth| self.look(&mut **truth)) {
+                None | Some(Ok(())) => {}
+                Some(Err(NotMade::Stopped)) => return,
+                Some(Err(NotMade::Unknown)) => truth = None,
+                Some(Err(NotMade::Store(error))) => {
+                    self.tell(format!("no base of the cluster's log can be made: {error}"));
+                }
+            }
+        }
+    }
+    fn tell(&mut self, what: String) {
+        if self.told.as_ref() != Some(&what) {
+            eprintln!("{what}");
+            self.told = Some(what);
+        }
+    }
+
+    fn look(&mut self, truth: &mut dyn Sequence) -> Result<(), NotMade> {
+        let followers = truth.followers()?;
+        let first = followers.iter().find(|other| other.silent_us < SILENT_US);
+        if first.is_none_or(|first| first.name != self.parts.name) {
+            self.made = None;
+            return Ok(());
+        }
+        while truth.delete_below_base()? {
+            if *self.stop.is_wanted.lock() {
+                return Err(NotMade::Stopped);
+            }
+        }
+        if self.made.is_none() && self.is_due() {
+            self.made = self.make(truth)?;
+        }
+        let Some((base, records)) = self.made else { return Ok(()) };
+        match truth.cut(&self.parts.name, base, records)? {
+            LogCut::NeededBy(name) => self.tell(format!(
+                "the cluster's log keeps what {name} has not read yet, which is behind place {base}; it does so for a week"
+            )),
+            LogCut::Done | LogCut::Outdated => (self.made, self.told) = (None, None),
+        }
+        Ok(())
+    }
+
+    fn is_due(&self) -> bool {
+        let (place, base, bytes) = self.parts.progress.read();
+        let commits = place.saturating_sub(base);
+        commits > 0
+            && (commits >= self.parts.after.max(self.last_bytes / COMMIT_COST_BYTES)
+                || bytes - self.bytes_before >= BASE_BYTES.max(self.last_bytes))
+    }
+
+    /// Puts down the graph of the replica; its place, and how many records that are. Nothing where they are no fewer than the commits.
+    fn make(&mut self, truth: &mut dyn Sequence) -> Result<Option<(u64, u64)>, NotMade> {
+        let (_, _, bytes_before) = self.parts.progress.read();
+        let graph = self.parts.database.snapshot();
+        let owners: BTreeMap<ChunkNo, u16> =
+            truth.routes()?.iter().map(|route| (route.chunk, route.owner)).collect();
+        let (base, name) = (graph.place(), &self.parts.name);
+        let (mut records, mut bytes) = (0, 0);
+        load::records::<NotMade>(&graph, &owners, self.parts.shards, |parts| {
+            if *self.stop.is_wanted.lock() {
+                return Err(NotMade::Stopped);
+            }
+            records += 1;
+            bytes += parts.iter().map(|(_, part)| part.len() as u64).sum::<u64>();
+            Ok(truth.put_base(name, base, records, &parts)?)
+        })?;
+        (self.bytes_before, self.last_bytes) = (bytes_before, bytes);
+        Ok((records <= base).then_some((base, records)))
+    }
+}
