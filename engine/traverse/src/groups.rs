@@ -1,6 +1,6 @@
 //! What gathers: reductions, folds, orders, samples, groups.
 
-use crate::compare::{IdOrder, order, order_by_ids};
+use crate::compare::{IdOrder, order_by_ids};
 use crate::convert::elements_of;
 use crate::error::{Outcome, TraverseError};
 use crate::limits::COLLECTION_MAX;
@@ -81,10 +81,18 @@ impl Machine {
         out: &mut Vec<Traverser>,
     ) -> Outcome<()> {
         let all: Vec<(Object, u64)> = gathered.into_iter().map(|one| (one.object, one.bulk)).collect();
-        if let Some(object) = reduced(reduce, &all)? {
+        if let Some(object) = self.reduced(reduce, &all)? {
             out.push(self.fresh(object));
         }
         Ok(())
+    }
+
+    /// One object of many; of elements the least and the greatest are those by their ids.
+    fn reduced(&self, reduce: Reduce, all: &[(Object, u64)]) -> Outcome<Option<Object>> {
+        let ids = ElementIds::of(self);
+        let found = reduced(reduce, all, &ids)?;
+        ids.end()?;
+        Ok(found)
     }
 
     pub(crate) fn sorted(&self, keys: &[SortBy], gathered: Vec<Traverser>) -> Outcome<Vec<Traverser>> {
@@ -261,7 +269,7 @@ fn unrolled(gathered: Vec<Traverser>) -> Outcome<Vec<Object>> {
 }
 
 /// One object of many, each with how often it is there.
-pub(crate) fn reduced(reduce: Reduce, all: &[(Object, u64)]) -> Outcome<Option<Object>> {
+fn reduced(reduce: Reduce, all: &[(Object, u64)], ids: &dyn IdOrder) -> Outcome<Option<Object>> {
     if reduce == Reduce::Count {
         let total = all.iter().try_fold(0, |total, (_, count)| counted(total, *count))?;
         return Ok(Some(Object::Long(total)));
@@ -269,8 +277,8 @@ pub(crate) fn reduced(reduce: Reduce, all: &[(Object, u64)]) -> Outcome<Option<O
     let known = || all.iter().filter(|(object, _)| *object != Object::Null);
     let nothing = if all.is_empty() { None } else { Some(Object::Null) };
     match reduce {
-        Reduce::Min => Ok(best(known(), Ordering::Less).or(nothing)),
-        Reduce::Max => Ok(best(known(), Ordering::Greater).or(nothing)),
+        Reduce::Min => Ok(best(known(), Ordering::Less, ids).or(nothing)),
+        Reduce::Max => Ok(best(known(), Ordering::Greater, ids).or(nothing)),
         Reduce::Sum => {
             if let Some(sum) = float_sum(known()) {
                 return Ok(Some(sum));
@@ -322,7 +330,11 @@ fn checked(object: Object) -> Outcome<Object> {
     }
 }
 
-fn best<'a>(all: impl Iterator<Item = &'a (Object, u64)>, wanted: Ordering) -> Option<Object> {
+fn best<'a>(
+    all: impl Iterator<Item = &'a (Object, u64)>,
+    wanted: Ordering,
+    ids: &dyn IdOrder,
+) -> Option<Object> {
     let mut best: Option<&Object> = None;
     for (object, _) in all {
         // NaN is passed over where there is a number
@@ -331,7 +343,7 @@ fn best<'a>(all: impl Iterator<Item = &'a (Object, u64)>, wanted: Ordering) -> O
             None => Some(object),
             Some(known) if is_nan(known) && !is_nan(object) => Some(object),
             Some(_) if is_nan(object) => best,
-            Some(known) if order(object, known) == wanted => Some(object),
+            Some(known) if order_by_ids(object, known, ids) == wanted => Some(object),
             known => known,
         };
     }
@@ -376,7 +388,7 @@ fn mean<'a>(all: impl Iterator<Item = &'a (Object, u64)>) -> Outcome<Option<Obje
 }
 
 /// A reduction of one object that holds others.
-pub(crate) fn reduced_locally(reduce: Reduce, object: &Object) -> Outcome<Option<Object>> {
+pub(crate) fn reduced_locally(machine: &Machine, reduce: Reduce, object: &Object) -> Outcome<Option<Object>> {
     let all = match object {
         Object::Map(pairs) | Object::Tree(pairs) if reduce == Reduce::Count => {
             return Ok(Some(Object::Long(pairs.len() as i64)));
@@ -393,5 +405,5 @@ pub(crate) fn reduced_locally(reduce: Reduce, object: &Object) -> Outcome<Option
     if reduce != Reduce::Count && all.is_empty() {
         return Ok(None);
     }
-    reduced(reduce, &all)
+    machine.reduced(reduce, &all)
 }

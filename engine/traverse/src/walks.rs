@@ -65,7 +65,7 @@ impl Machine {
             Step::LocalSample(count) => Some(self.sampled(object, *count)),
             Step::LocalDedup(by) => Some(self.local_dedup(by.as_ref(), &traverser)?),
             Step::LocalOrder(keys) => Some(self.local_order(keys, &traverser)?),
-            Step::LocalReduce(reduce) => crate::groups::reduced_locally(*reduce, object)?,
+            Step::LocalReduce(reduce) => crate::groups::reduced_locally(self, *reduce, object)?,
             other => return Err(TraverseError::step("traversal", format!("{other:?} cannot be run here"))),
         };
         out.extend(next.map(|next| traverser.to(next, self.keeps_path)));

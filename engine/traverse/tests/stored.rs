@@ -439,6 +439,7 @@ fn elements_are_in_order_by_their_ids() {
         let right = ["10", "20", "30", "a", "b"].map(String::from).to_vec();
         let turned: Vec<String> = right.iter().rev().cloned().collect();
         let z = "g.V().hasLabel('z')";
+        let (least, greatest) = (vec!["10".to_string()], vec!["b".to_string()]);
         for (text, right) in [
             (format!("{z}.order().id()"), &right),
             (format!("{z}.order().by(desc).id()"), &turned),
@@ -446,6 +447,10 @@ fn elements_are_in_order_by_their_ids() {
             (format!("{z}.fold().order(Scope.local).unfold().id()"), &right),
             (format!("{z}.as('a').map(fold()).order().unfold().id()"), &right),
             (format!("{z}.as('a').path().order().by(desc).select('a').id()"), &turned),
+            (format!("{z}.min().id()"), &least),
+            (format!("{z}.max().id()"), &greatest),
+            (format!("{z}.fold().min(Scope.local).id()"), &least),
+            (format!("{z}.fold().max(Scope.local).id()"), &greatest),
         ] {
             assert_eq!(asked(&text, None), *right, "{ids:?}: {text}");
         }
