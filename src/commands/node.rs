@@ -4,7 +4,7 @@ use super::Exit;
 use super::cluster::layout::{Certificates, Layout};
 use clap::Args;
 use cluster::node::{Credentials, NodeRole};
-use cluster::{GateReplica, Sequence};
+use cluster::{Connect, GateReplica, Sequence, UsageExchange};
 use database::{Database, Error, Options, ReplicaHost};
 use server::gremlin::{DEFAULT_SOURCE, Manner, Sources};
 use server::users::Gate;
@@ -80,6 +80,7 @@ pub struct Node {
 
 /// The doors of a gate.
 struct Doors {
+    _usage: UsageExchange,
     _http: Option<HttpServer>,
     _gremlin: Option<GremlinServer>,
     _bolt: Server,
@@ -161,12 +162,15 @@ impl Node {
     /// The replica of a gate below its folder; nothing is opened yet.
     fn replica(&self, layout: &Layout, role: NodeRole, folder: &Path) -> Arc<GateReplica> {
         let seat = (role.number(), layout.addresses.shards.len() as u16);
+        Arc::new(GateReplica::new(seat, folder.join("replica"), Options::default(), self.connect()))
+    }
+    /// Further ways to the database that is trusted.
+    fn connect(&self) -> Connect {
         let truth = self.truth.clone();
-        let connect = move || match PostgresTruth::connect(&truth) {
+        Box::new(move || match PostgresTruth::connect(&truth) {
             Ok(truth) => Ok(Box::new(truth) as Box<dyn Sequence + Send>),
             Err(error) => Err(format!("the database that the cluster trusts does not answer: {error}")),
-        };
-        Arc::new(GateReplica::new(seat, folder.join("replica"), Options::default(), Box::new(connect)))
+        })
     }
     /// The doors of a gate, whose peers are reached at these addresses.
     fn doors(
@@ -204,7 +208,14 @@ impl Node {
         });
         let (gremlin, http) = (gremlin.transpose(), http.transpose());
         let (gremlin, http) = (gremlin.map_err(super::serve::failed)?, http.map_err(super::serve::failed)?);
-        Ok(Some(Doors { _http: http, _gremlin: gremlin, _bolt: bolt }))
+        let usage =
+            UsageExchange::start(&self.listen, database.clone(), self.connect()).map_err(|error| {
+                Error::new(
+                    "Tanglewood.DatabaseError.Cluster.Thread",
+                    format!("the system gives no thread: {error}"),
+                )
+            })?;
+        Ok(Some(Doors { _usage: usage, _http: http, _gremlin: gremlin, _bolt: bolt }))
     }
 }
 

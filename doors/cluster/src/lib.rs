@@ -15,7 +15,7 @@
 //!
 //! Beside a gate, a [`GateReplica`] keeps the whole graph and takes over the one sequence of commits from truth, for what needs either.
 //!
-//! Reading order: [`Addresses`], [`Driver`], `inputs`, `oracle`, [`GateHandle`], [`Content`]; [`graph`] is the content that users meet; [`Follower`], [`GateReplica`], `log_base`.
+//! Reading order: [`Addresses`], [`Driver`], `inputs`, `oracle`, [`GateHandle`], [`Content`]; [`graph`] is the content that users meet; [`Follower`], [`GateReplica`], `log_base`, [`UsageExchange`].
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -33,6 +33,7 @@ pub mod node;
 mod oracle;
 mod replica;
 mod tls;
+mod usage;
 
 pub use addresses::Addresses;
 pub use content::Content;
@@ -42,3 +43,4 @@ pub use handle::{Failure, GateHandle};
 pub use protocol::Sequence;
 pub use replica::{Connect, GateReplica};
 pub use tls::PeerTls;
+pub use usage::UsageExchange;

@@ -346,6 +346,9 @@ impl Sequence for Listed {
     fn cut(&mut self, _: &str, _: u64, _: u64) -> Result<LogCut, Unknown> {
         Err(Unknown)
     }
+    fn tell_usage(&mut self, _: &str, _: &[u8]) -> Result<Vec<(String, Vec<u8>)>, Unknown> {
+        Ok(Vec::new())
+    }
     fn delete_below_base(&mut self) -> Result<bool, Unknown> {
         Ok(false)
     }

@@ -49,6 +49,7 @@ mod running;
 mod session;
 mod set_aside;
 mod settings;
+mod shared_limits;
 mod standing;
 mod users;
 
@@ -92,6 +93,7 @@ pub use session::gremlin_text::GremlinRows;
 pub use session::{Limits, NamedFigures, Session, TransactionScope};
 pub use set_aside::set_aside;
 pub use settings::{bytes_text, time_text};
+pub use shared_limits::GateUsage;
 pub use transact::{BackupReport, History, Mode, Moment, Point, Problem, Report};
 pub use users::{
     Credential, PASSWORD_BYTES_MAX, TokenLife, USER_NAME_BYTES_MAX, USERS_MAX, UserInfo, Users, UsersError,

@@ -20,6 +20,8 @@ CREATE TABLE IF NOT EXISTS tw_base (maker TEXT, base BIGINT, number BIGINT, shar
 CREATE TABLE IF NOT EXISTS tw_cut_seat (epoch BIGINT, seat INT, counter BIGINT NOT NULL, PRIMARY KEY (epoch, seat));
 -- Who follows the sequence, and how far each said that it is.
 CREATE TABLE IF NOT EXISTS tw_follower (name TEXT PRIMARY KEY, place BIGINT NOT NULL, told_us BIGINT NOT NULL);
+-- What is taken at each gate of limits that hold over all.
+CREATE TABLE IF NOT EXISTS tw_usage (gate TEXT PRIMARY KEY, usage BYTEA NOT NULL, told_us BIGINT NOT NULL);
 -- Who gave this cluster its first content, if anybody did.
 CREATE TABLE IF NOT EXISTS tw_load (one INT PRIMARY KEY, loader TEXT NOT NULL);
 INSERT INTO tw_epoch VALUES (1, 0, '{}') ON CONFLICT DO NOTHING;

@@ -2,7 +2,7 @@
 
 use crate::{PostgresTruth, columns, encode_parts, last_place, log};
 use postgres::{IsolationLevel, Row};
-use protocol::limits::FOLLOWER_KEPT_US;
+use protocol::limits::{FOLLOWER_KEPT_US, USAGE_KEPT_US};
 use protocol::{Bytes, CommitId, Following, LogCut, LogPage, Route, Sequence, Truth, Unknown};
 
 /// Microseconds since 1970 by the clock of the database.
@@ -107,6 +107,28 @@ impl Sequence for PostgresTruth {
             let forget = format!("DELETE FROM tw_follower WHERE told_us <= {NOW_US} - $1");
             transaction.execute(&forget, &[&(FOLLOWER_KEPT_US as i64)])?;
             Ok(LogCut::Done)
+        })
+    }
+    fn tell_usage(&mut self, gate: &str, usage: &[u8]) -> Result<Vec<(String, Vec<u8>)>, Unknown> {
+        // It is worth nothing after a crash, so nobody waits for the disk; and each writes its own row, so nobody needs an order.
+        let client = &mut self.connection().ok_or(Unknown)?.client;
+        let tell = format!(
+            "INSERT INTO tw_usage VALUES ($1, $2, {NOW_US})
+            ON CONFLICT (gate) DO UPDATE SET usage = excluded.usage, told_us = excluded.told_us"
+        );
+        let read = format!(
+            "SELECT gate, usage FROM tw_usage WHERE gate <> $1 AND told_us > {NOW_US} - $2 ORDER BY gate"
+        );
+        let mut told = || {
+            client.batch_execute("SET synchronous_commit = off")?;
+            client.execute(&tell, &[&gate, &usage])?;
+            let rows = client.query(&read, &[&gate, &(USAGE_KEPT_US as i64)])?;
+            Ok::<_, postgres::Error>(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+        };
+        let outcome = told();
+        outcome.map_err(|_| {
+            self.connection = None;
+            Unknown
         })
     }
     fn delete_below_base(&mut self) -> Result<bool, Unknown> {

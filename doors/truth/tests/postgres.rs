@@ -401,3 +401,14 @@ fn a_log_that_is_cut_begins_with_its_base() {
     commit(&mut real, &mut model, 1);
     both(&mut real, &mut model, &[0, 25, 26]);
 }
+
+/// What gates take of limits that they share is told to all others.
+#[test]
+fn gates_tell_each_other_what_is_taken() {
+    let Some(server) = Server::start() else { return };
+    let (mut one, mut other) = (server.truth(), server.truth());
+    assert_eq!(one.tell_usage("a", &[1, 2]), Ok(Vec::new()));
+    assert_eq!(other.tell_usage("b", &[]), Ok(vec![("a".to_string(), vec![1, 2])]));
+    assert_eq!(one.tell_usage("a", &[3]), Ok(vec![("b".to_string(), Vec::new())]));
+    assert_eq!(other.tell_usage("b", &[4]), Ok(vec![("a".to_string(), vec![3])]));
+}

@@ -74,7 +74,7 @@ pub use graphs::{context, graph, operator, policy};
 pub use queries::{handle, profile};
 pub use terms::{limits, message, root, rules, waker};
 
-pub use accounting::accounts::AccountOptions;
+pub use accounting::accounts::{AccountOptions, AccountRoom, AccountUsage};
 pub use accounting::held::Held;
 pub use accounting::service::{Ending, Service, ServiceTurn};
 pub use accounting::tablets::{TabletInfo, TabletMove};

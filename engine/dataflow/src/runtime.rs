@@ -1,6 +1,6 @@
 //! The runtime: starts the executors, takes queries, lists and cancels them.
 
-use crate::accounting::accounts::AccountOptions;
+use crate::accounting::accounts::{AccountOptions, AccountRoom, AccountUsage};
 use crate::accounting::held::Held;
 use crate::accounting::service::Service;
 use crate::accounting::tablets::{TabletInfo, TabletMove, Tablets};
@@ -136,6 +136,18 @@ impl<M: Message> Runtime<M> {
     pub fn set_user(&self, tenant: TenantNo, user: UserNo, options: &AccountOptions) {
         self.links.admission.set_user(tenant, user, options);
         self.post_share(tenant, Some(user), options.share);
+    }
+
+    /// What is taken from each account of a tenant or a user that has limits on queries or bytes.
+    pub fn usage(&self) -> Vec<(TenantNo, Option<UserNo>, AccountUsage)> {
+        self.links.admission.usage()
+    }
+
+    /// What other runtimes, which share accounts with this one, leave of them. Queries that wait begin where there is room now.
+    pub fn leave_room(&self, rooms: &[(TenantNo, Option<UserNo>, AccountRoom)]) {
+        for next in self.links.admission.leave_room(rooms) {
+            self.links.post(next.home, Command::Start(next.clone()));
+        }
     }
 
     /// Makes accounts of bytes that no query holds, on behalf of a tenant; they hold none yet. Limits are those of the tenant as it is

@@ -40,8 +40,8 @@ mod turn;
 pub use access::{Access, Counters};
 pub use dataflow::watch;
 pub use dataflow::{
-    AccountOptions, Action, Held, Level, QueryId, QueryInfo, Root, RootHandle, RootStatus, Rule, TabletInfo,
-    TabletMove, TabletNo, TenantNo, Threshold, UserNo,
+    AccountOptions, AccountRoom, AccountUsage, Action, Held, Level, QueryId, QueryInfo, Root, RootHandle,
+    RootStatus, Rule, TabletInfo, TabletMove, TabletNo, TenantNo, Threshold, UserNo,
 };
 pub use error::ExecuteError;
 pub use execution::{Credit, ExecuteOptions, Execution, PLAN_TEXT_BYTES_MAX, PLANS_MAX, Prepared, Ready};

@@ -28,6 +28,7 @@ pub struct MemoryTruth {
     /// Records of a base in the making, by its maker.
     making: BTreeMap<String, (u64, Vec<Arc<Record>>)>,
     followers: BTreeMap<String, u64>,
+    usage: BTreeMap<String, Vec<u8>>,
 }
 
 impl MemoryTruth {
@@ -235,6 +236,11 @@ impl Sequence for MemoryTruth {
         (self.base, self.base_records) = (base, made.clone());
         self.making.clear();
         Ok(LogCut::Done)
+    }
+    fn tell_usage(&mut self, gate: &str, usage: &[u8]) -> Result<Vec<(String, Vec<u8>)>, Unknown> {
+        self.usage.insert(gate.into(), usage.to_vec());
+        let others = self.usage.iter().filter(|(name, _)| *name != gate);
+        Ok(others.map(|(name, usage)| (name.clone(), usage.clone())).collect())
     }
     fn delete_below_base(&mut self) -> Result<bool, Unknown> {
         Ok(false)

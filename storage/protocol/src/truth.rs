@@ -122,6 +122,8 @@ pub trait Sequence {
     ) -> Result<(), Unknown>;
     /// Lets the log begin with a base of so many records, if every follower has what is in it.
     fn cut(&mut self, maker: &str, base: u64, records: u64) -> Result<LogCut, Unknown>;
+    /// Tells what is taken at a gate, as bytes that truth does not read; what each other has told within [`USAGE_KEPT_US`](crate::limits::USAGE_KEPT_US), by name.
+    fn tell_usage(&mut self, gate: &str, usage: &[u8]) -> Result<Vec<(String, Vec<u8>)>, Unknown>;
     /// Deletes some of what is below the base; false where there is nothing left of it.
     fn delete_below_base(&mut self) -> Result<bool, Unknown>;
     /// The last place, and the last commits so far: one of each gate and epoch, but for epochs whose commits have all got places. Those before them got theirs

@@ -80,6 +80,9 @@ impl Sequence for Shared {
     fn cut(&mut self, maker: &str, base: u64, records: u64) -> Result<LogCut, Unknown> {
         self.0.lock().cut(maker, base, records)
     }
+    fn tell_usage(&mut self, gate: &str, usage: &[u8]) -> Result<Vec<(String, Vec<u8>)>, Unknown> {
+        self.0.lock().tell_usage(gate, usage)
+    }
     fn delete_below_base(&mut self) -> Result<bool, Unknown> {
         self.0.lock().delete_below_base()
     }

@@ -40,9 +40,41 @@ impl Default for AccountOptions {
     }
 }
 
+/// What is taken from an account that has limits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AccountUsage {
+    /// Queries that may run at once, over all runtimes that share the account; none for no limit.
+    pub queries_max: Option<u64>,
+    /// Queries that run here.
+    pub running: u64,
+    /// Queries that wait here.
+    pub waiting: u64,
+    /// Bytes that are held here.
+    pub bytes: u64,
+}
+
+/// What other runtimes leave of an account that they share with this one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AccountRoom {
+    /// Queries that may run here at once.
+    pub queries: u64,
+    /// Bytes that others hold.
+    pub bytes_elsewhere: u64,
+}
+
+impl Default for AccountRoom {
+    /// Nobody else takes anything.
+    fn default() -> AccountRoom {
+        AccountRoom { queries: u64::MAX, bytes_elsewhere: 0 }
+    }
+}
+
 /// The counters of a user, a tenant, or the machine.
 pub(crate) struct Account {
     queries_max: AtomicU64,
+    /// What others leave of that.
+    queries_here: AtomicU64,
+    bytes_elsewhere: AtomicU64,
     bytes_max: AtomicU64,
     time_max_ns: AtomicU64,
     running: AtomicU64,
@@ -56,6 +88,8 @@ impl Account {
     pub(crate) fn new() -> Account {
         Account {
             queries_max: AtomicU64::new(u64::MAX),
+            queries_here: AtomicU64::new(u64::MAX),
+            bytes_elsewhere: AtomicU64::new(0),
             bytes_max: AtomicU64::new(u64::MAX),
             time_max_ns: AtomicU64::new(u64::MAX),
             running: AtomicU64::new(0),
@@ -71,6 +105,8 @@ impl Account {
         self.bytes_max.store(options.bytes_max.unwrap_or(u64::MAX), Relaxed);
         self.spilled_max.store(options.spilled_max.unwrap_or(u64::MAX), Relaxed);
         self.time_max_ns.store(time_ns.unwrap_or(u64::MAX), Relaxed);
+        // What others leave of the new limits is heard soon.
+        self.leave_room(AccountRoom::default());
         *self.rules.lock() = options.rules.as_slice().into();
     }
     /// Bytes that are counted.
@@ -78,8 +114,27 @@ impl Account {
     pub(crate) fn held(&self) -> u64 {
         self.bytes.load(Relaxed)
     }
+    /// Nothing where it has no limit.
+    pub(crate) fn usage(&self, waiting: u64) -> Option<AccountUsage> {
+        let limit = |max: &AtomicU64| Some(max.load(Relaxed)).filter(|max| *max != u64::MAX);
+        let (queries_max, bytes_max) = (limit(&self.queries_max), limit(&self.bytes_max));
+        queries_max.or(bytes_max)?;
+        let (running, bytes) = (self.running.load(Relaxed), self.bytes.load(Relaxed));
+        Some(AccountUsage { queries_max, running, waiting, bytes })
+    }
+    pub(crate) fn leave_room(&self, room: AccountRoom) {
+        self.queries_here.store(room.queries, Relaxed);
+        self.bytes_elsewhere.store(room.bytes_elsewhere, Relaxed);
+    }
     fn has_room(&self) -> bool {
-        self.running.load(Relaxed) < self.queries_max.load(Relaxed)
+        self.running.load(Relaxed) < self.queries_max.load(Relaxed).min(self.queries_here.load(Relaxed))
+    }
+    /// What others leave of its bytes.
+    fn bytes_here(&self) -> u64 {
+        match self.bytes_max.load(Relaxed) {
+            u64::MAX => u64::MAX,
+            limit => limit.saturating_sub(self.bytes_elsewhere.load(Relaxed)),
+        }
     }
 }
 
@@ -95,18 +150,16 @@ impl Accounts {
     pub(crate) fn charge(&self, bytes: u64) -> Result<(), (Level, u64)> {
         let mut outcome = Ok(());
         for (account, level) in self.with_levels() {
-            let limit = account.bytes_max.load(Relaxed);
-            if account.bytes.fetch_add(bytes, Relaxed) + bytes > limit && outcome.is_ok() {
-                outcome = Err((level, limit));
+            let is_beyond = account.bytes.fetch_add(bytes, Relaxed) + bytes > account.bytes_here();
+            if is_beyond && outcome.is_ok() {
+                outcome = Err((level, account.bytes_max.load(Relaxed)));
             }
         }
         outcome
     }
     /// Bytes that could still be charged: what the level with the least room has left.
     pub(crate) fn room(&self) -> u64 {
-        let room = |account: &Arc<Account>| {
-            account.bytes_max.load(Relaxed).saturating_sub(account.bytes.load(Relaxed))
-        };
+        let room = |account: &Arc<Account>| account.bytes_here().saturating_sub(account.bytes.load(Relaxed));
         self.0.iter().map(room).min().unwrap_or(u64::MAX)
     }
     /// Counts bytes that are put aside on disk, on all levels, unless one has no room for them; returns that one, and its limit.
@@ -132,7 +185,7 @@ impl Accounts {
     }
     /// The level that has the least room, for who is alone, and its limit.
     pub(crate) fn bytes_max(&self) -> (Level, u64) {
-        let limits = self.with_levels().map(|(account, level)| (level, account.bytes_max.load(Relaxed)));
+        let limits = self.with_levels().map(|(account, level)| (level, account.bytes_here()));
         limits.min_by_key(|(_, limit)| *limit).unwrap_or((Level::Machine, u64::MAX))
     }
     pub(crate) fn release(&self, bytes: u64) {

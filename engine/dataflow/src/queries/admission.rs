@@ -6,7 +6,7 @@
 //! Invariant: a query that was admitted is counted once on each of its levels until it ends.
 
 use crate::Message;
-use crate::accounting::accounts::{Account, AccountOptions, Accounts};
+use crate::accounting::accounts::{Account, AccountOptions, AccountRoom, AccountUsage, Accounts};
 use crate::queries::links::Shared;
 use crate::queries::query::QueryShared;
 use crate::terms::ids::{TenantNo, UserNo};
@@ -117,12 +117,39 @@ impl<M: Message> Admission<M> {
             }
             line.count -= gone;
         }
-        let mut admitted = Vec::new();
-        while let Some(next) = line.next() {
-            next.admit();
-            admitted.push(next);
+        line.admit_all()
+    }
+
+    /// What is taken from each account of a tenant or a user that has limits.
+    pub(crate) fn usage(&self) -> Vec<(TenantNo, Option<UserNo>, AccountUsage)> {
+        let line = self.line.lock();
+        let waiting = |tenant: TenantNo, user: Option<UserNo>| -> u64 {
+            let all = line
+                .waiting
+                .iter()
+                .filter(|((of, who), _)| *of == tenant && user.is_none_or(|user| user == *who));
+            all.map(|(_, waiting)| waiting.len() as u64).sum()
+        };
+        let tenants = self.tenants.lock();
+        let tenants = tenants.iter().map(|(tenant, account)| (*tenant, None, account.clone()));
+        let users = self.users.lock();
+        let users = users.iter().map(|((tenant, user), account)| (*tenant, Some(*user), account.clone()));
+        let usage = |(tenant, user, account): (TenantNo, Option<UserNo>, Arc<Account>)| {
+            Some((tenant, user, account.usage(waiting(tenant, user))?))
+        };
+        tenants.chain(users).filter_map(usage).collect()
+    }
+
+    /// What others leave of accounts. Returns the queries that may begin now.
+    pub(crate) fn leave_room(&self, rooms: &[(TenantNo, Option<UserNo>, AccountRoom)]) -> Vec<Shared<M>> {
+        for (tenant, user, room) in rooms {
+            let account = match user {
+                None => self.tenants.lock().get(tenant).cloned(),
+                Some(user) => self.users.lock().get(&(*tenant, *user)).cloned(),
+            };
+            account.iter().for_each(|account| account.leave_room(*room));
         }
-        admitted
+        self.line.lock().admit_all()
     }
 
     /// Queries that wait.
@@ -132,6 +159,15 @@ impl<M: Message> Admission<M> {
 }
 
 impl<M: Message> Line<M> {
+    /// Lets all in for whom there is room.
+    fn admit_all(&mut self) -> Vec<Shared<M>> {
+        let mut admitted = Vec::new();
+        while let Some(next) = self.next() {
+            next.admit();
+            admitted.push(next);
+        }
+        admitted
+    }
     /// The first in line of the next user, in turns, for whom there is room.
     fn next(&mut self) -> Option<Shared<M>> {
         let after = (std::ops::Bound::Excluded(self.last), std::ops::Bound::Unbounded);
