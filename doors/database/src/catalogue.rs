@@ -10,9 +10,10 @@ use model::temporal::{Duration, LocalDateTime};
 use model::{Batch, Value};
 use plan::Statement;
 use plan::procedures::{
-    BACKED_UP, EXPORTED, HISTORY_SET, LISTED_CLUSTER, LISTED_CURRENT_USER, LISTED_ORDER, LISTED_PRIVILEGES,
-    LISTED_PROGRAMS, LISTED_QUERIES, LISTED_ROLE_PRIVILEGES, LISTED_ROLES, LISTED_SETTINGS, LISTED_STANDING,
-    LISTED_TABLETS, LISTED_TENANTS, LISTED_TRANSACTIONS, LISTED_USER_PRIVILEGES, LISTED_USERS,
+    BACKED_UP, EXPORTED, HISTORY_SET, LISTED_CACHES, LISTED_CLUSTER, LISTED_CURRENT_USER, LISTED_ORDER,
+    LISTED_PRIVILEGES, LISTED_PROGRAMS, LISTED_QUERIES, LISTED_ROLE_PRIVILEGES, LISTED_ROLES,
+    LISTED_SETTINGS, LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS, LISTED_TRANSACTIONS,
+    LISTED_USER_PRIVILEGES, LISTED_USERS,
 };
 use plan::statement::Mode as StatementMode;
 use std::collections::BTreeMap;
@@ -53,6 +54,7 @@ pub(crate) fn list(
             _ if statement.mode == StatementMode::Explain => Vec::new(),
             LISTED_QUERIES => queries(database),
             LISTED_PROGRAMS => programs::listed(database.snapshot().catalog().entries()),
+            LISTED_CACHES => programs::caches(database),
             LISTED_STANDING => standing(database, asker.sees_all),
             LISTED_TRANSACTIONS => transactions(database, asker),
             LISTED_USERS => users::listed(&database.users(), None),

@@ -20,7 +20,7 @@ use crate::standing::queries::StandingQueries;
 use crate::{Error, History, Moment, Options, Point, drain, entries, migrate};
 use ::standing::Keeper;
 use execute::planning::{Degrees, SnapshotPlanning};
-use execute::{AccountOptions, ExecuteOptions, Imports, Runtime, SpillFolder};
+use execute::{AccountOptions, ExecuteOptions, Imports, ProgramCache, Runtime, SpillFolder};
 use model::pace;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -56,6 +56,7 @@ struct Inner {
     imports: Imports,
     /// Where queries put rows aside.
     spill: Option<Arc<SpillFolder>>,
+    program_cache: Arc<ProgramCache>,
     path: Option<PathBuf>,
     disk: Arc<dyn Disk>,
     recovery: RecoveryReport,
@@ -161,6 +162,7 @@ impl Database {
         let housekeeping = Housekeeping::of(&engine, folder.is_some());
         let query_log = QueryLog::new(None, runtime.executors());
         log_opening(folder.as_deref(), &recovery);
+        let program_cache = Arc::new(ProgramCache::new(engine.watcher(), Arc::new(runtime.ledger())));
         let inner = Inner {
             engine,
             runtime: Arc::new(runtime),
@@ -171,6 +173,7 @@ impl Database {
             options,
             imports,
             spill,
+            program_cache,
             path: folder,
             disk,
             recovery,
@@ -513,6 +516,10 @@ impl Database {
     pub(crate) fn lenses(&self) -> &Lenses {
         &self.inner.lenses
     }
+    /// Results of node programs.
+    pub(crate) fn program_cache(&self) -> &Arc<ProgramCache> {
+        &self.inner.program_cache
+    }
     /// Plans of traversals.
     pub(crate) fn traversals(&self) -> &traverse::answer::planned::Plans {
         &self.inner.traversals
@@ -528,6 +535,7 @@ impl Database {
             part_of: running.part_of,
             imports: self.inner.imports.clone(),
             spill: self.inner.spill.clone(),
+            program_cache: Some(self.inner.program_cache.clone()),
             ..ExecuteOptions::default()
         }
     }

@@ -5,6 +5,7 @@
 
 use crate::entries::set;
 use crate::{Database, Error, Params};
+use execute::CacheCounts;
 use model::Value;
 use plan::node_programs::ProgramCommand;
 use plan::procedures::Procedure;
@@ -22,12 +23,17 @@ fn refuse(message: &str, hint: &str) -> Error {
 const PROGRAMS_BYTES_MAX: usize = 16 << 20;
 
 impl Database {
-    /// Carries out a command about node programs, for good; false if it changed nothing. Queries that run go on with the programs of their
+    /// Carries out a command about node programs, for good. `check` compiles a module and says what is wrong with it, if anything is; false if it changed nothing. Queries that run go on with the programs of their
     /// snapshots.
     ///
     /// # Errors
     /// There is no such program, or there is one already; it is no module that can be run; the disk refuses.
-    pub(crate) fn change_programs(&self, command: &ProgramCommand, params: &Params) -> Result<bool, Error> {
+    pub(crate) fn change_programs(
+        &self,
+        command: &ProgramCommand,
+        params: &Params,
+        check: impl FnOnce(&Arc<[u8]>) -> Result<Option<String>, Error>,
+    ) -> Result<bool, Error> {
         match command {
             ProgramCommand::Create { name, or_replace, if_not_exists, module } => {
                 check_name(name)?;
@@ -35,11 +41,15 @@ impl Database {
                     let message = format!("the module of the program `{name}` is not there");
                     return Err(refuse(&message, "give the bytes of the file .wasm as a parameter"));
                 };
-                execute::check_program(module).map_err(|why| {
+                if let Some(why) = check(module)? {
                     let message = format!("the program `{name}` cannot be deployed: {why}");
-                    refuse(&message, "build it as docs/guide/node-programs.md says")
-                })?;
-                self.put_program(name, module, *or_replace, *if_not_exists)
+                    return Err(refuse(&message, "build it as docs/guide/node-programs.md says"));
+                }
+                let is_changed = self.put_program(name, module, *or_replace, *if_not_exists)?;
+                if is_changed {
+                    self.program_cache().forget(name);
+                }
+                Ok(is_changed)
             }
             ProgramCommand::Drop { name, if_exists } => {
                 let mut was_there = false;
@@ -54,6 +64,7 @@ impl Database {
                         true => Ok(vec![set(EntryKind::PROGRAM, name, None)]),
                     }
                 })?;
+                self.program_cache().forget(name);
                 Ok(was_there)
             }
         }
@@ -108,4 +119,15 @@ fn check_name(name: &str) -> Result<(), Error> {
 pub(crate) fn listed(entries: &Entries) -> Vec<Vec<Value>> {
     let table = entries.table(EntryKind::PROGRAM).into_iter().flat_map(|table| table.iter());
     table.map(|(name, module)| vec![name.clone().into(), Value::Int(module.len() as i64)]).collect()
+}
+
+/// Rows of `SHOW CACHES`.
+pub(crate) fn caches(database: &Database) -> Vec<Vec<Value>> {
+    let row = |(program, counts): (Arc<str>, CacheCounts)| {
+        let figures = [counts.entries, counts.bytes, counts.hits, counts.misses];
+        let given_up = [counts.invalidations, counts.evictions, counts.bypasses];
+        let figures = figures.into_iter().chain(given_up).map(|figure| Value::Int(figure as i64));
+        std::iter::once(program.into()).chain(figures).collect()
+    };
+    database.program_cache().counts(&database.snapshot()).into_iter().map(row).collect()
 }

@@ -8,8 +8,12 @@ use tanglewood_database::{
 use world::chance::Chance;
 use world::files::TemporaryFolder;
 
+#[path = "graph_procedures/cached.rs"]
+mod cached;
 #[path = "graph_procedures/deployed.rs"]
 mod deployed;
+#[path = "graph_procedures/deployed_limits.rs"]
+mod deployed_limits;
 #[path = "graph_procedures/programs.rs"]
 mod programs;
 

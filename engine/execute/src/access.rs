@@ -6,6 +6,7 @@
 
 use crate::ExecuteError;
 use crate::imports::{FetchAccount, Imports};
+use crate::program_cache::CacheAccess;
 use crate::spill::SpillFolder;
 use expression::Request;
 use parking_lot::{Mutex, RwLock};
@@ -80,6 +81,8 @@ pub(crate) struct Environment {
     pub(crate) account: FetchAccount,
     /// Where rows may be put aside.
     pub(crate) spill: Option<Arc<SpillFolder>>,
+    /// Results of node programs that are cached.
+    pub(crate) cache: Option<CacheAccess>,
     /// How sources of searched paths are shared out, where the text says so.
     pub(crate) dispatch: Option<paths::DispatchPolicy>,
     /// What operators say of themselves for PROFILE, by plan node: the last word of each.
@@ -150,6 +153,7 @@ impl Environment {
             imports: Imports::default(),
             account: FetchAccount::default(),
             spill: None,
+            cache: None,
             dispatch: None,
             told: Mutex::default(),
             instead: OnceLock::new(),
@@ -167,6 +171,10 @@ impl Environment {
     /// The same, with a folder for rows that are put aside.
     pub(crate) fn putting_aside_in(self, spill: Option<Arc<SpillFolder>>) -> Environment {
         Environment { spill, ..self }
+    }
+    /// The same, with a cache for results of node programs.
+    pub(crate) fn caching(self, cache: Option<CacheAccess>) -> Environment {
+        Environment { cache, ..self }
     }
     /// The same, with a policy for the sources of searched paths.
     pub(crate) fn dispatching(self, dispatch: Option<paths::DispatchPolicy>) -> Environment {

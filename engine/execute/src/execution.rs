@@ -8,6 +8,7 @@ use crate::ExecuteError;
 use crate::access::{Access, Environment, Home};
 use crate::compile;
 use crate::imports::{FetchAccount, Imports};
+use crate::program_cache::{CacheAccess, ProgramCache};
 use crate::result::ResultStream;
 use crate::rows::Rows;
 use crate::spill::SpillFolder;
@@ -42,6 +43,8 @@ pub struct ExecuteOptions {
     pub imports: Imports,
     /// Where rows are put aside that the query has no room for; they are not where absent.
     pub spill: Option<Arc<SpillFolder>>,
+    /// Results of node programs that are cached; none are where absent.
+    pub program_cache: Option<Arc<ProgramCache>>,
     /// Wall time at which the transaction began, in microseconds since 1970 UTC; the statement's own begin if absent.
     pub transaction_us: Option<i64>,
     /// It is a part of this query, which [stands for it](Execution::start_whole).
@@ -63,6 +66,7 @@ impl Default for ExecuteOptions {
             output_batches_max: options.output_batches_max,
             imports: Imports::default(),
             spill: None,
+            program_cache: None,
             transaction_us: None,
             part_of: options.part_of,
             waits: options.waits,
@@ -105,7 +109,8 @@ pub(crate) fn environment(
     let environment = Environment::new(access, request, options.batch_rows, effects.writes);
     let environment = environment.within(options.bytes_max);
     let account = FetchAccount { tenant: options.tenant, user: options.user };
-    let environment = environment.importing_from(options.imports.clone(), account);
+    let cache = options.program_cache.clone().map(|cache| CacheAccess { cache, tenant: options.tenant });
+    let environment = environment.importing_from(options.imports.clone(), account).caching(cache);
     Arc::new(environment.putting_aside_in(options.spill.clone()).dispatching(dispatch))
 }
 

@@ -28,6 +28,7 @@ mod placement;
 pub mod planning;
 pub mod profiling;
 pub mod program;
+mod program_cache;
 mod reads;
 pub mod result;
 mod rows;
@@ -48,6 +49,7 @@ pub use execution::{Credit, ExecuteOptions, Execution, PLAN_TEXT_BYTES_MAX, PLAN
 pub use expression::Parameters;
 pub use imports::Imports;
 pub use node_program::ProgramWalk;
+pub use program_cache::{CacheAccess, CacheCounts, CacheLedger, ProgramCache};
 pub use programs::check_module as check_program;
 pub use reads::record_shown;
 pub use result::{NodeProfile, ResultStream};

@@ -33,3 +33,16 @@ pub(crate) const START_VALUE_BYTES_MAX: u64 = 16 << 20;
 
 /// Chunks of a scan for each executor from which on rows of one vertex may stay together: so that each has some to draw until the end.
 pub(crate) const TOGETHER_CHUNKS_PER_EXECUTOR: usize = 24;
+
+/// Bytes of all cached results of node programs, with what they watch.
+pub const CACHED_BYTES_MAX: usize = 64 << 20;
+/// Bytes of one cached result, with what it watches: a sixteenth, so that one call does not put out all others.
+pub const CACHED_RESULT_BYTES_MAX: usize = CACHED_BYTES_MAX / 16;
+/// Bytes of the start and the parameters of a cached call.
+pub const CACHED_CALL_BYTES_MAX: usize = 64 << 10;
+/// Lists and maps within each other in the start and the parameters of a cached call.
+pub const CACHED_CALL_DEPTH_MAX: usize = 64;
+/// Bytes that an entry of the cache has beside its rows, its call and its keys: several small allocations, and its places in three tables.
+pub(crate) const CACHED_ENTRY_BYTES: usize = 512;
+/// Bytes of one key that is watched: in the list of its set, and in the table that commits look into.
+pub(crate) const WATCHED_KEY_BYTES: usize = 64;

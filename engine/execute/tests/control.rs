@@ -153,6 +153,7 @@ fn procedures_answer_and_refuse() {
             name: name.into(),
             arguments: Vec::new(),
             yields: vec![(field.into(), Var(0))],
+            is_cached: false,
         }))
     };
     let rows = read(2, &graph(), call("db.labels", "label"), &[Var(0)]).unwrap();

@@ -330,6 +330,7 @@ fn makers(input: &dyn Fn() -> Plan) -> Vec<Plan> {
             name: "db.labels".into(),
             arguments: Vec::new(),
             yields,
+            is_cached: false,
         })),
         apply(input(), out(argument(&[0]), 0, NEW), &[0], ApplyKind::Inner(vec![Var(NEW)])),
         apply(input(), distinct(out(argument(&[0]), 0, NEW), &[NEW]), &[0], ApplyKind::Inner(vec![Var(NEW)])),

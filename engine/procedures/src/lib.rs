@@ -84,6 +84,7 @@ pub fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
         plan::procedures::BACKUP
         | plan::procedures::EXPORT
         | plan::procedures::SET_HISTORY
+        | "show caches"
         | "show cluster"
         | "show current user"
         | "show order"

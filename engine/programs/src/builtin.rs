@@ -13,6 +13,10 @@ use model::Value;
 use std::sync::Arc;
 use store::Snapshot;
 
+/// Names of the programs that are built in.
+pub(crate) const NAMES: [&str; 6] =
+    ["blockRender", "clusteringCoefficient", "countEdges", "labelPropagation", "reach", "shortestDistance"];
+
 /// The program of this name, if it is built in.
 ///
 /// # Errors

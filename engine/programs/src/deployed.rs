@@ -7,12 +7,14 @@
 //! that it gives back are bounded, and everything that it says is checked.
 //! Cost: an instance a slice, then some ten nanoseconds a node and a message to write and read them.
 
+pub mod compiling;
 mod convert;
 pub mod module;
 
 use crate::limits::{BYTES_PER_TOLD, CALL_BYTES_AIM, CALL_BYTES_MAX, DEPLOYED_SLICE_VERTICES};
 use crate::limits::{EDGE_BYTES_MIN, MESSAGE_BYTES_MAX};
-use crate::program::{Batch, Combine, Everywhere, NodeProgram, ProgramGraph};
+use crate::program::{Batch, Combine, Everywhere, FollowedEdges, NodeProgram, ProgramGraph};
+use compiling::CompileEnd;
 use convert::{KnownNodes, read_value, write_value};
 use dataflow::Failure;
 use dataflow::watch::Hold;
@@ -71,8 +73,10 @@ impl DeployedProgram {
         parameters: &Value,
         snapshot: &Snapshot,
     ) -> Result<DeployedProgram, Failure> {
-        let module = module::compiled(module)
-            .map_err(|error| wrong(format!("the program `{name}` cannot be run: {error}")))?;
+        let module = compiling::compiled(module).map_err(|end| match end {
+            CompileEnd::Wrong(why) => wrong(format!("the program `{name}` cannot be run: {why}")).into(),
+            CompileEnd::Stopped(stopped) => Failure::from(stopped),
+        })?;
         let parameters = convert::parameters(parameters)?;
         let told = module.instance().and_then(|mut instance| instance.call("tanglewood_needs", &parameters));
         let told = told.map_err(|stop| stop.told(name, 0))?;
@@ -285,8 +289,9 @@ fn refused(name: &str, message: &str) -> Failure {
 }
 
 impl NodeProgram for DeployedProgram {
-    fn edges(&self) -> (&[EdgeTypeId], Direction) {
-        (&self.types, self.direction)
+    fn edges(&self) -> FollowedEdges<'_> {
+        let is_all = self.needs.types.is_empty();
+        FollowedEdges { types: &self.types, is_all, direction: self.direction }
     }
     fn combine(&self) -> Combine {
         if self.needs.least { Combine::Least } else { Combine::Each }
@@ -299,6 +304,9 @@ impl NodeProgram for DeployedProgram {
     }
     fn slice_vertices(&self) -> usize {
         DEPLOYED_SLICE_VERTICES
+    }
+    fn remembers_calls(&self) -> bool {
+        true
     }
     fn ends(&self) -> bool {
         self.needs.ends

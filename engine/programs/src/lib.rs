@@ -7,7 +7,7 @@
 //! delivered in the order of their senders: the answer does not depend on who works.
 //!
 //! Reading order: [`program`] (the trait, and what a program sees), `states`, `inbox` (messages between rounds), [`running`] (the task that
-//! executors share), `parameters`, [`builtin`], `deployed`
+//! executors share), `row_log` (its rows once more, for a cache), `parameters`, [`builtin`], `deployed`
 //! (programs that users deploy as WebAssembly; a feature).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
@@ -19,17 +19,25 @@ mod inbox;
 pub mod limits;
 pub mod parameters;
 pub mod program;
+mod row_log;
 pub mod running;
 mod states;
 
-pub use program::{Batch, Combine, NodeProgram, Outbox, ProgramGraph, Reads};
+pub use program::{Batch, Combine, FollowedEdges, NodeProgram, Outbox, ProgramGraph, Reads};
+pub use row_log::RowLog;
 pub use running::{ProgramRows, ProgramRun, ProgramWorker, WorkerTurn};
 
 use dataflow::Failure;
+use dataflow::watch::Stopped;
 use model::Value;
 use procedures::settings::wrong;
 use std::sync::Arc;
 use store::{EntryKind, Snapshot};
+
+/// Is the program of this name built in?
+pub fn is_built_in(name: &str) -> bool {
+    builtin::NAMES.contains(&name)
+}
 
 /// The program of this name, called with these parameters: one that is built in, or one of the snapshot's catalogue.
 ///
@@ -67,20 +75,25 @@ fn open_deployed(_: &str, _: &Arc<[u8]>, _: &Value, _: &Snapshot) -> Result<Arc<
     Err(wrong(NOT_BUILT_IN).into())
 }
 
-/// Is this a module that can be deployed? Compiles it, and keeps it for the calls that come.
+/// Is this a module that can be deployed? Compiles it, and keeps it for the calls that come. What is wrong with it is the answer, if anything is.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The work of whoever asks is over.
 #[cfg(feature = "deployed")]
-pub fn check_module(module: &Arc<[u8]>) -> Result<(), String> {
-    deployed::module::compiled(module).map(|_| ())
+pub fn check_module(module: &Arc<[u8]>) -> Result<Option<String>, Stopped> {
+    use deployed::compiling::{CompileEnd, compiled};
+    match compiled(module) {
+        Ok(_) => Ok(None),
+        Err(CompileEnd::Wrong(why)) => Ok(Some(why)),
+        Err(CompileEnd::Stopped(stopped)) => Err(stopped),
+    }
 }
 
 /// The same, where programs cannot be deployed.
 ///
 /// # Errors
-/// Always.
+/// Never.
 #[cfg(not(feature = "deployed"))]
-pub fn check_module(_: &Arc<[u8]>) -> Result<(), String> {
-    Err(NOT_BUILT_IN.into())
+pub fn check_module(_: &Arc<[u8]>) -> Result<Option<String>, Stopped> {
+    Ok(Some(NOT_BUILT_IN.into()))
 }

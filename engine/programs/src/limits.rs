@@ -38,6 +38,10 @@ pub const EDGE_BYTES_MIN: usize = 11;
 pub const BYTES_PER_TOLD: usize = 1 + size_of::<program::Value>();
 /// Bytes that a call is given, or gives back.
 pub const CALL_BYTES_MAX: usize = 16 << 20;
+/// Modules that are compiled at the same time, each on a thread of its own; whoever needs another one waits for one of them.
+pub const COMPILING_MAX: usize = 2;
+/// Whoever waits for a module looks so often whether it is there, and whether its own work is over.
+pub const COMPILED_LOOK: std::time::Duration = std::time::Duration::from_millis(1);
 /// Modules that are kept compiled; the one that was asked for the longest time ago goes first.
 pub const MODULES_COMPILED_MAX: usize = 64;
 /// Bytes of a program's error message that are told.

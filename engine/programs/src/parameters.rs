@@ -1,6 +1,6 @@
 //! What the parameters of the programs that are built in say: which edges are followed, and which vertices and edges pass.
 
-use crate::program::{Batch, ProgramGraph};
+use crate::program::{Batch, FollowedEdges, ProgramGraph};
 use dataflow::Failure;
 use model::compare::equals;
 use model::{Direction, EdgeId, EdgeTypeId, KeyId, Value, VertexId};
@@ -35,7 +35,8 @@ impl<'a> ProgramParameters<'a> {
     /// The edges to follow.
     pub(crate) fn edges(&self, direction: Direction) -> Result<Edges, ProcedureError> {
         let direction = self.given.direction()?.unwrap_or(direction);
-        Ok(Edges { types: self.given.types(self.snapshot)?, direction })
+        let is_all = self.given.get("types").is_none();
+        Ok(Edges { types: self.given.types(self.snapshot)?, is_all, direction })
     }
     pub(crate) fn label(&self) -> Result<LabelFilter, ProcedureError> {
         self.given.filter(self.snapshot)
@@ -70,13 +71,14 @@ impl<'a> ProgramParameters<'a> {
 
 /// The edges that a program follows.
 pub(crate) struct Edges {
-    pub(crate) types: Vec<EdgeTypeId>,
-    pub(crate) direction: Direction,
+    types: Vec<EdgeTypeId>,
+    is_all: bool,
+    direction: Direction,
 }
 
 impl Edges {
-    pub(crate) fn of(&self) -> (&[EdgeTypeId], Direction) {
-        (&self.types, self.direction)
+    pub(crate) fn of(&self) -> FollowedEdges<'_> {
+        FollowedEdges { types: &self.types, is_all: self.is_all, direction: self.direction }
     }
 }
 

@@ -28,10 +28,21 @@ pub enum Everywhere {
     Nowhere,
 }
 
+/// The edges that a program follows.
+#[derive(Clone, Copy, Debug)]
+pub struct FollowedEdges<'a> {
+    /// Their types.
+    pub types: &'a [EdgeTypeId],
+    /// Are these all types that the graph has edges of? Then an edge of any other may come to it.
+    pub is_all: bool,
+    /// Which way they are followed.
+    pub direction: Direction,
+}
+
 /// A program with its parameters.
 pub trait NodeProgram: Send + Sync {
     /// The edges that it follows.
-    fn edges(&self) -> (&[EdgeTypeId], Direction);
+    fn edges(&self) -> FollowedEdges<'_>;
     /// What becomes of messages to one vertex.
     fn combine(&self) -> Combine {
         Combine::Each
@@ -53,6 +64,10 @@ pub trait NodeProgram: Send + Sync {
     fn slice_vertices(&self) -> usize {
         crate::limits::BATCH_VERTICES_MAX
     }
+    /// May its answer depend on how vertices are cut into calls, and so on how many edges each has, since it remembers something between calls?
+    fn remembers_calls(&self) -> bool {
+        false
+    }
     /// Is [`end`](NodeProgram::end) called?
     fn ends(&self) -> bool {
         false
@@ -69,8 +84,12 @@ pub trait NodeProgram: Send + Sync {
 
 /// Who is told what a program reads.
 pub trait Reads: Send + Sync {
-    /// A list of edges.
+    /// All vertices that pass.
+    fn scan(&self, filter: &LabelFilter);
+    /// A list of edges; without types, of any type.
     fn adjacency(&self, vertex: VertexId, types: &[EdgeTypeId], direction: Direction);
+    /// Whether there is such a vertex, and nothing else of it.
+    fn existence(&self, vertex: VertexId);
     /// Labels or properties of a vertex.
     fn vertex(&self, vertex: VertexId);
     /// Properties of an edge.
@@ -80,7 +99,8 @@ pub trait Reads: Send + Sync {
 /// The graph at one snapshot, along the edges that a program follows.
 pub struct ProgramGraph {
     view: AdjacencyView,
-    types: Arc<[EdgeTypeId]>,
+    /// Types of the lists that are read, as they are told; none for all types.
+    told_types: Arc<[EdgeTypeId]>,
     direction: Direction,
     reads: Option<Arc<dyn Reads>>,
 }
@@ -88,10 +108,17 @@ pub struct ProgramGraph {
 impl ProgramGraph {
     pub(crate) fn new(
         snapshot: &Snapshot,
-        (types, direction): (&[EdgeTypeId], Direction),
+        FollowedEdges { types, is_all, direction }: FollowedEdges<'_>,
         reads: Option<Arc<dyn Reads>>,
     ) -> ProgramGraph {
-        ProgramGraph { view: snapshot.adjacency(types, direction), types: types.into(), direction, reads }
+        let told_types = if is_all { [].into() } else { types.into() };
+        ProgramGraph { view: snapshot.adjacency(types, direction), told_types, direction, reads }
+    }
+    /// All vertices that pass are listed.
+    pub(crate) fn read_scan(&self, filter: &LabelFilter) {
+        if let Some(reads) = &self.reads {
+            reads.scan(filter);
+        }
     }
     /// The snapshot. Whoever reads it past this type tells nobody.
     pub(crate) fn snapshot(&self) -> &Snapshot {
@@ -103,7 +130,7 @@ impl ProgramGraph {
     }
     fn read_list(&self, vertex: u32) {
         if let Some(reads) = &self.reads {
-            reads.adjacency(VertexId::from_dense(vertex), &self.types, self.direction);
+            reads.adjacency(VertexId::from_dense(vertex), &self.told_types, self.direction);
         }
     }
     fn read_vertex(&self, vertex: u32) -> VertexId {
@@ -112,6 +139,10 @@ impl ProgramGraph {
             reads.vertex(vertex);
         }
         vertex
+    }
+    /// How many edges a vertex has, for who cuts vertices into calls: nobody is told.
+    pub(crate) fn weight(&self, vertex: u32) -> Result<u32, StoreError> {
+        self.view.degree(vertex)
     }
     /// How many edges a vertex has.
     ///
@@ -216,7 +247,11 @@ impl ProgramGraph {
     }
     /// Is there such a vertex?
     pub(crate) fn exists(&self, vertex: u32) -> Result<bool, StoreError> {
-        self.snapshot().exists(self.read_vertex(vertex))
+        let vertex = VertexId::from_dense(vertex);
+        if let Some(reads) = &self.reads {
+            reads.existence(vertex);
+        }
+        self.snapshot().exists(vertex)
     }
 }
 

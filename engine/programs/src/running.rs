@@ -11,6 +11,7 @@ use crate::limits::{
     BATCH_VERTICES_MAX, CALL_EDGES_MAX, DELIVERED_ALONE_MAX, END_PAGES_MAX, ROUNDS_MAX, STARTS_MAX,
 };
 use crate::program::{Batch, Everywhere, NodeProgram, Outbox, ProgramGraph, Reads};
+use crate::row_log::{RowLog, row_bytes};
 use crate::states::States;
 use dataflow::Failure;
 use model::{ChunkNo, Column, ColumnBuilder, Nulls, Value, VertexId};
@@ -56,7 +57,8 @@ impl ProgramRows {
         let nodes = Column::Vertex(std::mem::take(&mut self.nodes), Nulls::none());
         [nodes, std::mem::take(&mut self.values).finish()]
     }
-    fn push(&mut self, vertex: u32, value: Value) {
+    /// One more row.
+    pub fn push(&mut self, vertex: u32, value: Value) {
         self.count += 1;
         if self.keeps_nodes {
             self.nodes.push(VertexId::from_dense(vertex));
@@ -191,6 +193,7 @@ pub struct ProgramRun {
     scratch_bytes: AtomicUsize,
     edges: AtomicU64,
     is_enough: AtomicBool,
+    log: Option<Arc<RowLog>>,
 }
 
 impl ProgramRun {
@@ -213,6 +216,7 @@ impl ProgramRun {
                 program.slice_vertices(),
             ))),
             Err(filter) => {
+                graph.read_scan(&filter);
                 let chunks = snapshot.scan_chunks(&filter);
                 let list = StartList { chunks, filter, next: 0, scanned: Vec::new(), found: Vec::new() };
                 RunPhase::Starts(Arc::new(Mutex::new(list)))
@@ -229,9 +233,16 @@ impl ProgramRun {
             scratch_bytes: AtomicUsize::new(0),
             edges: AtomicU64::new(0),
             is_enough: AtomicBool::new(false),
+            log: None,
         };
         running.skip_empty_round();
         Ok(running)
+    }
+
+    /// The same, with all its rows entered into a log before a worker is told that it is done.
+    #[must_use]
+    pub fn logging(self, log: Option<Arc<RowLog>>) -> ProgramRun {
+        ProgramRun { log, ..self }
     }
 
     /// One piece of work, and all rows of it: for one worker alone.
@@ -302,6 +313,7 @@ impl ProgramRun {
             + self.states.lock().bytes()
             + self.row_bytes.load(Relaxed)
             + self.scratch_bytes.load(Relaxed)
+            + self.log.as_ref().map_or(0, |log| log.bytes())
     }
 
     fn hand_out(&self, helper: &mut ProgramWorker, room: usize, output: &mut ProgramRows) {
@@ -317,6 +329,9 @@ impl ProgramRun {
     fn keep_rows(&self, helper: &mut ProgramWorker, rows: &mut Vec<(u32, Value)>) {
         let bytes = rows.iter().map(|(_, value)| row_bytes(value)).sum();
         self.row_bytes.fetch_add(bytes, Relaxed);
+        if let Some(log) = &self.log {
+            log.enter(rows, bytes);
+        }
         helper.rows.extend(rows.drain(..));
     }
 
@@ -403,9 +418,10 @@ impl ProgramRun {
     /// How many of these vertices one call gets.
     fn call_end(&self, vertices: &[u32]) -> Result<usize, Failure> {
         let called = &vertices[..vertices.len().min(BATCH_VERTICES_MAX)];
-        let mut edges = 0;
+        let (mut edges, is_told) = (0, self.program.remembers_calls());
         for (at, vertex) in called.iter().enumerate() {
-            let more = u64::from(self.graph.degree(*vertex)?);
+            let degree = if is_told { self.graph.degree(*vertex) } else { self.graph.weight(*vertex) };
+            let more = u64::from(degree?);
             if at > 0 && edges + more > CALL_EDGES_MAX {
                 self.edges.fetch_add(edges, Relaxed);
                 return Ok(at);
@@ -508,10 +524,6 @@ impl ProgramRun {
         }
         Ok(true)
     }
-}
-
-fn row_bytes(value: &Value) -> usize {
-    size_of::<(u32, Value)>() + value.heap_bytes()
 }
 
 /// The vertices where a run begins, or those that it begins at by itself.

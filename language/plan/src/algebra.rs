@@ -491,6 +491,8 @@ pub struct CallProcedure {
     pub arguments: Vec<Expr>,
     /// Yielded field, new column.
     pub yields: Vec<(Name, Var)>,
+    /// Of a node program: its result may come from the cache, and is kept there.
+    pub is_cached: bool,
 }
 
 /// Creates vertices and edges for each row; edges may join vertices created here. A write sees all its input before it begins,

@@ -46,6 +46,8 @@ pub const LISTED_CLUSTER: &str = " show cluster";
 pub const LISTED_ORDER: &str = " show order";
 /// Likewise.
 pub const LISTED_PROGRAMS: &str = " show programs";
+/// The parameter that holds what SHOW CACHES lists.
+pub const LISTED_CACHES: &str = " show caches";
 /// The parameter that holds what SHOW TABLETS lists.
 pub const LISTED_TABLETS: &str = " show tablets";
 
@@ -173,6 +175,7 @@ procedures! {
     "program.labelPropagation"("start": "ANY = null", "parameters": "MAP = {}") -> (node "NODE", value "INTEGER") "Communities by label propagation: {types, direction, label, iterations}";
     "program.reach"("start": "NODE | LIST<NODE>", "parameters": "MAP = {}") -> (node "NODE", value "INTEGER") "Nodes that are reached, and in how many steps: {types, direction, label, node, edge, depth, target}";
     "program.shortestDistance"("start": "NODE | LIST<NODE>", "parameters": "MAP = {}") -> (node "NODE", value "FLOAT") "Shortest distances by weight: {types, direction, label, node, edge, depth, target, weight}";
+    "show caches"("caches": "LIST<LIST<ANY>>") -> (program "STRING", entries "INTEGER", bytes "INTEGER", hits "INTEGER", misses "INTEGER", invalidations "INTEGER", evictions "INTEGER", bypasses "INTEGER") "What SHOW CACHES lists: what became of CALL program.NAME() CACHED, by program, since the database was opened";
     "show cluster"("processes": "LIST<LIST<ANY>>") -> (role "STRING", number "INTEGER", address "STRING", state "STRING", epoch "INTEGER", commits "INTEGER", questions "INTEGER") "What SHOW CLUSTER lists: the processes of a cluster, as a gate sees them";
     "show constraints"("only": "STRING") -> (id "INTEGER", name "STRING", type "STRING", entityType "STRING", labelsOrTypes NAMES, properties NAMES, ownedIndex "STRING", propertyType "STRING", options "MAP", createStatement "STRING") shows 8 "What SHOW CONSTRAINTS lists";
     "show current user"("users": "LIST<LIST<ANY>>") -> (user "STRING", roles NAMES, passwordChangeRequired "BOOLEAN", suspended "BOOLEAN", home "STRING") "What SHOW CURRENT USER lists: who logged on, if anyone";

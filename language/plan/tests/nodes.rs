@@ -357,6 +357,7 @@ fn lines() -> Vec<Plan> {
             name: "graph.bfs".into(),
             arguments: vec![value("list"), int(1)],
             yields: vec![("node".into(), var("v")), ("distance".into(), var("n"))],
+            is_cached: false,
         })),
         Plan::SeekIds(Box::new(SeekIds { input: people(), vertex: var("v"), ids: int(7) })),
         Plan::SeekIds(Box::new(SeekIds {
@@ -621,7 +622,13 @@ fn what_writes_for_each_row_must_see_all_rows() {
 fn listings_of_what_runs_need_no_executor() {
     let driver = |name: &str| {
         let yields = vec![("name".into(), var("v"))];
-        let call = CallProcedure { input: Plan::Unit, name: name.into(), arguments: Vec::new(), yields };
+        let call = CallProcedure {
+            input: Plan::Unit,
+            name: name.into(),
+            arguments: Vec::new(),
+            yields,
+            is_cached: false,
+        };
         let mut table = Table(NAMES.iter().map(|name| Name::from(*name)).collect());
         table.var("a");
         let mut statement = table.query(Plan::CallProcedure(Box::new(call)), &[]);
@@ -641,7 +648,13 @@ fn listings_of_what_runs_need_no_executor() {
 fn what_only_lists_work_does_nothing_else_that_may_take_long() {
     let listing = |name: &str| {
         let yields = vec![("name".into(), var("v"))];
-        let call = CallProcedure { input: Plan::Unit, name: name.into(), arguments: Vec::new(), yields };
+        let call = CallProcedure {
+            input: Plan::Unit,
+            name: name.into(),
+            arguments: Vec::new(),
+            yields,
+            is_cached: false,
+        };
         Plan::CallProcedure(Box::new(call))
     };
     let (mut lists, mut others) = (0, 0);

@@ -201,6 +201,7 @@ impl Shared {
         let alone = committer.bank.is_alone();
         let touched = if alone { Default::default() } else { refine::touched(reads, &footprint) };
         committer.bank.settle(stamp.clone(), touched);
+        self.watch_sets.record(place, &footprint);
         committer.conflicts.record(place, footprint);
         (committer.last_time_micros, committer.named) = (time_micros, Some(named));
         committer.tip = next.clone();

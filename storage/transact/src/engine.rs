@@ -16,6 +16,7 @@ use crate::past::Past;
 use crate::reads::Inner as Reads;
 use crate::remote::{self, ClusterProcess, ClusterReport, Remote};
 use crate::reserve::{EXEMPT, RESERVE_AFTER_REFUSALS, Turns};
+use crate::watch_table::WatchSets;
 use crate::{Mode, OpenOptions, TransactError, Transaction};
 use durable::BackingStore;
 use order::{BankCounts, Gatekeepers};
@@ -54,6 +55,7 @@ pub(crate) struct Shared {
     pub load_unfinished: AtomicBool,
     pub past: Past,
     pub turns: Turns,
+    pub watch_sets: Arc<WatchSets>,
     pub files: Files,
     pub store_options: StoreOptions,
     /// The shards, where this is the engine of a cluster's gate.
@@ -104,6 +106,7 @@ impl Engine {
             load_unfinished: AtomicBool::new(false),
             past,
             turns: Turns::default(),
+            watch_sets: Arc::default(),
             files: Files::default(),
             store_options: options.store,
             remote: remote.clone(),

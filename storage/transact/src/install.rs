@@ -192,6 +192,7 @@ impl Engine {
         // Its names stay due for the log: which of them the manifest has, and which came while it was made, nobody need know.
         let named = NameCounts::default();
         let accepted = Accepted { record, payload, snapshot: next.clone(), named, is_load: true };
+        shared.watch_sets.clear(place);
         let (waiting, leads) = shared.take_off(accepted, &mut committer)?;
         committer.jump_to(next.clone(), place);
         committer.not_before(time_micros);

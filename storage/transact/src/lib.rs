@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Reading order: [`Transaction`], [`ReadSet`], the conflict memory and footprints, [`Engine`], `commit` (validation) and `flight` (group commit), [`open`] (recovery and
-//! checkpoints), `past` and `kept` (what the graph was, and what of it is given up), `since` (commits read again), `inspect` (checks and backups), [`Feed`], `remote` (a gate of a cluster).
+//! checkpoints), `past` and `kept` (what the graph was, and what of it is given up), `since` (commits read again), `inspect` (checks and backups), [`Feed`], `remote` (a gate of a cluster),
+//! `watch_sets` (until when what was read stays as it was).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -44,6 +45,8 @@ mod reserve;
 mod schema;
 mod since;
 mod transaction;
+mod watch_sets;
+mod watch_table;
 
 pub use checkpoint::CheckpointReport;
 pub use commit::NAMES_BYTES_ENOUGH;
@@ -55,7 +58,7 @@ pub use follow::Followed;
 pub use history::{History, Moment, Point};
 pub use inspect::{backup, check, restore, without_trace};
 pub use install::Load;
-pub use limits::{ANCHOR_LOG_BYTES, CHANGES_MAX, RETAINED_LOG_BYTES_MAX};
+pub use limits::{ANCHOR_LOG_BYTES, CHANGES_MAX, RETAINED_LOG_BYTES_MAX, WATCH_KEYS_MAX, WATCHED_KEYS_MAX};
 pub use open::{RecoveryReport, open, open_backing, open_gate};
 pub use options::{OpenOptions, Retention};
 pub use order::BankCounts;
@@ -67,3 +70,4 @@ pub use reserve::{RESERVE_AFTER_REFUSALS, TURN_MAX, TURN_MIN};
 pub use schema::{ConstraintRequest, Groundwork, IndexRequest, Rule};
 pub use since::{Since, Stretch};
 pub use transaction::{Mode, Transaction};
+pub use watch_sets::{Holding, WatchSet, Watcher};

@@ -14,3 +14,9 @@ pub const ANCHOR_LOG_BYTES: u64 = 64 << 20;
 pub const RETAINED_LOG_BYTES_MAX: u64 = 1 << 30;
 /// Who waits for the committer, or for the end of a turn, looks so often whether its work is over.
 pub(crate) const WAIT_UNTIL_LOOK: std::time::Duration = std::time::Duration::from_millis(10);
+/// Keys of one watch set: to judge so many takes the committer about a millisecond. Of a commit of more keys, all watch sets are told that they are over.
+pub const WATCH_KEYS_MAX: usize = 1 << 15;
+/// Keys of all watch sets together: about 64 MiB of the table that commits look into.
+pub const WATCHED_KEYS_MAX: usize = 1 << 20;
+/// Whoever wants to watch waits so long for the committer, and does without behind that: it may be an executor.
+pub(crate) const WATCH_JUDGED_AFTER: std::time::Duration = std::time::Duration::from_millis(1);

@@ -150,6 +150,8 @@ impl IndexRange {
 #[derive(Debug, Default)]
 pub struct ReadSet {
     inner: Mutex<Inner>,
+    /// Keys it holds before it stands for everything, where that is not [`READ_KEYS_MAX`].
+    keys_max: Option<usize>,
 }
 
 #[derive(Debug, Default)]
@@ -160,6 +162,10 @@ pub(crate) struct Inner {
 }
 
 impl ReadSet {
+    /// A set that stands for everything beyond so many keys.
+    pub fn within(keys_max: usize) -> ReadSet {
+        ReadSet { keys_max: Some(keys_max), ..ReadSet::default() }
+    }
     /// The vertex's labels and properties were read.
     pub fn vertex(&self, vertex: VertexId) {
         self.extend([Key::vertex(vertex)]);
@@ -252,25 +258,25 @@ impl ReadSet {
     pub(crate) fn take(&self) -> Inner {
         std::mem::take(&mut *self.inner.lock())
     }
-    fn extend(&self, keys: impl IntoIterator<Item = Key>) {
+    pub(crate) fn extend(&self, keys: impl IntoIterator<Item = Key>) {
         let mut inner = self.inner.lock();
         if !inner.everything {
             inner.keys.extend(keys);
-            inner.overflow();
+            inner.overflow(self.keys_max);
         }
     }
     fn range(&self, range: IndexRange) {
         let mut inner = self.inner.lock();
         if !inner.everything {
             inner.ranges.push(range);
-            inner.overflow();
+            inner.overflow(self.keys_max);
         }
     }
 }
 
 impl Inner {
-    fn overflow(&mut self) {
-        if self.keys.len() > READ_KEYS_MAX || self.ranges.len() > READ_RANGES_MAX {
+    fn overflow(&mut self, keys_max: Option<usize>) {
+        if self.keys.len() > keys_max.unwrap_or(READ_KEYS_MAX) || self.ranges.len() > READ_RANGES_MAX {
             *self = Inner { everything: true, ..Inner::default() };
         }
     }

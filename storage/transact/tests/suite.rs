@@ -22,3 +22,4 @@ mod refusals;
 mod serializable;
 mod since;
 mod turns;
+mod watch_sets;

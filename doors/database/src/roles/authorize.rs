@@ -3,8 +3,8 @@
 use super::{Lens, forbidden};
 use crate::Error;
 use plan::procedures::{
-    BACKED_UP, BACKUP, EXPORT, EXPORTED, HISTORY_SET, LIST_CONFIG, LISTED_CLUSTER, LISTED_ORDER,
-    LISTED_PRIVILEGES, LISTED_QUERIES, LISTED_ROLE_PRIVILEGES, LISTED_ROLES, LISTED_SETTINGS,
+    BACKED_UP, BACKUP, EXPORT, EXPORTED, HISTORY_SET, LIST_CONFIG, LISTED_CACHES, LISTED_CLUSTER,
+    LISTED_ORDER, LISTED_PRIVILEGES, LISTED_QUERIES, LISTED_ROLE_PRIVILEGES, LISTED_ROLES, LISTED_SETTINGS,
     LISTED_STANDING, LISTED_TABLETS, LISTED_TENANTS, LISTED_TRANSACTIONS, LISTED_USERS, LOAD_CSV, LOAD_JSON,
     LOAD_PARQUET, Procedure, SET_HISTORY,
 };
@@ -99,6 +99,7 @@ impl Lens {
             }
             LISTED_TENANTS | LISTED_TABLETS => self.demand((Action::TenantManagement, "list tenants")),
             LISTED_CLUSTER | LISTED_ORDER => self.demand((Action::ShowSetting, "list the cluster")),
+            LISTED_CACHES => self.demand((Action::ShowSetting, "list caches")),
             LISTED_SETTINGS => self.demand((Action::ShowSetting, "list settings")),
             LISTED_STANDING => self.demand((Action::Subscribe, "list standing queries")),
             name if name.starts_with(BACKED_UP) => Err(forbidden("make backups")),

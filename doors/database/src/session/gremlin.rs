@@ -10,7 +10,7 @@ use crate::interrupt::Ticket;
 use crate::query_log::{QueryKind, QueryLanguage, QuerySubject};
 use crate::{Error, Limits};
 use execute::program::Ended;
-use execute::{Access, Execution, ResultStream};
+use execute::{Access, CacheAccess, Execution, ResultStream};
 use gremlin::{Traversal, TraversalMetrics};
 use std::sync::Arc;
 use std::time::Duration;
@@ -226,7 +226,10 @@ impl Session {
         let rights = self.lens().map(|lens| lens.rights.clone());
         let may_call = rights
             .map(|rights| Arc::new(move |name: &str| rights.may_call(name)) as traverse::answer::MayCall);
-        let graph = Walked::new(snapshot.clone(), transaction.clone(), own_ids, bounds).allowing(may_call);
+        let tenant = self.speaker.payer(self.database.accounts()).tenant;
+        let cache = CacheAccess { cache: self.database.program_cache().clone(), tenant };
+        let graph = Walked::new(snapshot.clone(), transaction.clone(), own_ids, bounds);
+        let graph = graph.allowing(may_call).caching(cache);
         let program = Started::new(graph, asked.compiled.clone(), found.clone(), asked.measures.clone());
         let access = match transaction {
             Some(transaction) => Access::Write(transaction),

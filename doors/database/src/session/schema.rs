@@ -17,7 +17,7 @@ use model::schema::SchemaTarget;
 use plan::statement::{Rule as PlanRule, SchemaCommand, Target};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use store::Catalog;
+use store::{Catalog, StoreError};
 use transact::{ConstraintRequest, Engine, IndexRequest, Mode, Rule, TransactError};
 
 /// The code of what a transaction of this kind may not do.
@@ -167,6 +167,27 @@ impl Session {
     fn hides_rule(&self, engine: &Engine, has: impl FnOnce(&Catalog) -> bool) -> bool {
         let lens = self.lens().filter(|lens| lens.hides());
         lens.is_some_and(|lens| !has(lens.shown(engine.snapshot()).catalog()))
+    }
+
+    /// Compiles the module of a program on the executors, as a query like any other: what is wrong with it, if anything is.
+    pub(super) fn check_program(
+        &self,
+        text: &str,
+        module: &Arc<[u8]>,
+        (limits, deadline_ns): (&Limits, Option<u64>),
+    ) -> Result<Option<String>, Error> {
+        let running = Running {
+            text,
+            payer: self.speaker.payer(self.database.accounts()),
+            timeout: remaining(deadline_ns)?,
+            bytes_max: limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
+            part_of: None,
+        };
+        let module = module.clone();
+        let checked = move || {
+            execute::check_program(&module).map_err(|_| StoreError::from(model::pace::Stopped).into())
+        };
+        self.beside_commits(&running, checked)
     }
 
     /// Does the long part of a command on the executors.

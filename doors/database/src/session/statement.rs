@@ -142,7 +142,9 @@ impl Session {
                 catalogue::nothing()
             }
             StatementKind::Program(command) => {
-                let changed = self.database.change_programs(command, &params)?;
+                let deadline_ns = self.deadline(limits, started_ns);
+                let check = |module: &Arc<[u8]>| self.check_program(text, module, (limits, deadline_ns));
+                let changed = self.database.change_programs(command, &params, check)?;
                 said = Some(if changed { "programs changed" } else { "no program changed" }.to_string());
                 catalogue::nothing()
             }

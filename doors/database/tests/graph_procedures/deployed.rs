@@ -5,10 +5,10 @@ use tanglewood_database::{Database, Error, Limits, MEMORY, Options, Session, Val
 use world::files::TemporaryFolder;
 
 /// Begins everywhere, and reads nothing.
-const NEEDS: &str = r"\00\00\00\00\00\00\00\00\00\00\00\00\01\00\00\00\00";
+pub const NEEDS: &str = r"\00\00\00\00\00\00\00\00\00\00\00\00\01\00\00\00\00";
 
 /// Answers each node with a number; one message, null, stands at each.
-const EACH: &str = "(local $n i32) (local $in i32) (local $out i32) (local $i i32)
+pub const EACH: &str = "(local $n i32) (local $in i32) (local $out i32) (local $i i32)
     (local.set $n (i32.load (i32.const 65550)))
     (local.set $in (i32.const 65554))
     (i32.store8 (i32.const 2097152) (i32.const 0))
@@ -32,9 +32,14 @@ const EACH: &str = "(local $n i32) (local $in i32) (local $out i32) (local $i i3
 
 /// A module whose visit is this.
 fn module(visit: &str) -> Value {
+    module_with(NEEDS, visit)
+}
+
+/// The same, with needs of its own.
+pub fn module_with(needs: &str, visit: &str) -> Value {
     let text = format!(
         r#"(module (memory (export "memory") 64) (global $count (mut i64) (i64.const 0))
-        (data (i32.const 16) "{NEEDS}")
+        (data (i32.const 16) "{needs}")
         (func (export "tanglewood_version") (result i32) (i32.const 1))
         (func (export "tanglewood_reserve") (param i32) (result i32) (i32.const 65536))
         (func (export "tanglewood_needs") (result i64) (i64.const 0x1000000011))
@@ -43,11 +48,11 @@ fn module(visit: &str) -> Value {
     bytes(wat::parse_str(&text).unwrap())
 }
 
-fn bytes(bytes: Vec<u8>) -> Value {
+pub fn bytes(bytes: Vec<u8>) -> Value {
     Value::Bytes(bytes.into())
 }
 
-fn answering(number: i64) -> Value {
+pub fn answering(number: i64) -> Value {
     module(&EACH.replace("VALUE", &format!("i64.const {number}")))
 }
 
@@ -58,18 +63,18 @@ fn open() -> Database {
     database
 }
 
-fn deploy(session: &mut Session, text: &str, module: &Value) -> Result<(), Error> {
+pub fn deploy(session: &mut Session, text: &str, module: &Value) -> Result<(), Error> {
     session.query(text, params! { "module" => module.clone() }).and_then(|result| result.rows()).map(drop)
 }
 
-fn error(session: &mut Session, text: &str) -> Error {
+pub fn error(session: &mut Session, text: &str) -> Error {
     match session.query(text, params! {}).and_then(|result| result.rows()) {
         Err(error) => error,
         Ok(rows) => panic!("{text}: {rows:?}"),
     }
 }
 
-const SUM: &str = "CALL program.mine() YIELD node, value RETURN count(DISTINCT node), sum(value)";
+pub const SUM: &str = "CALL program.mine() YIELD node, value RETURN count(DISTINCT node), sum(value)";
 
 #[test]
 fn a_program_is_deployed_replaced_and_dropped_while_queries_run() {

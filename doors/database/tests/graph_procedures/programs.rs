@@ -241,7 +241,7 @@ fn they_are_listed_and_told_by_profile() {
 }
 
 /// What a traversal gives, as texts in order.
-fn objects(session: &mut Session, text: &str) -> Result<Vec<String>, Error> {
+pub fn objects(session: &mut Session, text: &str) -> Result<Vec<String>, Error> {
     let mut answer = session.gremlin_text(text, &params! {}, &GremlinOptions::default())?;
     let mut all = Vec::new();
     while let Some(some) = answer.next_objects()? {

@@ -68,7 +68,7 @@ pub(crate) fn compile(
         );
     }
     if let Some(program) = plan::procedures::program_name(&node.name) {
-        let program = ProcedureKind::Program(program.into());
+        let program = ProcedureKind::Program { name: program.into(), is_cached: node.is_cached };
         return super::graph_procedure::compile(compiler, node, program, required, feed);
     }
     if &*node.name == cheapest_path::NAME {

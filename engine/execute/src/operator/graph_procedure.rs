@@ -37,14 +37,13 @@ impl Asked {
         ProcedureRows::new(&self.kind, self.picks.contains(&0), self.picks.contains(&1))
     }
     fn record(&self, here: &Here) {
-        here.environment.record(|reads| {
-            reads.catalogue();
-            // Which program it is, if it was deployed.
-            if let ProcedureKind::Program(_) = self.kind {
-                reads.entries();
-            }
-            reads.scan(None);
-        });
+        // Of a program, what it reads is recorded where it does.
+        if let ProcedureKind::Graph(_) = self.kind {
+            here.environment.record(|reads| {
+                reads.catalogue();
+                reads.scan(None);
+            });
+        }
     }
 }
 

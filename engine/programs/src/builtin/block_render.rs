@@ -1,9 +1,9 @@
 //! `blockRender`: a vertex and what hangs below it, with everything that is known of each: a block of a chain with its transactions.
 
 use crate::parameters::{Edges, Filters, ProgramParameters};
-use crate::program::{Batch, Combine, NodeProgram, ProgramGraph};
+use crate::program::{Batch, Combine, FollowedEdges, NodeProgram, ProgramGraph};
 use dataflow::Failure;
-use model::{Direction, EdgeId, EdgeTypeId, KeyId, Value, VertexId};
+use model::{Direction, EdgeId, KeyId, Value, VertexId};
 use procedures::ProcedureError;
 use std::sync::Arc;
 use store::Snapshot;
@@ -63,7 +63,7 @@ fn properties_of_edge(graph: &ProgramGraph, edge: EdgeId) -> Result<Value, Failu
 }
 
 impl NodeProgram for BlockRender {
-    fn edges(&self) -> (&[EdgeTypeId], Direction) {
+    fn edges(&self) -> FollowedEdges<'_> {
         self.edges.of()
     }
     fn combine(&self) -> Combine {

@@ -4,9 +4,9 @@
 //! answers counts each pair twice. Neighbours are those over an edge in either direction, each once, without the vertex itself.
 
 use crate::parameters::{Edges, ProgramParameters};
-use crate::program::{Batch, Everywhere, NodeProgram, ProgramGraph};
+use crate::program::{Batch, Everywhere, FollowedEdges, NodeProgram, ProgramGraph};
 use dataflow::Failure;
-use model::{Direction, EdgeTypeId, Value};
+use model::{Direction, Value};
 use procedures::ProcedureError;
 use store::{LabelFilter, Snapshot};
 
@@ -72,7 +72,7 @@ fn common(list: &[Value], own: &[u32]) -> i64 {
 }
 
 impl NodeProgram for ClusteringCoefficient {
-    fn edges(&self) -> (&[EdgeTypeId], Direction) {
+    fn edges(&self) -> FollowedEdges<'_> {
         self.edges.of()
     }
     fn everywhere(&self) -> Everywhere {

@@ -1,9 +1,9 @@
 //! `countEdges`: how many edges a vertex has that pass.
 
 use crate::parameters::{Edges, Filters, ProgramParameters};
-use crate::program::{Batch, Everywhere, NodeProgram};
+use crate::program::{Batch, Everywhere, FollowedEdges, NodeProgram};
 use dataflow::Failure;
-use model::{Direction, EdgeId, EdgeTypeId, Value};
+use model::{Direction, EdgeId, Value};
 use procedures::ProcedureError;
 use store::Snapshot;
 
@@ -21,7 +21,7 @@ impl CountEdges {
 }
 
 impl NodeProgram for CountEdges {
-    fn edges(&self) -> (&[EdgeTypeId], Direction) {
+    fn edges(&self) -> FollowedEdges<'_> {
         self.edges.of()
     }
     fn everywhere(&self) -> Everywhere {

@@ -2,9 +2,9 @@
 //! often, of those that came as often the least. An edge carries a label each time that it is followed.
 
 use crate::parameters::{Edges, ProgramParameters};
-use crate::program::{Batch, Everywhere, NodeProgram};
+use crate::program::{Batch, Everywhere, FollowedEdges, NodeProgram};
 use dataflow::Failure;
-use model::{Direction, EdgeTypeId, Value, VertexId};
+use model::{Direction, Value, VertexId};
 use procedures::ProcedureError;
 use store::{LabelFilter, Snapshot};
 
@@ -42,7 +42,7 @@ fn most_frequent(labels: &mut [i64]) -> Option<i64> {
 }
 
 impl NodeProgram for LabelPropagation {
-    fn edges(&self) -> (&[EdgeTypeId], Direction) {
+    fn edges(&self) -> FollowedEdges<'_> {
         self.edges.of()
     }
     fn everywhere(&self) -> Everywhere {

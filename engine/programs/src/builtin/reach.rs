@@ -3,9 +3,9 @@
 //! Idea: a message says only that a vertex was reached. State: true where it was reached, false where it does not pass.
 
 use crate::parameters::{Edges, Filters, ProgramParameters};
-use crate::program::{Batch, Combine, NodeProgram};
+use crate::program::{Batch, Combine, FollowedEdges, NodeProgram};
 use dataflow::Failure;
-use model::{Direction, EdgeId, EdgeTypeId, Value};
+use model::{Direction, EdgeId, Value};
 use procedures::ProcedureError;
 use store::Snapshot;
 
@@ -30,7 +30,7 @@ impl ReachProgram {
 }
 
 impl NodeProgram for ReachProgram {
-    fn edges(&self) -> (&[EdgeTypeId], Direction) {
+    fn edges(&self) -> FollowedEdges<'_> {
         self.edges.of()
     }
     fn combine(&self) -> Combine {

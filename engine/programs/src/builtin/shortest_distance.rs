@@ -4,9 +4,9 @@
 //! while shorter ways come, so rounds are as many as the longest of the shortest ways has edges.
 
 use crate::parameters::{Edges, Filters, ProgramParameters};
-use crate::program::{Batch, Combine, NodeProgram, ProgramGraph};
+use crate::program::{Batch, Combine, FollowedEdges, NodeProgram, ProgramGraph};
 use dataflow::Failure;
-use model::{Direction, EdgeId, EdgeTypeId, KeyId, Value};
+use model::{Direction, EdgeId, KeyId, Value};
 use procedures::ProcedureError;
 use procedures::settings::wrong;
 use store::{PropertyRef, Snapshot};
@@ -54,7 +54,7 @@ fn float(value: &Value) -> Option<f64> {
 }
 
 impl NodeProgram for ShortestDistance {
-    fn edges(&self) -> (&[EdgeTypeId], Direction) {
+    fn edges(&self) -> FollowedEdges<'_> {
         self.edges.of()
     }
     fn combine(&self) -> Combine {

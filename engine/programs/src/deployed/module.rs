@@ -5,12 +5,11 @@
 
 use crate::limits::{
     CALL_BYTES_MAX, CALL_FUEL, CALL_FUEL_PER_BYTE, MODULE_BYTES_MAX, MODULE_MEMORY_BYTES_MAX,
-    MODULE_STACK_BYTES_MAX, MODULE_TABLE_MAX, MODULES_COMPILED_MAX,
+    MODULE_STACK_BYTES_MAX, MODULE_TABLE_MAX,
 };
 use dataflow::Failure;
-use parking_lot::Mutex;
 use procedures::settings::wrong;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use wasmtime::{
     Config, Engine, ExternType, InstancePre, Linker, Memory, ResourceLimiter, Store, Trap, TypedFunc, ValType,
 };
@@ -78,37 +77,12 @@ fn engine() -> Result<&'static Engine, String> {
     engine.as_ref().map_err(Clone::clone)
 }
 
-/// Modules that are compiled, the one that was asked for last behind all others.
-static COMPILED: Mutex<Vec<CompiledModule>> = Mutex::new(Vec::new());
-
-/// The bytes of a module, and it.
-type CompiledModule = (Arc<[u8]>, Arc<Module>);
-
-/// The module of these bytes, compiled now or before.
-///
-/// # Errors
-/// What is wrong with it.
-pub fn compiled(bytes: &Arc<[u8]>) -> Result<Arc<Module>, String> {
-    let mut known = COMPILED.lock();
-    let found = known.iter().position(|(of, _)| Arc::ptr_eq(of, bytes) || of == bytes);
-    if let Some(at) = found {
-        let entry = known.remove(at);
-        let module = entry.1.clone();
-        known.push(entry);
-        return Ok(module);
-    }
-    drop(known);
-    let module = Arc::new(Module::compile(bytes)?);
-    let mut known = COMPILED.lock();
-    if known.len() >= MODULES_COMPILED_MAX {
-        known.remove(0);
-    }
-    known.push((bytes.clone(), module.clone()));
-    Ok(module)
-}
-
 impl Module {
-    fn compile(bytes: &[u8]) -> Result<Module, String> {
+    /// The module of these bytes.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn compile(bytes: &[u8]) -> Result<Module, String> {
         if bytes.len() > MODULE_BYTES_MAX {
             return Err(format!("it has {} bytes, and a module has at most {MODULE_BYTES_MAX}", bytes.len()));
         }

@@ -2,13 +2,16 @@
 
 use super::kept;
 use crate::error::{Outcome, TraverseError};
-use execute::ProgramWalk;
 use execute::watch::Hold;
+use execute::{CacheAccess, ProgramWalk};
 use gremlin::Object;
 use model::{Value, VertexId};
 use std::sync::Arc;
 use store::Snapshot;
 use transact::Transaction;
+
+/// The parameter by which a call says that its result may come from the cache, and is kept there. Programs do not see it.
+const CACHED: &str = "~cached";
 
 fn failed(error: &execute::ExecuteError) -> TraverseError {
     TraverseError::Graph {
@@ -38,25 +41,37 @@ fn map(pairs: &[(Object, Object)]) -> Option<Value> {
 /// Runs a program to its end; `pause` says between two pieces of work whether it may go on.
 pub(super) fn run(
     view: &Snapshot,
-    transaction: Option<&Arc<Transaction>>,
+    (transaction, cache): (Option<&Arc<Transaction>>, Option<&CacheAccess>),
     (name, start, parameters): (&str, Option<VertexId>, &[(Object, Object)]),
     each: &mut dyn FnMut(VertexId, Object) -> Outcome<()>,
     pause: &dyn Fn() -> Outcome<()>,
 ) -> Outcome<()> {
-    let Some(parameters) = map(parameters) else {
+    let is_option = |(key, _): &&(Object, Object)| key.as_str() == Some(CACHED);
+    // The first of a name counts.
+    let is_cached = match parameters.iter().find(is_option) {
+        None => false,
+        Some((_, Object::Bool(is_cached))) => *is_cached,
+        Some(_) => return Err(TraverseError::step("call", "`~cached` is true or false")),
+    };
+    let parameters: Vec<_> = parameters.iter().filter(|named| !is_option(named)).cloned().collect();
+    let Some(parameters) = map(&parameters) else {
         return Err(TraverseError::step("call", "parameters of a program are names and values"));
     };
     let start = start.map_or(Value::Null, Value::Vertex);
-    let given = (&start, &parameters);
-    let mut walk = ProgramWalk::open(name, given, view, transaction).map_err(|error| failed(&error))?;
+    let (called, cache) = ((name, &start, &parameters), cache.filter(|_| is_cached));
+    let walk = ProgramWalk::open(called, view, transaction, cache);
+    let mut walk = walk.map_err(|error| failed(&error))?;
     let (mut held, mut found) = (Hold::default(), Vec::new());
-    while walk.step(&mut found).map_err(|error| failed(&error))? {
+    loop {
+        let goes_on = walk.step(&mut found).map_err(|error| failed(&error))?;
         pause()?;
         let is_enough = held.set(walk.bytes() as u64);
         is_enough.map_err(|stopped| TraverseError::Limit(stopped.to_string()))?;
         for (vertex, value) in found.drain(..) {
             each(vertex, kept::to_object(&value))?;
         }
+        if !goes_on {
+            return Ok(());
+        }
     }
-    Ok(())
 }

@@ -5,6 +5,7 @@
 use super::kept::{self, OWN_ID};
 use super::own_ids::{self, OwnIds};
 use crate::{Graph, Kept, Outcome, TraverseError, Wanted};
+use execute::CacheAccess;
 use execute::program::Ended;
 use gremlin::Object;
 use model::schema::{IndexId, SchemaTarget};
@@ -51,6 +52,8 @@ pub struct Walked {
     bounds: Bounds,
     /// Which procedures may be called; all, where it is not said.
     may_call: Option<MayCall>,
+    /// Results of node programs; none are cached where absent.
+    cache: Option<CacheAccess>,
     pauses: Cell<u32>,
     now_us: u64,
     adjacency: RefCell<Vec<Adjacent>>,
@@ -96,6 +99,10 @@ impl Walked {
     pub fn allowing(self, may_call: Option<MayCall>) -> Walked {
         Walked { may_call, ..self }
     }
+    /// The same, with a cache for the results of node programs.
+    pub fn caching(self, cache: CacheAccess) -> Walked {
+        Walked { cache: Some(cache), ..self }
+    }
     /// A snapshot, or a transaction at that snapshot.
     pub fn new(
         snapshot: Snapshot,
@@ -110,6 +117,7 @@ impl Walked {
             stale: Cell::new(false),
             bounds,
             may_call: None,
+            cache: None,
             pauses: Cell::new(0),
             now_us: wall_us(),
             adjacency: RefCell::default(),
@@ -575,7 +583,7 @@ impl Graph for Walked {
         }
         super::programs::run(
             &self.view()?,
-            self.transaction.as_ref(),
+            (self.transaction.as_ref(), self.cache.as_ref()),
             (name, start, parameters),
             each,
             &|| self.pause(0),

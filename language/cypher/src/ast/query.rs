@@ -300,7 +300,7 @@ pub struct LoadFile {
     pub variable: Name,
 }
 
-/// `[OPTIONAL] CALL procedure(arguments) YIELD columns`.
+/// `[OPTIONAL] CALL procedure(arguments) [CACHED] YIELD columns`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallProcedure {
     /// Rows without a result are kept, with nulls.
@@ -309,6 +309,8 @@ pub struct CallProcedure {
     pub name: Vec<Name>,
     /// `None`: without brackets, arguments are taken from the parameters of the same names.
     pub arguments: Option<Vec<Expression>>,
+    /// `CACHED`, behind the call of a node program.
+    pub is_cached: bool,
     /// What is taken of the result; `None` without `YIELD`.
     pub yields: Option<Yield>,
 }

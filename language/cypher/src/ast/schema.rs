@@ -125,6 +125,8 @@ pub enum ShowTarget {
     Functions,
     /// `SHOW PROCEDURES`.
     Procedures,
+    /// `SHOW CACHES`.
+    Caches,
     /// `SHOW PROGRAMS`.
     Programs,
     /// `SHOW QUERIES`.

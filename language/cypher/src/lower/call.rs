@@ -223,8 +223,19 @@ impl Lowerer<'_> {
             yields.push((Name::from(field), var));
         }
         let name = Name::from(procedure.planned_name(&full_name(call)));
-        rows.plan =
-            Plan::CallProcedure(Box::new(CallProcedure { input: rows.plan.take(), name, arguments, yields }));
+        let is_cached = call.is_cached;
+        if is_cached && plan::procedures::program_name(&name).is_none() {
+            let message = format!("{name} is no node program, so its result is not cached");
+            let hint = "leave out CACHED; it may stand behind program.NAME(…)";
+            return fail_with_hint(ErrorKind::InvalidClauseComposition, message, call.name[0].span, hint);
+        }
+        rows.plan = Plan::CallProcedure(Box::new(CallProcedure {
+            input: rows.plan.take(),
+            name,
+            arguments,
+            yields,
+            is_cached,
+        }));
         if let Some(condition) = call.yields.as_ref().and_then(|yields| yields.condition.as_ref()) {
             let predicate = self.predicate(condition, &mut rows.scope)?.expr;
             rows.plan = Plan::Filter(Box::new(Filter { input: rows.plan.take(), predicate }));

@@ -112,8 +112,13 @@ impl Lowerer<'_> {
         rows.scope.load_csv = Some([line, file]);
         let (name, yields) =
             (procedure.into(), vec![("row".into(), var), ("line".into(), line), ("file".into(), file)]);
-        rows.plan =
-            Plan::CallProcedure(Box::new(CallProcedure { input: rows.plan.take(), name, arguments, yields }));
+        rows.plan = Plan::CallProcedure(Box::new(CallProcedure {
+            input: rows.plan.take(),
+            name,
+            arguments,
+            yields,
+            is_cached: false,
+        }));
         Ok(())
     }
 

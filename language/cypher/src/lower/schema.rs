@@ -102,6 +102,7 @@ impl Lowerer<'_> {
             ShowTarget::Constraints => "show constraints",
             ShowTarget::Functions => "show functions",
             ShowTarget::Procedures => "show procedures",
+            ShowTarget::Caches => "show caches",
             ShowTarget::Programs => "show programs",
             ShowTarget::Queries => "show queries",
             ShowTarget::Transactions => "show transactions",
@@ -135,7 +136,8 @@ impl Lowerer<'_> {
             procedure.arguments.iter().map(|named| Expression { kind: argument(named), span: whole });
         let arguments = Some(arguments.collect());
         let (yields, page) = renamed(yields, show.page.as_ref());
-        let call = ast::CallProcedure { optional: false, name, arguments, yields: Some(yields) };
+        let call =
+            ast::CallProcedure { optional: false, name, arguments, is_cached: false, yields: Some(yields) };
         let mut columns = self.call_with(&call, procedure, &mut rows)?;
         match page {
             Some(page) => columns = self.show_page(&page, show.condition.as_ref(), &mut rows)?,

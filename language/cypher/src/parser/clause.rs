@@ -162,6 +162,7 @@ impl Parser<'_> {
             optional: false,
             name,
             arguments: Some(arguments),
+            is_cached: false,
             yields,
         }))
     }

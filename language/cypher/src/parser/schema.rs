@@ -44,7 +44,7 @@ const SHOW_KINDS: [&str; 24] = [
     "CURRENT",
 ];
 
-const SHOW_TARGETS: [(&str, ShowTarget); 25] = [
+const SHOW_TARGETS: [(&str, ShowTarget); 26] = [
     ("ROLES", ShowTarget::Roles),
     ("PRIVILEGES", ShowTarget::Privileges),
     ("INDEX", ShowTarget::Indexes),
@@ -55,6 +55,7 @@ const SHOW_TARGETS: [(&str, ShowTarget); 25] = [
     ("FUNCTIONS", ShowTarget::Functions),
     ("PROCEDURE", ShowTarget::Procedures),
     ("PROCEDURES", ShowTarget::Procedures),
+    ("CACHES", ShowTarget::Caches),
     ("PROGRAMS", ShowTarget::Programs),
     ("QUERIES", ShowTarget::Queries),
     ("TRANSACTION", ShowTarget::Transactions),
@@ -72,7 +73,7 @@ const SHOW_TARGETS: [(&str, ShowTarget); 25] = [
     ("DATABASES", ShowTarget::Databases),
 ];
 
-const SHOWN: &str = "INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, PROGRAMS, QUERIES, TRANSACTIONS, STANDING QUERIES, TABLETS, TENANTS, \
+const SHOWN: &str = "INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, PROGRAMS, CACHES, QUERIES, TRANSACTIONS, STANDING QUERIES, TABLETS, TENANTS, \
                      SETTINGS, CLUSTER, ORDER, DATABASES, USERS or CURRENT USER";
 
 impl Parser<'_> {

@@ -24,8 +24,9 @@ impl Parser<'_> {
             name.push(self.name("a procedure")?);
         }
         let arguments = if self.eat_symbol("(") { Some(self.call_arguments()?) } else { None };
+        let is_cached = self.eat_word("CACHED");
         let yields = self.optional_yield()?;
-        Ok(ClauseKind::CallProcedure(CallProcedure { optional, name, arguments, yields }))
+        Ok(ClauseKind::CallProcedure(CallProcedure { optional, name, arguments, is_cached, yields }))
     }
 
     fn call_arguments(&mut self) -> Parsed<Vec<crate::ast::Expression>> {

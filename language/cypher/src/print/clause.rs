@@ -283,6 +283,9 @@ impl Printer {
             self.list(arguments, ", ", Self::expression);
             self.put(")");
         }
+        if call.is_cached {
+            self.put(" CACHED");
+        }
         self.yields(call.yields.as_ref());
     }
 

@@ -163,6 +163,7 @@ impl Printer {
             ShowTarget::Constraints => "CONSTRAINTS",
             ShowTarget::Functions => "FUNCTIONS",
             ShowTarget::Procedures => "PROCEDURES",
+            ShowTarget::Caches => "CACHES",
             ShowTarget::Programs => "PROGRAMS",
             ShowTarget::Queries => "QUERIES",
             ShowTarget::Transactions => "TRANSACTIONS",

@@ -65,9 +65,10 @@ pub(super) fn detail(plan: &Plan, algorithm: Algorithm, print: &Printer<'_>) -> 
         Plan::CallProcedure(node) => {
             let yields = node.yields.iter().map(|(field, var)| format!("{field} AS {}", print.var(*var)));
             format!(
-                "{}({}) {}",
+                "{}({}){} {}",
                 node.name,
                 print.exprs(&node.arguments),
+                if node.is_cached { " CACHED" } else { "" },
                 yields.collect::<Vec<_>>().join(", ")
             )
         }

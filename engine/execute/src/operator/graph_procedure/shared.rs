@@ -142,8 +142,7 @@ impl Shared {
     /// The job is over.
     fn leave(&mut self, job: &Arc<Job>, context: &mut Context<'_, Rows>) -> Try<()> {
         if self.is_mine {
-            let (workers, edges) = (job.workers.load(Relaxed), job.running.edges_visited());
-            let told = format!("workers {workers}, edges visited {edges}");
+            let told = job.running.told(job.workers.load(Relaxed));
             self.here.environment.told.lock().insert(self.node, told);
             recharge(&mut self.charged, 0, context)?;
         }

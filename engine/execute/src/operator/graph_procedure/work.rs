@@ -2,8 +2,9 @@
 
 use crate::access::Environment;
 use crate::adjacency::Walk;
+use crate::node_program::ProgramCall;
 use dataflow::Failure;
-use model::{Column, Direction, EdgeId, EdgeTypeId, Value, VertexId};
+use model::{Column, EdgeTypeId, Value};
 use procedures::Question;
 use procedures::running as algorithm;
 use procedures::settings::Settings;
@@ -16,13 +17,16 @@ pub(super) use paths::Turn;
 #[derive(Clone)]
 pub(crate) enum ProcedureKind {
     Graph(Question),
-    /// The program of this name.
-    Program(Arc<str>),
+    /// The program of this name; is its result cached?
+    Program {
+        name: Arc<str>,
+        is_cached: bool,
+    },
 }
 
 pub(super) enum ProcedureRun {
     Graph(Box<algorithm::Running<Walk>>),
-    Program(Box<programs::ProgramRun>),
+    Program(ProgramCall),
 }
 
 pub(super) enum ProcedureWorker {
@@ -35,21 +39,6 @@ pub(super) enum ProcedureRows {
     Program(programs::ProgramRows),
 }
 
-/// Tells a transaction whose reads are validated what a program reads.
-struct Recorded(Arc<Environment>);
-
-impl programs::Reads for Recorded {
-    fn adjacency(&self, vertex: VertexId, types: &[EdgeTypeId], direction: Direction) {
-        self.0.record(|reads| reads.adjacency(vertex, types, direction));
-    }
-    fn vertex(&self, vertex: VertexId) {
-        self.0.record(|reads| reads.vertex(vertex));
-    }
-    fn edge(&self, edge: EdgeId) {
-        self.0.record(|reads| reads.edge(edge));
-    }
-}
-
 impl ProcedureRows {
     /// For an answer of which these columns are read.
     pub(super) fn new(kind: &ProcedureKind, keeps_nodes: bool, keeps_values: bool) -> ProcedureRows {
@@ -57,7 +46,7 @@ impl ProcedureRows {
             ProcedureKind::Graph(question) => {
                 ProcedureRows::Graph(algorithm::Output::new(*question, keeps_nodes, keeps_values))
             }
-            ProcedureKind::Program(_) => {
+            ProcedureKind::Program { .. } => {
                 ProcedureRows::Program(programs::ProgramRows::new(keeps_nodes, keeps_values))
             }
         }
@@ -93,14 +82,12 @@ impl ProcedureRun {
                 let running = algorithm::Running::new(*question, settings, snapshot, walk);
                 Ok(ProcedureRun::Graph(Box::new(running)))
             }
-            ProcedureKind::Program(name) => {
+            ProcedureKind::Program { name, is_cached } => {
                 let argument = |at: usize| arguments.get(at).unwrap_or(&Value::Null);
-                let program = programs::open(name, argument(1), snapshot)?;
-                let reads = environment
-                    .is_recording()
-                    .then(|| Arc::new(Recorded(environment.clone())) as Arc<dyn programs::Reads>);
-                let running = programs::ProgramRun::new(program, argument(0), snapshot, reads)?;
-                Ok(ProcedureRun::Program(Box::new(running)))
+                let cache = environment.cache.as_ref().filter(|_| *is_cached);
+                let call = (&**name, argument(0), argument(1));
+                let call = ProgramCall::begin(call, snapshot, environment.recording(), cache)?;
+                Ok(ProcedureRun::Program(call))
             }
         }
     }
@@ -153,6 +140,13 @@ impl ProcedureRun {
         match self {
             ProcedureRun::Graph(running) => running.edges_visited(),
             ProcedureRun::Program(running) => running.edges_visited(),
+        }
+    }
+    /// What it did, for PROFILE.
+    pub(super) fn told(&self, workers: usize) -> String {
+        match self {
+            ProcedureRun::Program(call) if call.is_cached() => "from the cache".to_string(),
+            _ => format!("workers {workers}, edges visited {}", self.edges_visited()),
         }
     }
 }

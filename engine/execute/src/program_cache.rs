@@ -1,0 +1,356 @@
+//! Results of node programs, cached until what they depend on changes (Weaver, §4.5).
+//!
+//! Idea: a result is kept with the watch set of all that the program read. A call with the same program, start and parameters gets it at each snapshot
+//! at which the watch set holds; a commit that changes one of its vertices or edges ends it.
+//! Invariants: whoever is shown a part of the graph only, or reads changes that nobody committed, neither gets nor stores a result. A result goes with
+//! the version of its program. All results together have [`CACHED_BYTES_MAX`] bytes at most, and each is charged to the tenant that stored it; the one
+//! that was used longest ago goes first.
+//! Cost: a hit is a look-up under a short lock, and its rows. Whoever stores a result records its reads, and judges them once.
+
+use crate::limits::{CACHED_BYTES_MAX, CACHED_CALL_BYTES_MAX, CACHED_ENTRY_BYTES, CACHED_RESULT_BYTES_MAX};
+use crate::limits::{CACHED_CALL_DEPTH_MAX, WATCHED_KEY_BYTES};
+use dataflow::{Held, TenantNo};
+use model::Value;
+use parking_lot::Mutex;
+use programs::RowLog;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
+use store::{EntryKind, Snapshot};
+use transact::{Holding, ReadSet, WatchSet, Watcher};
+
+/// Makes accounts for bytes that no query holds.
+pub type CacheLedger = Arc<dyn Fn(TenantNo) -> Held + Send + Sync>;
+
+/// Rows of a result: dense numbers of vertices, and values.
+pub(crate) type ResultRows = Arc<[(u32, Value)]>;
+
+/// What became of the cached calls of one program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheCounts {
+    /// Results that are kept.
+    pub entries: u64,
+    /// Bytes of them, with what they watch.
+    pub bytes: u64,
+    /// Calls that were answered from the cache.
+    pub hits: u64,
+    /// Calls that ran.
+    pub misses: u64,
+    /// Results that were given up since the graph or the program changed.
+    pub invalidations: u64,
+    /// Results that were given up to make room.
+    pub evictions: u64,
+    /// Calls that could not use the cache: restricted users, own changes of a transaction, too large a call.
+    pub bypasses: u64,
+}
+
+/// A call, as it is looked up: everything that its result depends on beside the graph.
+pub(crate) struct CachedCall {
+    program: Arc<str>,
+    /// The version of the program, where it was deployed.
+    module: Option<Arc<[u8]>>,
+    key: Arc<[u8]>,
+}
+
+impl CachedCall {
+    /// None where the call is too large or too deep, or where there is no such program.
+    fn new(name: &str, start: &Value, parameters: &Value, snapshot: &Snapshot) -> Option<CachedCall> {
+        let mut key = CallBytes::default();
+        key.text(name.as_bytes());
+        key.value(start, 0)?;
+        key.value(parameters, 0)?;
+        let module = snapshot.catalog().entries().get(EntryKind::PROGRAM, name).cloned();
+        let is_there = module.is_some() || programs::is_built_in(name);
+        is_there.then(|| CachedCall { program: name.into(), module, key: key.0.into() })
+    }
+    fn is_of(&self, module: Option<&Arc<[u8]>>) -> bool {
+        match (&self.module, module) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other) || own == other,
+            (None, None) => true,
+            _ => false,
+        }
+    }
+}
+
+/// Values as bytes: equal bytes are the same values of the same types.
+#[derive(Default)]
+struct CallBytes(Vec<u8>);
+
+impl CallBytes {
+    fn text(&mut self, text: &[u8]) {
+        self.0.extend((text.len() as u64).to_le_bytes());
+        self.0.extend(text);
+    }
+    fn value(&mut self, value: &Value, depth: usize) -> Option<()> {
+        let mut word = |tag: u8, word: u64| {
+            self.0.push(tag);
+            self.0.extend(word.to_le_bytes());
+        };
+        match value {
+            Value::Null => self.0.push(0),
+            Value::Bool(is_so) => word(1, u64::from(*is_so)),
+            Value::Int(number) => word(2, *number as u64),
+            Value::Float(number) => word(3, number.to_bits()),
+            Value::Vertex(vertex) => word(4, vertex.0),
+            Value::String(text) => {
+                self.0.push(5);
+                self.text(text.as_bytes());
+            }
+            Value::Bytes(bytes) => {
+                self.0.push(6);
+                self.text(bytes);
+            }
+            Value::List(list) => {
+                word(7, list.len() as u64);
+                for value in list.iter() {
+                    self.within(depth)?;
+                    self.value(value, depth + 1)?;
+                }
+            }
+            Value::Map(map) => {
+                word(8, map.len() as u64);
+                for (name, value) in map.iter() {
+                    self.within(depth)?;
+                    self.text(name.as_bytes());
+                    self.value(value, depth + 1)?;
+                }
+            }
+            other => {
+                self.0.push(9);
+                self.text(format!("{other:?}").as_bytes());
+            }
+        }
+        self.within(depth)
+    }
+    fn within(&self, depth: usize) -> Option<()> {
+        (self.0.len() <= CACHED_CALL_BYTES_MAX && depth < CACHED_CALL_DEPTH_MAX).then_some(())
+    }
+}
+
+/// A result that is kept.
+struct CachedResult {
+    call: CachedCall,
+    rows: ResultRows,
+    watched: Arc<WatchSet>,
+    bytes: usize,
+    /// When it was used last, by the cache's own count.
+    used: u64,
+    _held: Held,
+}
+
+#[derive(Default)]
+struct Results {
+    by_call: HashMap<Arc<[u8]>, CachedResult>,
+    by_use: BTreeMap<u64, Arc<[u8]>>,
+    uses: u64,
+    bytes: usize,
+    counts: BTreeMap<Arc<str>, CacheCounts>,
+}
+
+impl Results {
+    fn count(&mut self, program: &Arc<str>) -> &mut CacheCounts {
+        self.counts.entry(program.clone()).or_default()
+    }
+    fn next_use(&mut self) -> u64 {
+        self.uses += 1;
+        self.uses
+    }
+    fn remove(&mut self, key: &[u8]) -> Option<CachedResult> {
+        let result = self.by_call.remove(key)?;
+        self.by_use.remove(&result.used);
+        self.bytes -= result.bytes;
+        let counts = self.count(&result.call.program);
+        counts.entries -= 1;
+        counts.bytes -= result.bytes as u64;
+        debug_assert_eq!(self.by_call.len(), self.by_use.len());
+        Some(result)
+    }
+    fn insert(&mut self, mut result: CachedResult) {
+        result.used = self.next_use();
+        self.by_use.insert(result.used, result.call.key.clone());
+        self.bytes += result.bytes;
+        let counts = self.count(&result.call.program);
+        counts.entries += 1;
+        counts.bytes += result.bytes as u64;
+        self.by_call.insert(result.call.key.clone(), result);
+    }
+    /// Gives up what was used longest ago, until there is room for so many bytes.
+    fn make_room(&mut self, bytes: usize) -> Vec<CachedResult> {
+        let mut gone = Vec::new();
+        while self.bytes + bytes > CACHED_BYTES_MAX {
+            let Some(oldest) = self.by_use.values().next().cloned() else { break };
+            let Some(result) = self.remove(&oldest) else { break };
+            let counts = self.count(&result.call.program);
+            match result.watched.has_changed() {
+                true => counts.invalidations += 1,
+                false => counts.evictions += 1,
+            }
+            gone.push(result);
+        }
+        gone
+    }
+}
+
+/// The cache of a database. Results that it gives up are taken apart when its lock is free again.
+pub struct ProgramCache {
+    watcher: Watcher,
+    ledger: CacheLedger,
+    results: Mutex<Results>,
+}
+
+impl fmt::Debug for ProgramCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ProgramCache {{ entries: {} }}", self.results.lock().by_call.len())
+    }
+}
+
+impl ProgramCache {
+    /// An empty cache over the commits of an engine.
+    pub fn new(watcher: Watcher, ledger: CacheLedger) -> ProgramCache {
+        ProgramCache { watcher, ledger, results: Mutex::default() }
+    }
+    /// What became of cached calls, by program. Programs that are not in the snapshot any more are forgotten.
+    pub fn counts(&self, snapshot: &Snapshot) -> Vec<(Arc<str>, CacheCounts)> {
+        let entries = snapshot.catalog().entries();
+        let is_there =
+            |name: &str| programs::is_built_in(name) || entries.get(EntryKind::PROGRAM, name).is_some();
+        let names: Vec<Arc<str>> = self.results.lock().counts.keys().cloned().collect();
+        names.iter().filter(|name| !is_there(name)).for_each(|name| self.forget(name));
+        let results = self.results.lock();
+        results.counts.iter().map(|(name, counts)| (name.clone(), *counts)).collect()
+    }
+    /// The program of this name is another now, or none: its results go.
+    pub fn forget(&self, program: &str) {
+        let mut results = self.results.lock();
+        let of_it = results.by_call.values().filter(|result| &*result.call.program == program);
+        let keys: Vec<Arc<[u8]>> = of_it.map(|result| result.call.key.clone()).collect();
+        let gone: Vec<_> = keys.iter().filter_map(|key| results.remove(key)).collect();
+        results.counts.remove(program);
+        drop(results);
+        drop(gone);
+    }
+    /// The result of a call at this snapshot, and what it depends on; or how the call is stored once it has run.
+    pub(crate) fn look_up(
+        self: &Arc<ProgramCache>,
+        (name, start, parameters): (&str, &Value, &Value),
+        snapshot: &Snapshot,
+        tenant: TenantNo,
+    ) -> Lookup {
+        let call = match snapshot.is_committed() && !snapshot.is_restricted() {
+            true => CachedCall::new(name, start, parameters, snapshot),
+            false => None,
+        };
+        let mut results = self.results.lock();
+        let Some(call) = call else {
+            if let Some(counts) = results.counts.get_mut(name) {
+                counts.bypasses += 1;
+            }
+            return Lookup::Bypass;
+        };
+        let mut gone = None;
+        if let Some(found) = results.by_call.get(&call.key) {
+            match found.watched.holding(snapshot) {
+                Holding::Holds if call.is_of(found.call.module.as_ref()) => {
+                    let (rows, watched) = (found.rows.clone(), found.watched.clone());
+                    results.count(&call.program).hits += 1;
+                    results.touch(&call.key);
+                    return Lookup::Hit(rows, watched);
+                }
+                Holding::Earlier => {}
+                Holding::Holds | Holding::Over => {
+                    gone = results.remove(&call.key);
+                    results.count(&call.program).invalidations += 1;
+                }
+            }
+        }
+        results.count(&call.program).misses += 1;
+        drop(results);
+        drop(gone);
+        let (cache, snapshot) = (self.clone(), snapshot.clone());
+        Lookup::Miss(Box::new(Storing {
+            cache,
+            tenant,
+            snapshot,
+            log: Arc::new(RowLog::within(CACHED_RESULT_BYTES_MAX)),
+            reads: Arc::new(ReadSet::within(transact::WATCH_KEYS_MAX)),
+            call: Mutex::new(Some(call)),
+        }))
+    }
+    fn store(&self, call: CachedCall, rows: (Vec<(u32, Value)>, usize), storing: &Storing) {
+        let keys = storing.reads.len();
+        let bytes = CACHED_ENTRY_BYTES + rows.1 + keys * WATCHED_KEY_BYTES + call.key.len();
+        if bytes > CACHED_RESULT_BYTES_MAX {
+            return;
+        }
+        let gone = self.results.lock().make_room(bytes);
+        drop(gone);
+        let mut held = (self.ledger)(storing.tenant);
+        let has_room = held.set(bytes as u64).is_ok();
+        let watched = if has_room { self.watcher.watch(&storing.reads, &storing.snapshot) } else { None };
+        let Some(watched) = watched else { return };
+        let (rows, watched) = (rows.0.into(), Arc::new(watched));
+        let result = CachedResult { call, rows, watched, bytes, used: 0, _held: held };
+        let mut results = self.results.lock();
+        let mut gone = results.make_room(bytes);
+        gone.extend(results.remove(&result.call.key));
+        results.insert(result);
+        debug_assert!(results.bytes <= CACHED_BYTES_MAX);
+        drop(results);
+        drop(gone);
+    }
+}
+
+impl Results {
+    fn touch(&mut self, key: &Arc<[u8]>) {
+        let used = self.next_use();
+        if let Some(result) = self.by_call.get_mut(key) {
+            self.by_use.remove(&result.used);
+            result.used = used;
+            self.by_use.insert(used, key.clone());
+        }
+    }
+}
+
+/// The cache that a call may use, and who pays for what it stores there.
+#[derive(Clone, Debug)]
+pub struct CacheAccess {
+    /// The cache of the database.
+    pub cache: Arc<ProgramCache>,
+    /// Who pays.
+    pub tenant: TenantNo,
+}
+
+/// What the cache says of a call.
+pub(crate) enum Lookup {
+    /// Its result, and what that depends on.
+    Hit(ResultRows, Arc<WatchSet>),
+    /// It has to run, and is stored.
+    Miss(Box<Storing>),
+    /// It has to run, and is not stored.
+    Bypass,
+}
+
+/// A call that runs and whose result is to be stored.
+pub(crate) struct Storing {
+    cache: Arc<ProgramCache>,
+    tenant: TenantNo,
+    snapshot: Snapshot,
+    pub(crate) log: Arc<RowLog>,
+    pub(crate) reads: Arc<ReadSet>,
+    /// Taken by who finds the run at its end first.
+    call: Mutex<Option<CachedCall>>,
+}
+
+impl Storing {
+    /// The run is at its end: stores its result, once. Nothing is stored where it or what it depends on is too much, or has changed meanwhile.
+    pub(crate) fn finish(&self) {
+        let Some(call) = self.call.lock().take() else { return };
+        if let Some(rows) = self.log.take() {
+            self.cache.store(call, rows, self);
+        }
+    }
+    /// Bytes of the reads that are recorded; rows are counted by the run.
+    pub(crate) fn bytes(&self) -> usize {
+        self.reads.len() * WATCHED_KEY_BYTES
+    }
+}

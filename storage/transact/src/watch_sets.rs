@@ -1,0 +1,116 @@
+//! Watch sets: what a cached result depends on, and from which commit on it may be another.
+//!
+//! Idea: a watch set has the keys of a read set. Each commit looks up the keys that it writes, and marks the watch sets that have one of them with
+//! its place. So a watch set holds from the snapshot that was read up to the first commit that would have made a transaction with these reads fail:
+//! both are judged by the same keys.
+//! Invariant: a commit marks watch sets before any snapshot shows it. A watch set is entered before its reads are judged against the commits since its
+//! snapshot, so no commit falls between.
+//! Cost: nothing where nothing is watched; else one look-up for each key that a commit writes, under a short lock.
+
+use crate::committer::Basis;
+use crate::engine::Shared;
+use crate::limits::{WATCH_JUDGED_AFTER, WATCH_KEYS_MAX};
+use crate::reads::{Inner, Key};
+use crate::watch_table::WatchSets;
+use crate::{Engine, ReadSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use store::Snapshot;
+
+/// What a watch set says of a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holding {
+    /// Whoever read it then would read the same now.
+    Holds,
+    /// The snapshot is older than the one that was read.
+    Earlier,
+    /// Something that was read may have changed.
+    Over,
+}
+
+/// What was read of a snapshot, watched until it is dropped.
+pub struct WatchSet {
+    from: Basis,
+    end: Arc<AtomicU64>,
+    keys: Box<[Key]>,
+    number: u32,
+    sets: Arc<WatchSets>,
+}
+
+impl WatchSet {
+    /// Is what was read the same in this snapshot? It has no changes that nobody committed, and hides nothing.
+    pub fn holding(&self, snapshot: &Snapshot) -> Holding {
+        debug_assert!(snapshot.is_committed() && !snapshot.is_restricted());
+        let now = Basis::of(snapshot);
+        if now.place < self.from.place {
+            return Holding::Earlier;
+        }
+        if now.place >= self.end.load(Ordering::Acquire) || self.is_over() {
+            return Holding::Over;
+        }
+        // Of a name that was not there nothing else could be read.
+        let knows = (self.from.labels, self.from.edge_types, self.from.keys);
+        if knows == (now.labels, now.edge_types, now.keys) { Holding::Holds } else { Holding::Over }
+    }
+    /// Has a commit changed something of it? Snapshots from before may still be answered by it.
+    pub fn has_changed(&self) -> bool {
+        self.end.load(Ordering::Acquire) != u64::MAX || self.is_over()
+    }
+    fn is_over(&self) -> bool {
+        self.sets.is_over(self.from.place)
+    }
+    /// Keys that are watched.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+    /// Is nothing watched? Then it holds for good.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+    /// Tells a transaction that all of it was read.
+    pub fn record(&self, reads: &ReadSet) {
+        reads.extend(self.keys.iter().copied());
+    }
+}
+
+impl Drop for WatchSet {
+    fn drop(&mut self) {
+        self.sets.leave(self.number, &self.keys);
+    }
+}
+
+/// Makes watch sets; does not keep the engine.
+#[derive(Clone)]
+pub struct Watcher(Weak<Shared>);
+
+impl Watcher {
+    /// Watches what was read of a snapshot. None where it has changed already, where it is too much to be watched, where searches of indexes are among
+    /// it, where commits keep it waiting, at a cluster's gate, and where the engine is gone.
+    pub fn watch(&self, reads: &ReadSet, snapshot: &Snapshot) -> Option<WatchSet> {
+        let shared = self.0.upgrade().filter(|shared| shared.remote.is_none())?;
+        let reads = reads.take();
+        if reads.everything || !reads.ranges.is_empty() || reads.keys.len() > WATCH_KEYS_MAX {
+            return None;
+        }
+        let keys: Box<[Key]> = reads.keys.iter().copied().collect();
+        let (number, end) = shared.watch_sets.enter(&keys)?;
+        let (from, sets) = (Basis::of(snapshot), shared.watch_sets.clone());
+        let watched = WatchSet { from, end, keys, number, sets };
+        shared.was_valid(&reads, from).then_some(watched)
+    }
+}
+
+impl Shared {
+    /// Was none of this written since?
+    fn was_valid(&self, reads: &Inner, base: Basis) -> bool {
+        let committer = self.committer.try_lock_for(WATCH_JUDGED_AFTER);
+        committer.is_some_and(|mut committer| committer.judge(reads, base).is_ok())
+    }
+}
+
+impl Engine {
+    /// Makes watch sets over this engine's commits.
+    pub fn watcher(&self) -> Watcher {
+        Watcher(Arc::downgrade(&self.shared))
+    }
+}

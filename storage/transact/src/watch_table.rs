@@ -1,0 +1,133 @@
+//! The table of what is watched, by key: commits look up here what they end (see `watch_sets`).
+//!
+//! Invariant: a set has an end for as long as one of its keys is in the table. Cost: one look-up for each key that a commit writes, under a short lock;
+//! nothing where nothing is watched.
+
+use crate::conflicts::Footprint;
+use crate::limits::{WATCH_KEYS_MAX, WATCHED_KEYS_MAX};
+use crate::reads::{Key, KeyState};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Keys that are taken out while the lock is held once: commits wait for it.
+const KEYS_AT_ONCE: usize = 1_024;
+
+/// The watch sets of one key, by number.
+enum Watching {
+    One(u32),
+    More(Vec<u32>),
+}
+
+impl Watching {
+    fn numbers(&self) -> &[u32] {
+        match self {
+            Watching::One(number) => std::slice::from_ref(number),
+            Watching::More(numbers) => numbers,
+        }
+    }
+    fn add(&mut self, number: u32) {
+        match self {
+            Watching::One(first) => *self = Watching::More(vec![*first, number]),
+            Watching::More(numbers) => numbers.push(number),
+        }
+    }
+    /// Takes one out; true if none is left.
+    fn remove(&mut self, number: u32) -> bool {
+        match self {
+            Watching::One(only) => *only == number,
+            Watching::More(numbers) => {
+                numbers.retain(|other| *other != number);
+                numbers.is_empty()
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct WatchTable {
+    by_key: HashMap<Key, Watching, KeyState>,
+    /// The place of the first commit that wrote a key of each set; `u64::MAX` while there is none.
+    ends: HashMap<u32, Arc<AtomicU64>>,
+    next: u32,
+    /// Keys of all sets together.
+    keys: usize,
+}
+
+/// All watch sets of an engine.
+#[derive(Default)]
+pub(crate) struct WatchSets {
+    table: Mutex<WatchTable>,
+    count: AtomicUsize,
+    /// Sets of snapshots before this place are over: a commit of very many keys, or a bulk load.
+    cleared: AtomicU64,
+}
+
+impl WatchSets {
+    /// A commit writes these keys. It is called before anybody sees the commit.
+    pub fn record(&self, place: u64, footprint: &Footprint) {
+        if self.count.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        if footprint.keys.len() > WATCH_KEYS_MAX {
+            return self.clear(place);
+        }
+        let table = self.table.lock();
+        for watching in footprint.keys.iter().filter_map(|key| table.by_key.get(key)) {
+            for end in watching.numbers().iter().filter_map(|number| table.ends.get(number)) {
+                end.fetch_min(place, Ordering::AcqRel);
+            }
+        }
+    }
+    /// From this place on anything may be different.
+    pub fn clear(&self, place: u64) {
+        self.cleared.fetch_max(place, Ordering::AcqRel);
+    }
+    /// Is a set of a snapshot at this place over, whatever it watches?
+    pub fn is_over(&self, from: u64) -> bool {
+        from < self.cleared.load(Ordering::Acquire)
+    }
+    /// Enters a set: its number, and where its end is told. None where all sets have enough keys.
+    pub fn enter(&self, keys: &[Key]) -> Option<(u32, Arc<AtomicU64>)> {
+        let mut table = self.table.lock();
+        if table.keys + keys.len() > WATCHED_KEYS_MAX {
+            return None;
+        }
+        while table.ends.contains_key(&table.next) {
+            table.next = table.next.wrapping_add(1);
+        }
+        let (number, end) = (table.next, Arc::new(AtomicU64::new(u64::MAX)));
+        table.next = number.wrapping_add(1);
+        table.keys += keys.len();
+        table.ends.insert(number, end.clone());
+        for key in keys {
+            match table.by_key.entry(*key) {
+                Entry::Occupied(mut watching) => watching.get_mut().add(number),
+                Entry::Vacant(place) => {
+                    place.insert(Watching::One(number));
+                }
+            }
+        }
+        debug_assert!(table.by_key.len() <= table.keys);
+        self.count.fetch_add(1, Ordering::AcqRel);
+        Some((number, end))
+    }
+    /// Takes a set out.
+    pub fn leave(&self, number: u32, keys: &[Key]) {
+        for piece in keys.chunks(KEYS_AT_ONCE) {
+            let mut table = self.table.lock();
+            for key in piece {
+                if let Entry::Occupied(mut watching) = table.by_key.entry(*key)
+                    && watching.get_mut().remove(number)
+                {
+                    watching.remove();
+                }
+            }
+            table.keys -= piece.len();
+        }
+        self.table.lock().ends.remove(&number);
+        self.count.fetch_sub(1, Ordering::AcqRel);
+    }
+}
