@@ -25,6 +25,7 @@ mod kronos;
 pub mod ldbc;
 pub mod peers;
 pub mod power_law;
+mod programs;
 mod recursive;
 pub mod report;
 mod rights;
@@ -63,6 +64,11 @@ const BENCHES: &[(&str, &str, Bench)] = &[
         "kronos",
         "the event ordering service: figures 5.1 to 5.8 of Weaver, and its graph in process",
         kronos::run,
+    ),
+    (
+        "programs",
+        "node programs: a node beside its own work, twins, and caching (Weaver, Figure 5.18)",
+        programs::run,
     ),
     ("rights", "what restrictions, log and traces cost on the interactive reads", rights::run),
     ("standing", "standing queries: first answers, deliveries, what they cost", standing::run),

@@ -77,7 +77,7 @@ impl Graph {
     }
 
     /// A graph of sorted edges.
-    fn of_sorted(vertices: u32, edges: &[(u32, u32)]) -> Graph {
+    pub(crate) fn of_sorted(vertices: u32, edges: &[(u32, u32)]) -> Graph {
         let mut offsets = vec![0; vertices as usize + 1];
         for (source, _) in edges {
             offsets[*source as usize + 1] += 1;

@@ -1,0 +1,31 @@
+;; A program that answers each node with 1 and reads nothing of it: what is left is what a call costs.
+;; each.wasm is this, assembled; a test holds them together.
+(module
+  (memory (export "memory") 64)
+  ;; What it needs, as bytes: no edges, no labels, no properties; it begins at every node.
+  (data (i32.const 16) "\00\00\00\00\00\00\00\00\00\00\00\00\01\00\00\00\00")
+  (func (export "tanglewood_version") (result i32) (i32.const 1))
+  (func (export "tanglewood_reserve") (param i32) (result i32) (i32.const 65536))
+  (func (export "tanglewood_needs") (result i64) (i64.const 0x1000000011))
+  (func (export "tanglewood_visit") (result i64)
+    (local $n i32) (local $in i32) (local $out i32) (local $i i32)
+    (local.set $n (i32.load (i32.const 65550)))
+    (local.set $in (i32.const 65554))
+    (i32.store8 (i32.const 2097152) (i32.const 0))
+    (i32.store (i32.const 2097153) (local.get $n))
+    (memory.fill (i32.const 2097157) (i32.const 0) (local.get $n))
+    (local.set $out (i32.add (i32.const 2097157) (local.get $n)))
+    (i32.store (local.get $out) (i32.const 0))
+    (i32.store offset=4 (local.get $out) (local.get $n))
+    (local.set $out (i32.add (local.get $out) (i32.const 8)))
+    (block $done (loop $next
+      (br_if $done (i32.ge_u (local.get $i) (local.get $n)))
+      (i64.store (local.get $out) (i64.load (local.get $in)))
+      (i32.store8 offset=8 (local.get $out) (i32.const 3))
+      (i64.store offset=9 (local.get $out) (i64.const 1))
+      (local.set $in (i32.add (local.get $in) (i32.const 26)))
+      (local.set $out (i32.add (local.get $out) (i32.const 17)))
+      (local.set $i (i32.add (local.get $i) (i32.const 1)))
+      (br $next)))
+    (i32.store8 (local.get $out) (i32.const 0))
+    (i64.or (i64.const 0x20000000000000) (i64.extend_i32_u (i32.sub (local.get $out) (i32.const 2097151))))))
