@@ -31,7 +31,7 @@ pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
 
 /// A graph in memory: nodes `:N` with `id`, relationships `:E`.
 fn loaded(graph: &Graph, report: &Report) -> Result<Database, String> {
-    let told = |error: std::io::Error| error.to_string();
+    let told = |error: world::disk::DiskError| error.to_string();
     let cache = data::cache_folder();
     files::create_folder(&cache).map_err(told)?;
     let place = TemporaryFolder::inside(&cache, "programs").map_err(told)?;
