@@ -99,6 +99,7 @@ impl Follower {
             truth,
             begun: copy.place(),
             said: None,
+            is_at_end: false,
             owners: BTreeMap::new(),
             told: None,
             progress: progress.clone(),
@@ -149,8 +150,10 @@ struct FollowerState {
     truth: Box<dyn Sequence + Send>,
     /// The base that its copy began with; or the place of the copy when it was opened, which was not below the base.
     begun: u64,
-    /// When it said how far it is.
-    said: Option<u64>,
+    /// When it said how far it is, and how far that was.
+    said: Option<(u64, u64)>,
+    /// There was nothing behind that when it looked last.
+    is_at_end: bool,
     /// The shard of each chunk, as truth told last. Chunks do not move.
     owners: BTreeMap<u32, u16>,
     /// Why the copy took nothing last, which is told once.
@@ -195,6 +198,7 @@ impl FollowerState {
         let mut state = self.progress.state.lock();
         (state.base, state.bytes) = (page.base, state.bytes + page_bytes as u64);
         drop(state);
+        self.is_at_end = page.commits.is_empty();
         if page.commits.is_empty() {
             return Ok(Ok(false));
         }
@@ -230,9 +234,12 @@ impl FollowerState {
     /// Says how far it is, now and then.
     fn say(&mut self, place: u64) -> Result<(), Unknown> {
         let now_ns = clock::monotonic_ns();
-        if self.said.is_none_or(|then| now_ns >= then.saturating_add(clock::span_ns(TELL_EVERY))) {
+        let is_due = |then: u64| now_ns >= then.saturating_add(clock::span_ns(TELL_EVERY));
+        // One that stands still, since its disk is full perhaps, does not hold the log for ever.
+        let moves = |said: u64| self.is_at_end || place != said;
+        if self.said.is_none_or(|(then, said)| is_due(then) && moves(said)) {
             self.truth.follows(&self.name, place)?;
-            self.said = Some(now_ns);
+            self.said = Some((now_ns, place));
         }
         Ok(())
     }

@@ -147,7 +147,8 @@ impl BaseMaking {
             self.made = None;
             return Ok(());
         }
-        while truth.delete_below_base()? {
+        // What cannot be deleted now is another time: a new base is worth more.
+        while truth.delete_below_base().unwrap_or(false) {
             if *self.stop.is_wanted.lock() {
                 return Err(NotMade::Stopped);
             }
@@ -190,6 +191,7 @@ impl BaseMaking {
             Ok(truth.put_base(name, base, records, &parts)?)
         })?;
         (self.bytes_before, self.last_bytes) = (bytes_before, bytes);
-        Ok((records <= base).then_some((base, records)))
+        // A graph without records is no base: there is nothing to begin with.
+        Ok((records > 0 && records <= base).then_some((base, records)))
     }
 }

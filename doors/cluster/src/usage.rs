@@ -47,7 +47,7 @@ fn run(name: &str, database: &Database, connect: &Connect, (is_over, told): &(Mu
     let (mut truth, mut heard_ns) = (None, clock::monotonic_ns());
     loop {
         let usage = database.usage();
-        let pause = if usage.is_empty() { LOOK_EVERY } else { TELL_EVERY };
+        let mut pause = if usage.is_empty() { LOOK_EVERY } else { TELL_EVERY };
         if !usage.is_empty() {
             if truth.is_none() {
                 truth = connect().ok();
@@ -55,7 +55,8 @@ fn run(name: &str, database: &Database, connect: &Connect, (is_over, told): &(Mu
             match truth.as_mut().map(|truth| exchange(name, database, &usage, &mut **truth)) {
                 Some(Ok(())) => heard_ns = clock::monotonic_ns(),
                 None | Some(Err(Unknown)) => {
-                    truth = None;
+                    // To connect anew costs others more than a round does.
+                    (truth, pause) = (None, LOOK_EVERY);
                     // Of the others nothing is known any more: each keeps to the whole limit, as on one machine.
                     if clock::monotonic_ns().saturating_sub(heard_ns) > USAGE_KEPT_US * 1_000 {
                         database.hear_usage(&[], 0);

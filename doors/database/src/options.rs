@@ -1,5 +1,6 @@
 //! How a database is opened. Every limit has a default that a newcomer can live with.
 
+use crate::Error;
 use ingest::UrlRules;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -81,6 +82,23 @@ impl Default for Options {
             password_chars_min: PASSWORD_CHARS_MIN,
             read_only: false,
             history: None,
+        }
+    }
+}
+
+impl Options {
+    /// Looks at what can be wrong with options before a database is opened by them; makes nothing.
+    ///
+    /// # Errors
+    /// The folder for what queries put aside is not one, and cannot be made.
+    pub fn check(&self) -> Result<(), Error> {
+        let named = self.spill_folder.as_ref().filter(|_| self.spill_bytes_max > 0);
+        let there = named.and_then(|folder| folder.ancestors().find(|part| part.exists()));
+        match there {
+            Some(part) if !part.is_dir() => {
+                Err(crate::database::spill_folder(&format!("{} is no folder", part.display())))
+            }
+            _ => Ok(()),
         }
     }
 }

@@ -5,6 +5,8 @@ use postgres::{IsolationLevel, Row};
 use protocol::limits::{FOLLOWER_KEPT_US, USAGE_KEPT_US};
 use protocol::{Bytes, CommitId, Following, LogCut, LogPage, Route, Sequence, Truth, Unknown};
 
+/// Records of a base that are deleted at once: each may be as large as a commit.
+const BASE_RECORDS_DELETED: i64 = 200;
 /// Microseconds since 1970 by the clock of the database.
 const NOW_US: &str = "(extract(epoch FROM clock_timestamp()) * 1000000)::BIGINT";
 
@@ -74,12 +76,17 @@ impl Sequence for PostgresTruth {
     ) -> Result<(), Unknown> {
         let shards: Vec<i32> = parts.iter().map(|(shard, _)| i32::from(*shard)).collect();
         let record = encode_parts(parts);
+        if number == 1 {
+            // What a maker put down before it ended half way; a piece at a time, since records are large.
+            let delete = "DELETE FROM tw_base WHERE (maker, base, number) IN
+                (SELECT b.maker, b.base, b.number FROM tw_base b WHERE b.maker = $1
+                AND NOT EXISTS (SELECT 1 FROM tw_cut c WHERE c.maker = b.maker AND c.base = b.base) LIMIT $2)";
+            while self
+                .serializable(|transaction| transaction.execute(delete, &[&maker, &BASE_RECORDS_DELETED]))?
+                > 0
+            {}
+        }
         self.serializable(|transaction| {
-            if number == 1 {
-                let delete = "DELETE FROM tw_base b WHERE b.maker = $1
-                    AND NOT EXISTS (SELECT 1 FROM tw_cut c WHERE c.maker = b.maker AND c.base = b.base)";
-                transaction.execute(delete, &[&maker])?;
-            }
             let put = "INSERT INTO tw_base VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
             transaction.execute(put, &[&maker, &(base as i64), &(number as i64), &shards, &record]).map(drop)
         })
@@ -138,9 +145,10 @@ impl Sequence for PostgresTruth {
             let level = IsolationLevel::ReadCommitted;
             let mut transaction = client.build_transaction().isolation_level(level).start()?;
             let count = log::delete_below(&mut transaction)?;
-            let others = "DELETE FROM tw_base b WHERE EXISTS
-                (SELECT 1 FROM tw_cut c WHERE c.one = 1 AND b.base < c.base)";
-            let others = if count == 0 { transaction.execute(others, &[])? } else { 0 };
+            let others = "DELETE FROM tw_base WHERE (maker, base, number) IN
+                (SELECT b.maker, b.base, b.number FROM tw_base b WHERE EXISTS
+                (SELECT 1 FROM tw_cut c WHERE c.one = 1 AND b.base < c.base) LIMIT $1)";
+            let others = if count == 0 { transaction.execute(others, &[&BASE_RECORDS_DELETED])? } else { 0 };
             transaction.commit()?;
             Ok::<u64, postgres::Error>(count + others)
         };

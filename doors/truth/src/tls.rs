@@ -12,6 +12,7 @@ use rustls::{ClientConfig, RootCertStore};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// Why there is no connection.
@@ -125,12 +126,22 @@ fn unescaped(value: &str) -> String {
 ///
 /// # Errors
 /// See [`ConnectError`].
+/// A database that takes no connection, or does not even say that it received something, for so long is away; an address may say otherwise.
+const SILENCE_MAX: Duration = Duration::from_secs(3);
+
 pub(crate) fn connect(address: &str) -> Result<Client, ConnectError> {
     let Plain { address, roots } = plain(address);
     if let Some(file) = roots.as_ref().filter(|file| !Path::new(file).is_absolute()) {
         return Err(ConnectError::Address(format!("sslrootcert={file}: name the file by its whole path")));
     }
-    let config: Config = address.parse()?;
+    let mut config: Config = address.parse()?;
+    // A database that hangs is one that is away.
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(SILENCE_MAX);
+    }
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(SILENCE_MAX);
+    }
     if config.get_ssl_mode() != SslMode::Require {
         return match roots {
             None => Ok(config.connect(NoTls)?),

@@ -129,13 +129,22 @@ impl<M: Message> Runtime<M> {
     /// Sets a tenant's share and limits. Limits hold for queries submitted from now on.
     pub fn set_tenant(&self, tenant: TenantNo, options: &AccountOptions) {
         self.links.admission.set_tenant(tenant, options);
+        self.start_waiting();
         self.post_share(tenant, None, options.share);
     }
 
     /// Sets a user's share within its tenant, and limits. Limits hold for queries submitted from now on.
     pub fn set_user(&self, tenant: TenantNo, user: UserNo, options: &AccountOptions) {
         self.links.admission.set_user(tenant, user, options);
+        self.start_waiting();
         self.post_share(tenant, Some(user), options.share);
+    }
+
+    /// Begins queries that wait, where a changed limit has room for them.
+    fn start_waiting(&self) {
+        for next in self.links.admission.admit_waiting() {
+            self.links.post(next.home, Command::Start(next.clone()));
+        }
     }
 
     /// What is taken from each account of a tenant or a user that has limits on queries or bytes.

@@ -127,11 +127,15 @@ impl CallBytes {
     }
 }
 
+/// Results hold this part of their tenant's memory at most: its queries need the rest.
+const TENANT_PART: u64 = 4;
+
 /// A result that is kept.
 struct CachedResult {
     call: CachedCall,
     rows: ResultRows,
     watched: Arc<WatchSet>,
+    tenant: TenantNo,
     bytes: usize,
     /// When it was used last, by the cache's own count.
     used: u64,
@@ -144,6 +148,7 @@ struct Results {
     by_use: BTreeMap<u64, Arc<[u8]>>,
     uses: u64,
     bytes: usize,
+    by_tenant: BTreeMap<TenantNo, usize>,
     counts: BTreeMap<Arc<str>, CacheCounts>,
 }
 
@@ -159,6 +164,9 @@ impl Results {
         let result = self.by_call.remove(key)?;
         self.by_use.remove(&result.used);
         self.bytes -= result.bytes;
+        if let Some(bytes) = self.by_tenant.get_mut(&result.tenant) {
+            *bytes -= result.bytes;
+        }
         let counts = self.count(&result.call.program);
         counts.entries -= 1;
         counts.bytes -= result.bytes as u64;
@@ -169,16 +177,28 @@ impl Results {
         result.used = self.next_use();
         self.by_use.insert(result.used, result.call.key.clone());
         self.bytes += result.bytes;
+        *self.by_tenant.entry(result.tenant).or_default() += result.bytes;
         let counts = self.count(&result.call.program);
         counts.entries += 1;
         counts.bytes += result.bytes as u64;
         self.by_call.insert(result.call.key.clone(), result);
     }
-    /// Gives up what was used longest ago, until there is room for so many bytes.
-    fn make_room(&mut self, bytes: usize) -> Vec<CachedResult> {
+    /// Gives up what was used longest ago, until there is room for so many bytes, and then what this tenant's were until its own fit into
+    /// so many with them.
+    fn make_room(&mut self, bytes: usize, (tenant, tenant_max): (TenantNo, usize)) -> Vec<CachedResult> {
         let mut gone = Vec::new();
-        while self.bytes + bytes > CACHED_BYTES_MAX {
-            let Some(oldest) = self.by_use.values().next().cloned() else { break };
+        loop {
+            let is_over = self.bytes + bytes > CACHED_BYTES_MAX;
+            let own = self.by_tenant.get(&tenant).copied().unwrap_or(0);
+            let mut keys = self.by_use.values();
+            let oldest = match is_over {
+                true => keys.next(),
+                false if own > 0 && own + bytes > tenant_max => {
+                    keys.find(|key| self.by_call.get(*key).is_some_and(|result| result.tenant == tenant))
+                }
+                false => None,
+            };
+            let Some(oldest) = oldest.cloned() else { break };
             let Some(result) = self.remove(&oldest) else { break };
             let counts = self.count(&result.call.program);
             match result.watched.has_changed() {
@@ -282,16 +302,23 @@ impl ProgramCache {
         if bytes > CACHED_RESULT_BYTES_MAX {
             return;
         }
-        let gone = self.results.lock().make_room(bytes);
-        drop(gone);
         let mut held = (self.ledger)(storing.tenant);
+        // Queries of the tenant need memory as well.
+        let tenant_max = usize::try_from(held.bytes_max() / TENANT_PART).unwrap_or(usize::MAX);
+        if bytes > tenant_max {
+            return;
+        }
+        let of_tenant = (storing.tenant, tenant_max);
+        let gone = self.results.lock().make_room(bytes, of_tenant);
+        drop(gone);
         let has_room = held.set(bytes as u64).is_ok();
         let watched = if has_room { self.watcher.watch(&storing.reads, &storing.snapshot) } else { None };
         let Some(watched) = watched else { return };
         let (rows, watched) = (rows.0.into(), Arc::new(watched));
-        let result = CachedResult { call, rows, watched, bytes, used: 0, _held: held };
+        let tenant = storing.tenant;
+        let result = CachedResult { call, rows, watched, tenant, bytes, used: 0, _held: held };
         let mut results = self.results.lock();
-        let mut gone = results.make_room(bytes);
+        let mut gone = results.make_room(bytes, of_tenant);
         gone.extend(results.remove(&result.call.key));
         results.insert(result);
         debug_assert!(results.bytes <= CACHED_BYTES_MAX);

@@ -4,7 +4,8 @@
 //! each ring it measures the time from the call that books the closing payment to the alert.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout)]
 
-use fraud::{Ledger, Payment};
+use fraud::{Alert, Ledger, Payment};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 use world::chance::Chance;
@@ -13,8 +14,10 @@ use world::clock::monotonic_ns;
 /// Payments that are drawn, between so many accounts.
 const DRAWN: usize = 20_000;
 const ACCOUNTS: u64 = 3_000;
-/// An alert that is not there by then is counted as late.
-const PATIENCE: Duration = Duration::from_millis(20);
+/// Behind each payment it waits so long for alerts; later ones are met behind a later payment, and timed from their own.
+const AT_ONCE: Duration = Duration::from_micros(200);
+/// At the end no more are to come once none came for so long.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 fn main() -> Result<(), String> {
     let payments = match std::env::args().nth(1) {
@@ -25,18 +28,30 @@ fn main() -> Result<(), String> {
     let mut ledger = Ledger::open(None).map_err(told)?;
     let mut alerts = ledger.watch(false).map_err(told)?;
     let (mut rings, mut times_us, begin) = (0, Vec::new(), monotonic_ns());
+    // By the moment of a payment: when the last one of it was booked, and when that call returned.
+    let mut booked: BTreeMap<i64, [u64; 2]> = BTreeMap::new();
+    let mut meet = |found: &[Alert], booked: &BTreeMap<i64, [u64; 2]>| {
+        let now_ns = monotonic_ns();
+        for alert in found {
+            rings += alert.difference;
+            let from = booked.get(&alert.times[1]);
+            times_us.extend(from.map(|from| from.map(|from_ns| (now_ns - from_ns) / 1_000)));
+        }
+    };
     for payment in &payments {
         let booked_ns = monotonic_ns();
         ledger.pay(*payment).map_err(told)?;
-        let committed_ns = monotonic_ns();
+        booked.insert(payment.time, [booked_ns, monotonic_ns()]);
         // Rings of this payment come at once; who books many does not wait for each.
-        let found = alerts.next(Duration::from_micros(200)).map_err(told)?;
-        if !found.is_empty() {
-            rings += found.len();
-            times_us.push([booked_ns, committed_ns].map(|from| (monotonic_ns() - from) / 1_000));
-        }
+        meet(&alerts.next(AT_ONCE).map_err(told)?, &booked);
     }
-    rings += alerts.next(PATIENCE).map_err(told)?.len();
+    loop {
+        let found = alerts.next(PATIENCE).map_err(told)?;
+        if found.is_empty() {
+            break;
+        }
+        meet(&found, &booked);
+    }
     let seconds = (monotonic_ns() - begin) as f64 / 1e9;
     println!("{} payments in {seconds:.1} s, {rings} rings", payments.len());
     for (at, from) in ["booked", "committed"].into_iter().enumerate() {

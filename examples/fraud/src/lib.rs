@@ -120,7 +120,7 @@ impl Alerts {
     /// # Errors
     /// The subscription has ended.
     pub fn next(&mut self, within: Duration) -> Result<Vec<Alert>, Error> {
-        let until_ns = monotonic_ns() + within.as_nanos() as u64;
+        let until_ns = world::clock::after_ns(within);
         loop {
             let left = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
             let Some(Some(batch)) = self.rows.next_batch_timeout(left)? else { return Ok(Vec::new()) };

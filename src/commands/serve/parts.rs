@@ -58,6 +58,7 @@ impl Parts {
     /// As [`Parts::of`]; a file of the log cannot be written.
     pub fn check(settings: &Configuration) -> Result<(), Exit> {
         Logging::check(settings)?;
+        settings.options().check()?;
         Parts::of(settings).map(drop)
     }
 }

@@ -102,7 +102,7 @@ struct Part {
     told_us: u64,
     /// What the scribe wants all frontiers to know.
     wanted: Box<[u64]>,
-    /// Since when it has held records and taken none; nothing while it holds none.
+    /// Since when it has held records that something may come before; nothing while it holds none.
     held_us: Option<u64>,
     /// What every stamp knows that may still be compared. A read below it is over: its message came late.
     frontier: Box<[u64]>,
@@ -541,8 +541,6 @@ impl Part {
         let (item, _) = chain.queue.pop_front()?;
         chain.taken = Some(item.stamp.clone());
         let record = item.record?;
-        // Under a steady load it always holds some: as long as they go on, nobody needs to be asked.
-        self.held_us = None;
         self.decided.drop(&item.stamp);
         let shards = record.parts.iter().map(|(shard, _)| *shard).collect();
         self.unreported.push_back((item.stamp.clone(), shards));

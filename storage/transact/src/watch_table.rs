@@ -1,6 +1,6 @@
 //! The table of what is watched, by key: commits look up here what they end (see `watch_sets`).
 //!
-//! Invariant: a set has an end for as long as one of its keys is in the table. Cost: one look-up for each key that a commit writes, under a short lock;
+//! Invariant: a set has an end for as long as one of its keys is in the table. Cost: one look-up for each key that a commit writes and each set that it ends, under a short lock;
 //! nothing where nothing is watched.
 
 use crate::conflicts::Footprint;
@@ -74,8 +74,10 @@ impl WatchSets {
         if footprint.keys.len() > WATCH_KEYS_MAX {
             return self.clear(place);
         }
-        let table = self.table.lock();
-        for watching in footprint.keys.iter().filter_map(|key| table.by_key.get(key)) {
+        let mut table = self.table.lock();
+        for key in &footprint.keys {
+            // Places only rise: the first end is the one that counts, so that nobody is told twice.
+            let Some(watching) = table.by_key.remove(key) else { continue };
             for end in watching.numbers().iter().filter_map(|number| table.ends.get(number)) {
                 end.fetch_min(place, Ordering::AcqRel);
             }

@@ -120,6 +120,8 @@ impl Account {
         let (queries_max, bytes_max) = (limit(&self.queries_max), limit(&self.bytes_max));
         queries_max.or(bytes_max)?;
         let (running, bytes) = (self.running.load(Relaxed), self.bytes.load(Relaxed));
+        // Those wait for another account, of their user or of the machine.
+        let waiting = if self.has_room() { 0 } else { waiting };
         Some(AccountUsage { queries_max, running, waiting, bytes })
     }
     pub(crate) fn leave_room(&self, room: AccountRoom) {
@@ -127,7 +129,9 @@ impl Account {
         self.bytes_elsewhere.store(room.bytes_elsewhere, Relaxed);
     }
     fn has_room(&self) -> bool {
-        self.running.load(Relaxed) < self.queries_max.load(Relaxed).min(self.queries_here.load(Relaxed))
+        let max = self.queries_max.load(Relaxed);
+        // What others leave of a limit may be heard when there is none any more.
+        max == u64::MAX || self.running.load(Relaxed) < max.min(self.queries_here.load(Relaxed))
     }
     /// What others leave of its bytes.
     fn bytes_here(&self) -> u64 {
@@ -185,7 +189,7 @@ impl Accounts {
     }
     /// The level that has the least room, for who is alone, and its limit.
     pub(crate) fn bytes_max(&self) -> (Level, u64) {
-        let limits = self.with_levels().map(|(account, level)| (level, account.bytes_here()));
+        let limits = self.with_levels().map(|(account, level)| (level, account.bytes_max.load(Relaxed)));
         limits.min_by_key(|(_, limit)| *limit).unwrap_or((Level::Machine, u64::MAX))
     }
     pub(crate) fn release(&self, bytes: u64) {

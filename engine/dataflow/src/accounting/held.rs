@@ -13,6 +13,10 @@ impl Held {
     pub(crate) fn new(accounts: Accounts) -> Held {
         Held { accounts, bytes: 0 }
     }
+    /// The least of its limits.
+    pub fn bytes_max(&self) -> u64 {
+        self.accounts.bytes_max().1
+    }
     /// From now on it holds so many bytes.
     ///
     /// # Errors

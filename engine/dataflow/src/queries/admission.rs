@@ -68,6 +68,11 @@ impl<M: Message> Admission<M> {
         self.users.lock().entry((tenant, user)).or_insert_with(|| Arc::new(Account::new())).set(options);
     }
 
+    /// Queries that wait and for which there is room now, since a limit was changed.
+    pub(crate) fn admit_waiting(&self) -> Vec<Shared<M>> {
+        self.line.lock().admit_all()
+    }
+
     /// The accounts of a user. Limits hold for queries that begin after they were first set.
     pub(crate) fn accounts(&self, tenant: TenantNo, user: UserNo) -> Accounts {
         let unlimited = || self.open.clone();

@@ -372,7 +372,7 @@ impl Groups {
 /// What the twins of one grouping share.
 #[derive(Clone, Default)]
 struct Shared {
-    /// Parts that wait to be merged, and the bytes of each.
+    /// Parts that wait to be merged, and the bytes of each that nobody is charged for.
     parts: Arc<Mutex<Vec<(Groups, usize)>>>,
     /// Rows that were put aside.
     aside: Arc<Mutex<Vec<SpilledPart>>>,
@@ -469,14 +469,15 @@ impl Breaker for Partial {
     }
     fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
         self.charge_held(turn).0?;
+        let mut released = 0;
         if let Some(aside) = self.aside.take() {
             let parts = aside.finish(turn.context)?;
             self.shared.aside.lock().extend(parts);
+            // There is no room to be charged twice: whoever merges the groups is, from now on.
+            released = std::mem::take(&mut self.charged);
         }
-        // Whoever merges it is charged for it.
-        let charged = std::mem::take(&mut self.charged);
-        self.shared.parts.lock().extend(self.groups.take().map(|groups| (groups, charged)));
-        turn.context.release(charged);
+        self.shared.parts.lock().extend(self.groups.take().map(|groups| (groups, released)));
+        turn.context.release(released);
         Ok(Progress::Done)
     }
 }

@@ -54,7 +54,8 @@ impl Modules {
         let begun: Underway = (bytes.clone(), Arc::default());
         let (of, outcome) = begun.clone();
         let work = move || {
-            let made = Module::compile(&of).map(Arc::new);
+            let made = std::panic::catch_unwind(|| Module::compile(&of).map(Arc::new));
+            let made = made.unwrap_or_else(|_| Err("the compiler failed on it".to_string()));
             MODULES.lock().end(&of, made.as_ref().ok());
             *outcome.lock() = Some(made);
         };
