@@ -557,10 +557,13 @@ impl Rest {
     }
 }
 
+/// A part that is being merged, and how many of its groups are left.
+type MergingPart = (Groups, usize);
+
 /// What is done at home, in turn.
 enum FinalStep {
     /// Parts are merged: one of them, and how many of its groups are left.
-    Merge(Option<(Groups, usize)>),
+    Merge(Option<Box<MergingPart>>),
     /// Rows that were put aside are grouped.
     Rest(Box<Rest>),
     /// Groups are handed on from here.
@@ -575,8 +578,8 @@ struct Final {
 
 impl Final {
     /// Charges what the groups hold, the part that is merged, and those that wait.
-    fn charge(&mut self, merging: &mut Option<(Groups, usize)>, turn: &mut Turn<'_, '_>) -> Try<()> {
-        let merging = merging.as_mut().map_or(0, |(part, _)| part.bytes());
+    fn charge(&mut self, merging: &mut Option<Box<MergingPart>>, turn: &mut Turn<'_, '_>) -> Try<()> {
+        let merging = merging.as_mut().map_or(0, |merging| merging.0.bytes());
         let partial = &mut self.partial;
         let waiting: usize = partial.shared.parts.lock().iter().map(|(_, bytes)| bytes).sum();
         let bytes = partial.groups.as_mut().map_or(0, Groups::bytes) + merging + waiting;
@@ -586,11 +589,12 @@ impl Final {
         Ok(())
     }
     /// A slice of the merge; what comes behind it once it is done.
-    fn merge(&mut self, mut merging: Option<(Groups, usize)>, turn: &mut Turn<'_, '_>) -> Try<FinalStep> {
+    fn merge(&mut self, mut merging: Option<Box<MergingPart>>, turn: &mut Turn<'_, '_>) -> Try<FinalStep> {
         let plan = self.partial.plan.clone();
-        if let (Some((part, left)), Some(groups)) = (&mut merging, &mut self.partial.groups) {
+        if let (Some(part), Some(groups)) = (&mut merging, &mut self.partial.groups) {
+            let (part, left) = &mut **part;
             *left = groups.merge(&plan, part, *left)?;
-            merging = merging.filter(|(_, left)| *left > 0);
+            merging = merging.filter(|part| part.1 > 0);
             return Ok(FinalStep::Merge(merging));
         }
         self.charge(&mut merging, turn)?;
@@ -599,7 +603,7 @@ impl Final {
             match &mut self.partial.groups {
                 Some(_) => {
                     let left = part.len(&plan);
-                    merging = Some((part, left));
+                    merging = Some(Box::new((part, left)));
                 }
                 None => self.partial.groups = Some(part),
             }
