@@ -5,6 +5,7 @@ use ingest::UrlRules;
 use std::path::PathBuf;
 use std::time::Duration;
 use transact::History;
+use world::disk::{Disk, RealDisk};
 
 /// Characters of a password at least, whatever is said.
 pub(crate) const PASSWORD_CHARS_MIN: usize = 8;
@@ -93,8 +94,9 @@ impl Options {
     /// The folder for what queries put aside is not one, and cannot be made.
     pub fn check(&self) -> Result<(), Error> {
         let named = self.spill_folder.as_ref().filter(|_| self.spill_bytes_max > 0);
-        let there = named.and_then(|folder| folder.ancestors().find(|part| part.exists()));
-        match there {
+        let Some(named) = named else { return Ok(()) };
+        RealDisk.exists(named).map_err(|error| crate::database::spill_folder(&error))?;
+        match named.ancestors().find(|part| part.exists()) {
             Some(part) if !part.is_dir() => {
                 Err(crate::database::spill_folder(&format!("{} is no folder", part.display())))
             }

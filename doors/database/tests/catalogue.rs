@@ -289,7 +289,7 @@ fn entries_that_cannot_be_read_are_named_and_dropped() {
     let listed: Vec<_> = listed.iter().map(|row| (row[0].as_str(), row[1].as_str())).collect();
     let aside = [(Some("bad"), None), (Some("wrong"), None), (None, Some("guest")), (None, Some("homeless"))];
     assert_eq!(listed, aside);
-    assert!(run(&database, "SHOW TENANTS").iter().all(|row| row[2].is_null() != row[8].is_null()));
+    assert!(run(&database, "SHOW TENANTS").iter().all(|row| row[2].is_null() != row[9].is_null()));
     for (what, name) in expected {
         match what {
             "user" => run(&database, &format!("DROP USER {name}")),

@@ -160,7 +160,7 @@ fn long_rows_and_large_limits_find_room() {
         "MATCH (n:N), (m:N {few: 3}) WHERE n.s = m.s AND m.k < 300 RETURN count(*), sum(n.k)",
         "MATCH (n:N {few: 3}), (m:N) WHERE n.s = m.s AND n.k < 300 RETURN count(*), sum(m.k)",
     ] {
-        let few = rows(&database, Some(4 << 20), text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let few = rows(&database, Some(6 << 20), text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(settled(few, true), settled(rows(&database, None, text).unwrap(), true), "{text}");
     }
 }

@@ -62,10 +62,10 @@ fn what_is_declared_stays_and_is_listed() {
         assert_eq!(rows(&mut session, command), [""; 0], "{command}");
     }
     let wanted = [
-        "acme | null | 50 | null | 8 | 10000 | [WHEN TIME > '2000ms' THEN SLOW TO 5, WHEN ROWS > 1000000 THEN MOVE TO `big corp`] | 0 | null",
-        "acme | alice | 300 | null | null | null | [] | 0 | null",
-        "big corp | null | 100 | null | null | null | [] | 0 | null",
-        "big corp | bob | 100 | null | null | null | [] | 0 | null",
+        "acme | null | 50 | null | null | 8 | 10000 | [WHEN TIME > '2000ms' THEN SLOW TO 5, WHEN ROWS > 1000000 THEN MOVE TO `big corp`] | 0 | null",
+        "acme | alice | 300 | null | null | null | null | [] | 0 | null",
+        "big corp | null | 100 | null | null | null | null | [] | 0 | null",
+        "big corp | bob | 100 | null | null | null | null | [] | 0 | null",
     ];
     let listed = rows(&mut session, "SHOW TENANTS");
     assert_eq!(listed, wanted, "{listed:#?}");

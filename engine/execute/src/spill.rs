@@ -96,13 +96,16 @@ impl std::fmt::Debug for SpillFolder {
     }
 }
 
-/// Room that is left to all others: batches on their way, and loops inside expressions.
-const RESERVE_BYTES: usize = 384 << 10;
+/// Room that is left to all others: batches on their way, and loops inside expressions; and for each executor, whose twin may take a batch
+/// at the same moment.
+const RESERVE_BYTES: usize = 256 << 10;
+const RESERVE_BYTES_EACH: usize = 128 << 10;
 
 /// Has the query little room beside what an operator holds of it and needs to be done with that? As much is left as it holds: for its
 /// twins, and for what comes behind it and keeps rows as well.
 pub(crate) fn is_tight(context: &Context<'_, Rows>, held: usize, needed: usize) -> bool {
-    held >= HELD_BYTES_MIN && context.room() < (held + needed + RESERVE_BYTES) as u64
+    held >= HELD_BYTES_MIN
+        && context.room() < (held + needed + RESERVE_BYTES + RESERVE_BYTES_EACH * context.executors()) as u64
 }
 
 /// A file of an operator, removed with it.

@@ -255,7 +255,9 @@ fn who_is_shown_less_neither_gets_nor_stores_a_result() {
         "CREATE ROLE some",
         "GRANT ROLE some TO eve",
         "GRANT MATCH {*} ON GRAPH * TO some",
-        "DENY TRAVERSE ON GRAPH * NODES A TO some",
+        // One that the start leads to; relationships of the type are left.
+        "MATCH (v:V {id: 2}) SET v:Hidden",
+        "DENY TRAVERSE ON GRAPH * NODES Hidden TO some",
         "GRANT EXECUTE PROCEDURE * ON DBMS TO some",
     ] {
         run(&mut session, text);
