@@ -1,7 +1,7 @@
 //! The Gremlin door over real sockets: answers in parts, sessions, strangers, TLS, HTTP, clients that go.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-use crate::common;
+mod common;
 
 use common::gremlin::*;
 use common::socket::within;

@@ -1,7 +1,7 @@
 //! The server over real sockets: many rows in bounded memory, clients that vanish, addresses it refuses, more clients than it serves.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
-use crate::common;
+mod common;
 
 use common::socket::{Client, within};
 use common::*;

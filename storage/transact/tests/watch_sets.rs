@@ -205,10 +205,4 @@ fn new_names_and_loads_end_a_set_and_limits_refuse_it() {
     }
     t.commit().unwrap();
     assert!(set.has_changed());
-    drop(engine);
-    assert!(watcher.watch(&ReadSet::default(), &snapshot_of_another()).is_none(), "the engine is gone");
-}
-
-fn snapshot_of_another() -> store::Snapshot {
-    open(None, &OpenOptions::default()).unwrap().0.snapshot()
 }
