@@ -661,14 +661,9 @@ fn spill(
             None => Ok(inside),
         }
     };
-    opened().map(|folder| folder.map(Arc::new)).map_err(|error: world::disk::DiskError| spill_folder(&error))
-}
-
-/// The folder for what queries put aside is of no use.
-pub(crate) fn spill_folder(why: &dyn std::fmt::Display) -> Error {
-    let message = format!("the folder for what queries put aside cannot be used: {why}");
-    Error::new("Tanglewood.ClientError.Database.SpillFolder", message)
-        .hint("name a folder of its own by the option spill_folder, or set spill_bytes_max to 0")
+    opened()
+        .map(|folder| folder.map(Arc::new))
+        .map_err(|error: world::disk::DiskError| crate::options::spill_folder(&error))
 }
 
 /// What LOAD may read, and who reads it.

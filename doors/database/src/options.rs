@@ -95,12 +95,17 @@ impl Options {
     pub fn check(&self) -> Result<(), Error> {
         let named = self.spill_folder.as_ref().filter(|_| self.spill_bytes_max > 0);
         let Some(named) = named else { return Ok(()) };
-        RealDisk.exists(named).map_err(|error| crate::database::spill_folder(&error))?;
+        RealDisk.exists(named).map_err(|error| spill_folder(&error))?;
         match named.ancestors().find(|part| part.exists()) {
-            Some(part) if !part.is_dir() => {
-                Err(crate::database::spill_folder(&format!("{} is no folder", part.display())))
-            }
+            Some(part) if !part.is_dir() => Err(spill_folder(&format!("{} is no folder", part.display()))),
             _ => Ok(()),
         }
     }
+}
+
+/// The folder for what queries put aside is of no use.
+pub(crate) fn spill_folder(why: &dyn std::fmt::Display) -> Error {
+    let message = format!("the folder for what queries put aside cannot be used: {why}");
+    Error::new("Tanglewood.ClientError.Database.SpillFolder", message)
+        .hint("name a folder of its own by the option spill_folder, or set spill_bytes_max to 0")
 }
