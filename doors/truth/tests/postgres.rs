@@ -111,15 +111,21 @@ fn it_answers_as_its_twin_in_memory() {
     assert!(model.state().unwrap().1 > 5, "some must have got places");
 }
 
-/// Large records end a page of the log, at both; each comes once, and an empty page is the end.
-#[test]
-fn a_page_of_the_log_ends_behind_large_records() {
-    let Some(server) = Server::start() else { return };
+/// Both truths in their first epoch, and its only gate.
+fn first_epoch(server: &Server) -> (PostgresTruth, MemoryTruth, Gatekeeper) {
     let (mut real, mut model) = (server.truth(), MemoryTruth::new(Rules::default(), &CHUNKS));
     real.create_chunks(&CHUNKS).unwrap();
     assert_eq!((real.bump(0), model.bump(0)), (Ok(1), Ok(1)));
     let mut gate = Gatekeeper::new(0, 1);
     gate.hear(1, &[]);
+    (real, model, gate)
+}
+
+/// Large records end a page of the log, at both; each comes once, and an empty page is the end.
+#[test]
+fn a_page_of_the_log_ends_behind_large_records() {
+    let Some(server) = Server::start() else { return };
+    let (mut real, mut model, mut gate) = first_epoch(&server);
     // Below the limit, up to it and beyond it, then small ones.
     let sizes = [LOG_PAGE_BYTES / 2, LOG_PAGE_BYTES / 2 - 100, LOG_PAGE_BYTES / 4, 9, 9];
     let (mut ids, mut group) = (Vec::new(), 0);
@@ -318,11 +324,7 @@ fn with_tls_the_server_is_checked() {
 #[test]
 fn a_log_that_is_cut_begins_with_its_base() {
     let Some(server) = Server::start() else { return };
-    let (mut real, mut model) = (server.truth(), MemoryTruth::new(Rules::default(), &CHUNKS));
-    real.create_chunks(&CHUNKS).unwrap();
-    assert_eq!((real.bump(0), model.bump(0)), (Ok(1), Ok(1)));
-    let mut gate = Gatekeeper::new(0, 1);
-    gate.hear(1, &[]);
+    let (mut real, mut model, mut gate) = first_epoch(&server);
     let mut groups = Vec::new();
     let mut commit = |real: &mut PostgresTruth, model: &mut MemoryTruth, count: u64| {
         for _ in 0..count {

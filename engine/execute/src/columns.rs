@@ -1,7 +1,13 @@
 //! Columns put end to end: what build sides and sorts keep is one batch, so that each output row is a row number. A build side may be
 //! large, so it is put together batch by batch ([`Gathering`]).
 
+use model::batch::Carried;
 use model::{Batch, ColumnBuilder};
+
+/// Some columns of a batch, as they are carried.
+pub(crate) fn carried(batch: &Batch, columns: &[usize]) -> Vec<Carried> {
+    columns.iter().map(|at| batch.column(*at).clone()).collect()
+}
 
 /// Batches of one layout as one flat batch.
 pub(crate) fn concatenate(batches: &[Batch], width: usize) -> Batch {

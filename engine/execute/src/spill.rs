@@ -13,6 +13,8 @@ use crate::columns::Gathering;
 use crate::rows::Rows;
 use dataflow::ledger::SpillExceeded;
 use dataflow::{Context, Failure};
+use expression::hash_columns;
+use model::batch::Carried;
 use model::{Batch, Column, Value};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -294,14 +296,16 @@ impl SpilledParts {
         let rows = || SpilledRows { piece_bytes, ..SpilledRows::new(width) };
         Ok(Some(SpilledParts { file: Arc::new(file), parts: (0..PARTS).map(|_| rows()).collect(), level }))
     }
-    /// Takes those rows of a batch that are told, with the hashes of all its rows.
+    /// Takes those rows of a batch that are told; its keys are of all its rows.
     pub(crate) fn take(
         &mut self,
         batch: &Batch,
-        hashes: &[u64],
+        keys: &[Carried],
         rows: impl Iterator<Item = u32>,
         context: &mut Context<'_, Rows>,
     ) -> Result<(), Failure> {
+        let mut hashes = Vec::new();
+        hash_columns(keys, batch.len(), &mut hashes);
         let mut of_part: [Vec<u32>; PARTS] = Default::default();
         let shift = u64::BITS - PART_BITS * (self.level + 1);
         rows.for_each(|row| of_part[(hashes[row as usize] >> shift) as usize % PARTS].push(row));

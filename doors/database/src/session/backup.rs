@@ -45,7 +45,7 @@ impl Session {
         (limits, deadline_ns): (&Limits, Option<u64>),
         work: impl FnOnce(Arc<dyn Fn() -> bool + Send + Sync>, Option<QueryId>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let bytes_max = limits.bytes_max.unwrap_or(self.database.options().query_bytes_max);
+        let bytes_max = self.bytes_within(limits);
         let whole = self.start_whole(text, bytes_max, deadline_ns)?;
         let id = whole.id();
         let whole = Arc::new(Mutex::new(whole));

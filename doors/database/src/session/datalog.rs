@@ -1,12 +1,10 @@
 //! Datalog through a session: a program is answered over a snapshot, as a job on the executors where it is not small; only what its
 //! question needs of the graph is read.
 
-use super::deadline::remaining;
 use super::{Limits, Session};
 use crate::datalog::{Wrapped, compile, statement};
 use crate::query_log::QueryLanguage;
 use crate::result::{self, RequestKind};
-use crate::running::Running;
 use crate::{Batch, Error, Params, QueryResult, Summary, Value, as_of};
 use ::datalog::{Program, Source};
 use ::rules::{Bounds, FileFacts, RulesAnswer, RulesError};
@@ -153,7 +151,7 @@ impl Session {
         let columns: Arc<[Arc<str>]> = question.names.as_slice().into();
         let files = self.files(&program)?;
         let mut summary = Summary::of(RequestKind::Read, &snapshot);
-        let bytes_max = limits.bytes_max.unwrap_or(self.database.options().query_bytes_max);
+        let bytes_max = self.bytes_within(limits);
         let asked = Asked { program, files, params, snapshot: snapshot.clone(), bytes_max };
         if !self.interrupter.is_in_force()
             && let Some(answer) = watch::try_here(bytes_max, || asked.ask())
@@ -164,13 +162,7 @@ impl Session {
             summary.first_after = summary.elapsed;
             return Ok(QueryResult::of_batches(columns, batches, snapshot, summary));
         }
-        let running = Running {
-            text,
-            payer: self.speaker.payer(self.database.accounts()),
-            timeout: remaining(self.deadline(limits, started_ns))?,
-            bytes_max,
-            part_of: None,
-        };
+        let running = self.running(text, (bytes_max, self.deadline(limits, started_ns)))?;
         let options = self.database.execute_options(&running);
         let work = Box::new(move || Ok(Box::new(asked.ask().map_err(failure)?) as Box<dyn Answer>));
         let access = Access::Read(snapshot.clone());

@@ -2,7 +2,6 @@
 
 use super::Session;
 use super::committing::{Commit, check_written};
-use super::deadline::remaining;
 use super::gremlin_outline::outline;
 use super::gremlin_script::Running;
 use crate::gremlin::{GremlinAnswer, GremlinOptions};
@@ -245,13 +244,7 @@ impl Session {
         (program, ended): (Started, &Ended),
         access: Access,
     ) -> Result<(ResultStream, Option<Ticket>), Error> {
-        let running = crate::running::Running {
-            text: &asked.label,
-            payer: self.speaker.payer(self.database.accounts()),
-            timeout: remaining(asked.deadline_ns)?,
-            bytes_max: self.bytes_max(),
-            part_of: None,
-        };
+        let running = self.running(&asked.label, (self.bytes_max(), asked.deadline_ns))?;
         let options = self.database.execute_options(&running);
         let stream =
             Execution::start_program(self.database.runtime(), (Box::new(program), ended), access, options)?;

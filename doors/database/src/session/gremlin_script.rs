@@ -97,7 +97,7 @@ impl Session {
         let mut request = Request {
             text: "",
             params: Arc::new(params),
-            bytes_max: self.limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
+            bytes_max: self.bytes_max(),
             deadline_ns: self.deadline(&limits, started_ns),
             plan: &planned.planned,
             notices: None,

@@ -8,7 +8,6 @@ use super::Session;
 use super::deadline::remaining;
 use crate::cache::Planned;
 use crate::database::planned;
-use crate::running::Running;
 use crate::{Error, Interrupter, Limits, job};
 use execute::ExecuteError;
 use execute::watch::{self, Stopped, Watch};
@@ -123,13 +122,7 @@ impl Session {
         deadline_ns: Option<u64>,
     ) -> Result<Arc<Planned>, Error> {
         // What it says is not known yet, a password perhaps.
-        let running = Running {
-            text: "planning of a long text",
-            payer: self.speaker.payer(self.database.accounts()),
-            timeout: remaining(deadline_ns)?,
-            bytes_max: limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
-            part_of: None,
-        };
+        let running = self.running("planning of a long text", (self.bytes_within(limits), deadline_ns))?;
         let options = self.database.execute_options(&running);
         // It holds no handle of the database, which must not be closed by one of its executors.
         let planning = self.database.planning(snapshot, self.lens());

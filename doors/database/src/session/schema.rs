@@ -7,7 +7,6 @@
 //! transaction writes no data: each command is a commit of its own, and a rollback forgets them.
 
 use super::Session;
-use super::deadline::remaining;
 use super::transaction::{Open, PendingSchema};
 use crate::cache::Planned;
 use crate::running::Running;
@@ -48,13 +47,7 @@ impl Session {
             let summary = Summary { said, ..planned.summary(&snapshot) };
             return Ok(QueryResult::of_batches(Vec::new(), Vec::new(), snapshot, summary));
         }
-        let running = Running {
-            text,
-            payer: self.speaker.payer(self.database.accounts()),
-            timeout: remaining(deadline_ns)?,
-            bytes_max: limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
-            part_of: None,
-        };
+        let running = self.running(text, (self.bytes_within(limits), deadline_ns))?;
         let schema = self.alter(command, &running, deadline_ns)?;
         let snapshot = self.database.engine().snapshot();
         let summary = Summary { schema_changes: schema.total(), schema, ..planned.summary(&snapshot) };
@@ -92,13 +85,8 @@ impl Session {
         for (done, PendingSchema { text, command }) in open.schema.iter().enumerate() {
             let asked = self.check_credential().and_then(|()| self.still_allows(open));
             asked.map_err(|error| if done == 0 { error } else { partly_done(&error, done) })?;
-            let running = Running {
-                text,
-                payer: self.speaker.payer(self.database.accounts()),
-                timeout: remaining(open.deadline_ns)?,
-                bytes_max: open.bytes_max.load(Ordering::Relaxed),
-                part_of: None,
-            };
+            let bytes_max = open.bytes_max.load(Ordering::Relaxed);
+            let running = self.running(text, (bytes_max, open.deadline_ns))?;
             self.alter(command, &running, open.deadline_ns)?;
         }
         Ok(self.database.engine().snapshot().place())
@@ -176,13 +164,7 @@ impl Session {
         module: &Arc<[u8]>,
         (limits, deadline_ns): (&Limits, Option<u64>),
     ) -> Result<Option<String>, Error> {
-        let running = Running {
-            text,
-            payer: self.speaker.payer(self.database.accounts()),
-            timeout: remaining(deadline_ns)?,
-            bytes_max: limits.bytes_max.unwrap_or(self.database.options().query_bytes_max),
-            part_of: None,
-        };
+        let running = self.running(text, (self.bytes_within(limits), deadline_ns))?;
         let module = module.clone();
         let checked = move || {
             execute::check_program(&module).map_err(|_| StoreError::from(model::pace::Stopped).into())

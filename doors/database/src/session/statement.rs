@@ -124,7 +124,7 @@ impl Session {
         let (columns, batch) = match &planned.plan.statement.kind {
             StatementKind::Query { .. } => {
                 let deadline_ns = self.deadline(limits, started_ns);
-                let bytes_max = limits.bytes_max.unwrap_or(self.database.options().query_bytes_max);
+                let bytes_max = self.bytes_within(limits);
                 let params = Arc::new(params);
                 let (plan, notices) = (&planned.plan, Some(&planned.notices));
                 let part_of = self.part_of;
@@ -397,13 +397,8 @@ impl Session {
         request: &Request<'_>,
         access: Access,
     ) -> Result<(ResultStream, Option<Ticket>), Error> {
-        let running = Running {
-            text: request.text,
-            payer: self.speaker.payer(self.database.accounts()),
-            timeout: remaining(request.deadline_ns)?,
-            bytes_max: request.bytes_max,
-            part_of: request.part_of,
-        };
+        let running = self.running(request.text, (request.bytes_max, request.deadline_ns))?;
+        let running = Running { part_of: request.part_of, ..running };
         // Who waits for room may look at what takes it.
         let waits = !request.plan.statement.only_lists_work();
         let options = ExecuteOptions { waits, ..self.database.execute_options(&running) };

@@ -1,10 +1,11 @@
 //! The transaction that a session has open: begun, rolled back, broken by a statement that failed.
 
-use super::Session;
-use super::deadline::{deadline_after, terminated};
+use super::deadline::{deadline_after, remaining, terminated};
+use super::{Limits, Session};
 use crate::Error;
 use crate::clients::Listed;
 use crate::roles::Lens;
+use crate::running::Running;
 use plan::statement::SchemaCommand;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -119,7 +120,23 @@ impl Session {
     }
     /// Bytes that a statement may hold, and a transaction may write, unless it has limits of its own.
     pub(super) fn bytes_max(&self) -> u64 {
-        self.limits.bytes_max.unwrap_or(self.database.options().query_bytes_max)
+        self.bytes_within(&self.limits)
+    }
+    /// Bytes that a request within these limits may hold.
+    pub(super) fn bytes_within(&self, limits: &Limits) -> u64 {
+        limits.bytes_max.unwrap_or(self.database.options().query_bytes_max)
+    }
+    /// What the scheduler is told of a request of this session that is a part of no other.
+    ///
+    /// # Errors
+    /// Its deadline has passed.
+    pub(super) fn running<'t>(
+        &self,
+        text: &'t str,
+        (bytes_max, deadline_ns): (u64, Option<u64>),
+    ) -> Result<Running<'t>, Error> {
+        let payer = self.speaker.payer(self.database.accounts());
+        Ok(Running { text, payer, timeout: remaining(deadline_ns)?, bytes_max, part_of: None })
     }
     /// Begins a transaction; if it does again what was refused, it is not refused for ever.
     pub(super) fn begin_after(&self, mode: Mode, refused: Option<Arc<Transaction>>) -> Transaction {

@@ -2,7 +2,6 @@
 //! waits. Who ends that ends the statement, which looks after it between its steps.
 
 use super::Session;
-use super::deadline::remaining;
 use crate::Error;
 use crate::clients::Listed;
 use crate::interrupt::Ticket;
@@ -61,8 +60,7 @@ impl Session {
         (bytes_max, deadline_ns): (u64, Option<u64>),
         (part_of, listed): (Option<QueryId>, Option<&Arc<Listed>>),
     ) -> Result<Whole, Error> {
-        let payer = self.speaker.payer(self.database.accounts());
-        let running = Running { text, payer, timeout: remaining(deadline_ns)?, bytes_max, part_of };
+        let running = Running { part_of, ..self.running(text, (bytes_max, deadline_ns))? };
         let (options, access) = (self.database.execute_options(&running), Access::Read(self.view()?));
         let mut stream = Execution::start_whole(self.database.runtime(), access, options)?;
         let ticket = if part_of.is_none() { self.ticket_of(&stream, listed) } else { None };

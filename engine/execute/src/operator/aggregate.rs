@@ -12,7 +12,7 @@ use crate::spill::{SpilledPart, SpilledParts, is_tight, joined};
 use crate::stream::{Feed, Stream};
 use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
 use expression::segments::Segments;
-use expression::{Aggregator, Compiled, Extremes, GroupTable, Layout, NO_GROUP, Sums, hash_columns};
+use expression::{Aggregator, Compiled, Extremes, GroupTable, Layout, NO_GROUP, Sums};
 use model::batch::Carried;
 use model::{Batch, Column, ColumnBuilder, Nulls, Value};
 use parking_lot::Mutex;
@@ -438,18 +438,6 @@ fn aside_bytes(aside: &Option<SpilledParts>) -> usize {
     aside.as_ref().map_or(0, SpilledParts::bytes)
 }
 
-/// Puts some of the rows aside.
-fn put_aside(
-    aside: &mut SpilledParts,
-    rows: &Evaluated,
-    picked: Vec<u32>,
-    turn: &mut Turn<'_, '_>,
-) -> Try<()> {
-    let mut hashes = Vec::new();
-    hash_columns(&rows.keys, rows.len, &mut hashes);
-    aside.take(&rows.batch(), &hashes, picked.into_iter(), turn.context)
-}
-
 impl Breaker for Partial {
     fn take(&mut self, _: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
         let groups = self.groups.get_or_insert_with(|| Groups::new(&self.plan));
@@ -458,7 +446,7 @@ impl Breaker for Partial {
             None => groups.take(&self.plan, &rows)?,
             Some(aside) => {
                 let others = groups.take_known(&self.plan, &rows)?;
-                put_aside(aside, &rows, others, turn)?;
+                aside.take(&rows.batch(), &rows.keys, others.into_iter(), turn.context)?;
             }
         }
         self.batches += 1;
@@ -548,7 +536,7 @@ impl Rest {
             None => self.groups.take(plan, &rows)?,
             Some(aside) => {
                 let others = self.groups.take_known(plan, &rows)?;
-                put_aside(aside, &rows, others, turn)?;
+                aside.take(&rows.batch(), &rows.keys, others.into_iter(), turn.context)?;
             }
         }
         turn.context.release(held);

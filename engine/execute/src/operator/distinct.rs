@@ -4,13 +4,14 @@
 //! added to the table any more: rows of others are put aside by their hashes, and are looked through part by part at the end.
 
 use crate::ExecuteError;
+use crate::columns::carried;
 use crate::compile::Compiler;
 use crate::rows::Rows;
 use crate::spill::{SpillFolder, SpilledPart, SpilledParts, is_tight};
 use crate::stream::{Feed, Stream};
 use crate::turn::Try;
 use dataflow::{Context, Flow, Operator, Outcome, Tag};
-use expression::{GroupTable, Layout, NO_GROUP, hash_columns};
+use expression::{GroupTable, Layout, NO_GROUP};
 use model::batch::Carried;
 use model::{Batch, Column, VertexId};
 use plan::Var;
@@ -131,18 +132,13 @@ impl Distinct {
     fn spilling(self, folder: Option<Arc<SpillFolder>>) -> Distinct {
         Distinct { folder, ..self }
     }
-    fn key_columns(&self, batch: &Batch) -> Vec<Carried> {
-        self.keys.iter().map(|at| batch.column(*at).clone()).collect()
-    }
     /// Takes rows: hands on those that are met for the first time, or puts aside those that may be.
     fn take(&mut self, batch: Batch, context: &mut Context<'_, Rows>) -> Try<()> {
         if let (Some(aside), Seen::Table(table)) = (&mut self.aside, &self.seen) {
-            let keys: Vec<Carried> = self.keys.iter().map(|at| batch.column(*at).clone()).collect();
+            let keys = carried(&batch, &self.keys);
             table.find(&keys, batch.len(), &mut self.groups);
-            let mut hashes = Vec::new();
-            hash_columns(&keys, batch.len(), &mut hashes);
             let others = (0..batch.len() as u32).filter(|row| self.groups[*row as usize] == NO_GROUP);
-            aside.take(&batch, &hashes, others, context)?;
+            aside.take(&batch, &keys, others, context)?;
             return self.charge(context);
         }
         let fresh = self.fresh(&batch);
@@ -188,7 +184,7 @@ impl Distinct {
     }
     /// The rows whose keys are met for the first time.
     pub(crate) fn fresh(&mut self, batch: &Batch) -> Vec<u32> {
-        let keys = self.key_columns(batch);
+        let keys = carried(batch, &self.keys);
         if let Seen::Vertices(seen) = &mut self.seen {
             if let Some(vertices) = plain_vertices(&keys[0]) {
                 let is_new = |row: &u32| seen.insert(vertices[keys[0].at(*row as usize)]);

@@ -10,6 +10,7 @@
 //! all instances wait for its end.
 
 use crate::ExecuteError;
+use crate::columns::carried;
 use crate::compile::Compiler;
 use crate::demand::DemandPort;
 use crate::rows::Rows;
@@ -195,7 +196,7 @@ impl Join {
         Flow::Ready
     }
     fn begin(&mut self, batch: Batch) {
-        let keys: Vec<Carried> = self.plan.probe_on.iter().map(|at| batch.column(*at).clone()).collect();
+        let keys = carried(&batch, &self.plan.probe_on);
         hash_columns(&keys, batch.len(), &mut self.hashes);
         (self.row, self.at) = (0, None);
         self.probe = Some(batch);

@@ -6,13 +6,12 @@
 
 use super::Joining;
 use super::table::{Building, TABLE_BYTES_PER_ROW, Table, joins_nothing};
+use crate::columns::carried;
 use crate::rows::Rows;
 use crate::spill::{SpillFolder, SpilledPart, SpilledParts, is_tight};
 use crate::turn::Try;
 use dataflow::Context;
-use expression::hash_columns;
 use model::Batch;
-use model::batch::Carried;
 use std::sync::Arc;
 
 /// Puts the rows of a batch aside that may join with something; `on` are the columns of their keys.
@@ -22,11 +21,9 @@ pub(super) fn put_aside(
     on: &[usize],
     context: &mut Context<'_, Rows>,
 ) -> Try<()> {
-    let keys: Vec<Carried> = on.iter().map(|at| batch.column(*at).clone()).collect();
-    let mut hashes = Vec::new();
-    hash_columns(&keys, batch.len(), &mut hashes);
+    let keys = carried(batch, on);
     let joins = |row: &u32| !keys.iter().any(|key| joins_nothing(key, *row as usize));
-    parts.take(batch, &hashes, (0..batch.len() as u32).filter(joins), context)
+    parts.take(batch, &keys, (0..batch.len() as u32).filter(joins), context)
 }
 
 /// A part of the build side, and the rows that may join with it.

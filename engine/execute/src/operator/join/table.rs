@@ -1,7 +1,7 @@
 //! The build side of a join, put together: one batch, and a table from hash to row.
 
 use super::Joining;
-use crate::columns::Gathering;
+use crate::columns::{Gathering, carried};
 use expression::hash_columns;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -53,7 +53,7 @@ impl Building {
         if let Some(batch) = self.waiting.pop_front() {
             self.gathering.append(&batch);
             if !plan.build_on.is_empty() {
-                let keys: Vec<Carried> = plan.build_on.iter().map(|at| batch.column(*at).clone()).collect();
+                let keys = carried(&batch, &plan.build_on);
                 hash_columns(&keys, batch.len(), &mut self.batch_hashes);
                 self.hashes.append(&mut self.batch_hashes);
             }
@@ -77,7 +77,7 @@ impl Building {
 
 impl Table {
     fn unlinked(plan: &Joining, rows: Batch) -> Table {
-        let keys: Vec<Carried> = plan.build_on.iter().map(|at| rows.column(*at).clone()).collect();
+        let keys = carried(&rows, &plan.build_on);
         let len = if keys.is_empty() { 0 } else { rows.len() };
         let heads = HashMap::with_capacity_and_hasher(len, FixedState::default());
         Table { keys, heads, next: vec![END; len], rows }
