@@ -348,6 +348,10 @@ impl Compiler {
     pub(crate) fn for_this_run_only(&self) {
         self.this_run_only.set(true);
     }
+    /// Will this be run once?
+    pub(crate) fn is_for_this_run_only(&self) -> bool {
+        self.this_run_only.get()
+    }
     /// The transaction, for those who write.
     pub(crate) fn transaction(&self) -> Result<&Transaction, ExecuteError> {
         self.run.transaction()

@@ -11,6 +11,7 @@ mod table;
 mod trees;
 
 use self::core::Core;
+use self::trees::KnownWays;
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::stream::{Feed, Stream};
@@ -27,6 +28,8 @@ struct CountMatches {
     node: Arc<algebra::CountMatches>,
     from: usize,
     core: Option<Core>,
+    /// What is known of trees by whoever counts beside this one.
+    known: Option<Arc<KnownWays>>,
     row: usize,
     counts: Vec<i64>,
     charged: usize,
@@ -37,7 +40,12 @@ impl FanOut for CountMatches {
         self.row = 0;
         if self.core.is_none() {
             let snapshot = here.snapshot().clone();
-            self.core = Some(Core::new(&self.node, &snapshot, &here.environment));
+            self.core = Some(Core::new(
+                &self.node,
+                &snapshot,
+                &here.environment,
+                self.known.clone().unwrap_or_default(),
+            ));
         }
         Ok(())
     }
@@ -106,10 +114,13 @@ pub(crate) fn compile(
     }
     let from = Compiler::position(&feed.layout(), node.start)?;
     let node = Arc::new(node.clone());
+    // A pipeline that is kept for another run must not know what was true in this one.
+    let known = compiler.is_for_this_run_only().then(Arc::<KnownWays>::default);
     let (count, make) = (node.count, move || CountMatches {
         node: node.clone(),
         from,
         core: None,
+        known: known.clone(),
         row: 0,
         counts: Vec::new(),
         charged: 0,

@@ -6,7 +6,7 @@
 //! so far; the last level only adds up. The walk can stop anywhere when its budget is used up, and goes on from there.
 
 use super::lists::{Lists, Marks};
-use super::trees::Trees;
+use super::trees::{KnownWays, Trees};
 use crate::access::Environment;
 use crate::labels::LabelCheck;
 use crate::turn::Try;
@@ -85,8 +85,13 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub fn new(node: &CountMatches, snapshot: &Snapshot, environment: &Arc<Environment>) -> Core {
-        let mut trees = Trees::new(snapshot.clone());
+    pub fn new(
+        node: &CountMatches,
+        snapshot: &Snapshot,
+        environment: &Arc<Environment>,
+        known: Arc<KnownWays>,
+    ) -> Core {
+        let mut trees = Trees::new(snapshot.clone(), known);
         let start_trees = trees.add(&node.trees, environment);
         let order: Vec<Var> =
             std::iter::once(node.start).chain(node.steps.iter().map(|step| step.vertex)).collect();
@@ -165,15 +170,18 @@ impl Core {
         let list = first.lists.of(self.values[first.other], &mut scratch)?;
         let shortest = level.arms[1..].iter().min_by_key(|arm| arm.marks.distinct.len());
         let shorter = shortest.filter(|arm| arm.marks.distinct.len() * LONGER_MAX < list.len());
-        // Parallel edges stand in a list as often as there are; where some are taken, they must be counted, by search.
-        let searched = shorter.is_some() || !first.unlike.is_empty();
-        let unlike = (shorter.is_none() && searched).then(|| {
-            let mut once = list.to_vec();
-            once.sort_unstable();
-            once.dedup();
-            once
-        });
-        let walked = shorter.map_or(unlike.as_deref().unwrap_or(list), |arm| &arm.marks.distinct);
+        // Parallel edges stand in a list as often as there are; where some are taken, those to one vertex are counted together.
+        let together = shorter.is_none() && !first.unlike.is_empty();
+        let mut sorted = Vec::new();
+        let walked = match shorter {
+            Some(arm) => arm.marks.distinct.as_slice(),
+            None if together && !list.is_sorted() => {
+                sorted.extend_from_slice(list);
+                sorted.sort_unstable();
+                &sorted
+            }
+            None => list,
+        };
         let mut walk = Walk {
             arms: &level.arms,
             absent: &level.absent,
@@ -185,7 +193,7 @@ impl Core {
             slot: at + 1,
             snapshot: &self.snapshot,
             found: &mut self.found,
-            searched,
+            searched: shorter.is_some(),
         };
         let mut done = true;
         while let Some(vertex) = walked.get(level.cursor) {
@@ -194,11 +202,13 @@ impl Core {
                 break;
             }
             *budget -= 1;
-            let Some(ways) = walk.ways(*vertex, budget)? else {
+            let same = |other: &&u32| *other == vertex;
+            let edges = if together { walked[level.cursor..].iter().take_while(same).count() } else { 1 };
+            let Some(ways) = walk.ways(*vertex, together.then_some(edges as u64), budget)? else {
                 done = false;
                 break;
             };
-            level.cursor += 1;
+            level.cursor += edges;
             if ways > 0 && last {
                 self.total = self.total.saturating_add(product.saturating_mul(ways));
             } else if ways > 0 {
@@ -273,9 +283,10 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Ways to bind this vertex, with what hangs on it; none if the budget ran out.
+    /// Ways to bind this vertex, with what hangs on it; none if the budget ran out. `edges` are those of the first arm, where they are counted
+    /// together and some may be taken.
     #[inline]
-    fn ways(&mut self, vertex: u32, budget: &mut i64) -> Try<Option<u64>> {
+    fn ways(&mut self, vertex: u32, edges: Option<u64>, budget: &mut i64) -> Try<Option<u64>> {
         if self.differs.iter().any(|other| self.values[*other] == vertex)
             || self.absent.iter().any(|arm| arm.marks.times(vertex) > 0)
         {
@@ -294,9 +305,12 @@ impl Walk<'_> {
         if !self.labels.admits_end(VertexId::from_dense(vertex), self.snapshot)? {
             return Ok(Some(0));
         }
-        if self.searched {
-            let first = &self.arms[0];
-            let times = first.lists.between(self.values[first.other], vertex, self.found)?;
+        let first = &self.arms[0];
+        let times = match self.searched {
+            true => Some(first.lists.between(self.values[first.other], vertex, self.found)?),
+            false => edges,
+        };
+        if let Some(times) = times {
             ways = ways.saturating_mul(times.saturating_sub(first.taken(self.values, vertex)));
         }
         if ways == 0 || self.trees.is_empty() {

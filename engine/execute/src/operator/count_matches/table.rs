@@ -1,6 +1,8 @@
 //! A number for each vertex, zero where none was set; memory grows with the parts of the graph that are touched.
 
 use model::CHUNK_SLOTS;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of one block.
 const BLOCK_BYTES: usize = CHUNK_SLOTS * size_of::<u64>();
@@ -36,5 +38,36 @@ impl Table {
     }
     pub fn bytes(&self) -> usize {
         self.made * BLOCK_BYTES
+    }
+}
+
+/// The same for several threads: a number that is set is never set to another, so it does not matter who sets it.
+pub(super) struct SharedTable {
+    blocks: Box<[OnceLock<Box<[AtomicU64]>>]>,
+}
+
+impl SharedTable {
+    /// For vertices below `bound`.
+    pub fn new(bound: u32) -> SharedTable {
+        let blocks = (bound as usize).div_ceil(CHUNK_SLOTS);
+        SharedTable { blocks: (0..blocks).map(|_| OnceLock::new()).collect() }
+    }
+    #[inline]
+    pub fn get(&self, vertex: u32) -> u64 {
+        let (block, slot) = (vertex as usize / CHUNK_SLOTS, vertex as usize % CHUNK_SLOTS);
+        self.blocks[block].get().map_or(0, |block| block[slot].load(Ordering::Relaxed))
+    }
+    /// Sets the number of a vertex. Returns the bytes that were taken for it: those of a block, for its first.
+    #[inline]
+    pub fn set(&self, vertex: u32, number: u64) -> usize {
+        let (block, slot) = (vertex as usize / CHUNK_SLOTS, vertex as usize % CHUNK_SLOTS);
+        let mut taken = 0;
+        let block = self.blocks[block].get_or_init(|| {
+            taken = BLOCK_BYTES;
+            (0..CHUNK_SLOTS).map(|_| AtomicU64::new(0)).collect()
+        });
+        let before = block[slot].swap(number, Ordering::Relaxed);
+        debug_assert!(before == 0 || before == number, "a vertex goes on in one number of ways");
+        taken
     }
 }

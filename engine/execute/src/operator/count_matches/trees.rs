@@ -1,15 +1,16 @@
 //! In how many ways does a tree go on from a vertex? The sum over its ends of the product of their own trees, each worked out once for
-//! each vertex and kept.
+//! each vertex and kept, for all executors.
 //!
 //! Work is paid from a budget. Where it runs out, what is complete is kept and the answer is "later": asked again with a new
 //! budget, the walk comes at least one vertex further, as kept numbers cost nothing.
 
 use super::lists::Lists;
-use super::table::Table;
+use super::table::SharedTable;
 use crate::access::Environment;
 use crate::labels::LabelCheck;
 use crate::turn::Try;
 use model::VertexId;
+use parking_lot::Mutex;
 use plan::LabelExpr;
 use plan::algebra::CountTree;
 use std::sync::Arc;
@@ -29,8 +30,32 @@ struct Node {
 struct State {
     labels: LabelCheck,
     /// By vertex: one more than the number of ways.
-    known: Table,
+    known: Arc<SharedTable>,
+    /// Bytes of the table that were taken here.
+    bytes: usize,
     scratch: Vec<u32>,
+}
+
+/// What is known of all trees of one pattern, for those who count it in the snapshot of the first of them.
+#[derive(Default)]
+pub(super) struct KnownWays {
+    tables: Mutex<Option<(Snapshot, Vec<Arc<SharedTable>>)>>,
+}
+
+impl KnownWays {
+    /// The table of the tree with this number: one of its own for who counts in another snapshot.
+    fn table(&self, tree: usize, snapshot: &Snapshot) -> Arc<SharedTable> {
+        let new = || Arc::new(SharedTable::new(snapshot.vertex_bound()));
+        let mut tables = self.tables.lock();
+        let (first, tables) = tables.get_or_insert_with(|| (snapshot.clone(), Vec::new()));
+        if !first.is_same(snapshot) {
+            return new();
+        }
+        while tables.len() <= tree {
+            tables.push(new());
+        }
+        tables[tree].clone()
+    }
 }
 
 /// Trees, those below others among them.
@@ -38,11 +63,12 @@ pub(super) struct Trees {
     nodes: Vec<Node>,
     states: Vec<State>,
     snapshot: Snapshot,
+    known: Arc<KnownWays>,
 }
 
 impl Trees {
-    pub fn new(snapshot: Snapshot) -> Trees {
-        Trees { nodes: Vec::new(), states: Vec::new(), snapshot }
+    pub fn new(snapshot: Snapshot, known: Arc<KnownWays>) -> Trees {
+        Trees { nodes: Vec::new(), states: Vec::new(), snapshot, known }
     }
     /// Takes trees in; their numbers.
     pub fn add(&mut self, trees: &[CountTree], environment: &Arc<Environment>) -> Vec<usize> {
@@ -57,7 +83,8 @@ impl Trees {
                     .is_some_and(|label| lists.all_lead_to(label, &self.snapshot)));
             numbers.push(self.nodes.len());
             self.nodes.push(Node { lists, all, optional: tree.optional, is_loop: tree.is_loop, below });
-            self.states.push(State { labels, known: Table::default(), scratch: Vec::new() });
+            let known = self.known.table(self.states.len(), &self.snapshot);
+            self.states.push(State { labels, known, bytes: 0, scratch: Vec::new() });
         }
         numbers
     }
@@ -77,7 +104,7 @@ impl Trees {
         Ok(Some(ways))
     }
     pub fn bytes(&self) -> usize {
-        self.states.iter().map(|state| state.known.bytes()).sum()
+        self.states.iter().map(|state| state.bytes).sum()
     }
 }
 
@@ -112,7 +139,8 @@ fn ways_of(
     states[tree].scratch = scratch;
     let Some(sum) = sum? else { return Ok(None) };
     let ways = sum.max(least).min(u64::MAX - 1);
-    *states[tree].known.cell(vertex) = ways + 1;
+    let state = &mut states[tree];
+    state.bytes += state.known.set(vertex, ways + 1);
     Ok(Some(ways))
 }
 

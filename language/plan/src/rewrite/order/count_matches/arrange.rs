@@ -24,6 +24,8 @@ pub(super) struct Arranged {
     /// The number of ways counts so many times.
     pub times: i64,
     pub cost: f64,
+    /// Rows that the start and its trees would have, were they enumerated.
+    pub rows: f64,
 }
 
 /// The cheapest arrangement of a shape.
@@ -158,6 +160,9 @@ impl<'a> Plan<'a> {
         }
         let trees = self.trees(self.start);
         spent += self.trees_cost(&trees, &start.labels, rows);
+        let fans =
+            trees.iter().map(|tree| self.fan(&start.labels, &tree.types, tree.direction, &tree.labels));
+        let enumerated = rows * fans.map(|(degree, kept)| degree * kept).product::<f64>();
         let core: Vec<&Edge> = self.core.iter().map(|at| &self.shape.edges[*at]).collect();
         let mut bound = vec![self.start];
         let mut steps = Vec::new();
@@ -180,7 +185,7 @@ impl<'a> Plan<'a> {
         }
         let all = core.iter().all(|edge| bound.contains(&edge.from) && bound.contains(&edge.to));
         let (labels, start) = (start.labels.clone(), start.var);
-        all.then_some(Arranged { start, labels, trees, steps, times, cost: spent })
+        all.then_some(Arranged { start, labels, trees, steps, times, cost: spent, rows: enumerated })
     }
 
     /// For each row: neighbours looked at to bind the vertex, those that are left, and the edges that say so.

@@ -10,7 +10,7 @@
 //! - `arrange`: which vertex to start from, which to bind (the core), in which order, and what hangs on them as trees.
 //!
 //! Sound because the shape's embeddings are exactly the rows. Where rows are grouped, groups whose terms cancel out are dropped as they
-//! never had a row. Cost: for each possible start one walk over the pattern, at most `shape::VERTICES_MAX` vertices.
+//! never had a row. Groups by the vertex itself are the rows that it has already. Cost: for each possible start one walk over the pattern, at most `shape::VERTICES_MAX` vertices.
 
 mod arrange;
 mod shape;
@@ -58,6 +58,14 @@ fn count_here(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'_>) {
         }
         input = Plan::Union(Box::new(Union { left, right, columns, distinct: false }));
         count = sum
+    }
+    let of_start = |(_, key): &(Var, Expr)| matches!(key, Expr::Variable(var) if *var == start);
+    if !several && node.keys.iter().any(of_start) {
+        // Each vertex has one row, which is its group.
+        let counts = node.aggregates.iter().map(|(column, _)| (*column, Expr::Variable(count)));
+        let items = node.keys.iter().cloned().chain(counts).collect();
+        *plan = Plan::Project(Box::new(Project { input, items }));
+        return;
     }
     let argument = || AggregateCall {
         function: AggregateFunction::Sum,

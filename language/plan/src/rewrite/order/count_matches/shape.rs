@@ -9,9 +9,6 @@ use model::Direction;
 
 /// Vertices of a pattern up to which its count is arranged.
 pub(super) const VERTICES_MAX: usize = 20;
-/// Edges from which on it pays: the degree of a vertex is read by `Expand` as well.
-const EDGES_MIN: usize = 2;
-
 /// A vertex.
 #[derive(Clone, Debug)]
 pub(super) struct Vertex {
@@ -98,7 +95,9 @@ pub(super) fn shape(node: &Aggregate) -> Option<Shape> {
         _ => false,
     };
     let counted = !node.aggregates.is_empty() && node.aggregates.iter().all(|(_, call)| counts(call));
-    let size = shape.vertices.len() <= VERTICES_MAX && shape.edges.len() >= EDGES_MIN;
+    // The rows of one edge need not be enumerated to be counted, but where they are grouped.
+    let edges_min = if node.keys.is_empty() { 2 } else { 1 };
+    let size = shape.vertices.len() <= VERTICES_MAX && shape.edges.len() >= edges_min;
     if !counted || !size || !shape.is_connected() {
         return None;
     }

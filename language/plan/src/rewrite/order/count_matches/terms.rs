@@ -17,7 +17,10 @@ const EXPANDED_PAIRS_MAX: usize = 6;
 /// Terms beyond which it is given up: each is a plan of its own.
 const TERMS_MAX: usize = 32;
 
-/// The cheapest way to count a shape, as terms to add up.
+/// Grouping a row costs as much as so many looks at a neighbour.
+const GROUPED_ROW_COST: f64 = 4.0;
+
+/// The cheapest way to count a shape, as terms to add up; none where one edge is enumerated more cheaply, from its other end.
 pub(super) fn cheapest(shape: &Shape, planning: &dyn Planning) -> Option<Vec<Arranged>> {
     let tested = arrange(shape, 1, planning).map(|term| (term.cost, vec![term]));
     let (differs, unlike) = (!shape.differs.is_empty(), !shape.unlike.is_empty());
@@ -30,7 +33,9 @@ pub(super) fn cheapest(shape: &Shape, planning: &dyn Planning) -> Option<Vec<Arr
         Some((terms.iter().map(|term| term.cost).sum(), terms))
     });
     let each = tested.into_iter().chain(expanded);
-    each.min_by(|a: &(f64, _), b| a.0.total_cmp(&b.0)).map(|(_, terms)| terms)
+    let (cost, terms) = each.min_by(|a: &(f64, Vec<Arranged>), b| a.0.total_cmp(&b.0))?;
+    let rows: f64 = terms.iter().map(|term| term.rows).sum();
+    (shape.edges.len() > 1 || cost <= rows * GROUPED_ROW_COST).then_some(terms)
 }
 
 /// Which vertices are one, and which edges: for each the least that it is one with.
