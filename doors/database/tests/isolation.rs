@@ -87,8 +87,14 @@ fn what_expressions_read_is_validated_however_they_come_to_it() {
         ("MATCH (x:D), (:A)-[r:R]->() MERGE (m:D) ON MATCH SET m.n = endNode(r).n", vec![b]),
         ("MATCH (x:A|B|C) WITH x ORDER BY id(x) WITH collect(x) AS xs RETURN xs[1].n", vec![b]),
         ("MATCH (x:A|B|C) WITH x ORDER BY id(x) WITH collect(x) AS xs, 1 AS one SET (xs[one]).m = 1", vec![]),
-        ("MATCH (x:A|B|C) WITH x ORDER BY id(x) WITH collect(x) AS xs MATCH (y:D) SET y.n = (xs[0]).n", vec![a]),
-        ("MATCH (x:A|B|C) WITH x ORDER BY id(x) WITH collect(x) AS xs MERGE (y:D) ON MATCH SET y.n = (xs[0]).n", vec![a]),
+        (
+            "MATCH (x:A|B|C) WITH x ORDER BY id(x) WITH collect(x) AS xs MATCH (y:D) SET y.n = (xs[0]).n",
+            vec![a],
+        ),
+        (
+            "MATCH (x:A|B|C) WITH x ORDER BY id(x) WITH collect(x) AS xs MERGE (y:D) ON MATCH SET y.n = (xs[0]).n",
+            vec![a],
+        ),
         ("MATCH (x:A|B|C) WITH x ORDER BY id(x) WITH collect(x) AS xs DETACH DELETE xs[1]", vec![]),
     ];
     // The same of traversals, whether an engine of plans walks them or the machine of steps.

@@ -43,3 +43,4 @@ mod spill;
 mod standing;
 mod tablets;
 mod trail_ends;
+mod whole_graph;

@@ -217,15 +217,27 @@ fn fault(error: world::disk::DiskError) -> ExecuteError {
 }
 
 /// Parts that rows are spread over by the hash of their keys.
-const PARTS: usize = 16;
+pub(crate) const PARTS: usize = 16;
 /// Bits of the hash for that.
 const PART_BITS: u32 = PARTS.trailing_zeros();
+/// Of a hash, the highest bits are kept in hash tables beside their entries (SwissTable).
+const TABLE_BITS: u32 = 7;
 /// Times that a part is spread over parts again at most: so many bits does a hash have.
 const LEVELS_MAX: u32 = u64::BITS / PART_BITS;
 /// Pieces of parts are no smaller than this, however little room there is while they are filled.
 const PIECE_BYTES_MIN: usize = 4 << 10;
 /// Part of the room that the pieces of all parts take while they are filled.
 const FILLING_PART: usize = 8;
+
+/// Which part rows of a hash belong to.
+pub(crate) fn part_of(hash: u64) -> usize {
+    part_at(hash, 0)
+}
+
+/// The same of rows that were spread so many times before. The bits by which tables tell keys apart come last.
+fn part_at(hash: u64, level: u32) -> usize {
+    (hash.rotate_left(TABLE_BITS) >> (u64::BITS - PART_BITS * (level + 1))) as usize % PARTS
+}
 
 /// Rows put aside by the hash of their keys, so that those of one key are in one part.
 pub(crate) struct SpilledParts {
@@ -307,8 +319,7 @@ impl SpilledParts {
         let mut hashes = Vec::new();
         hash_columns(keys, batch.len(), &mut hashes);
         let mut of_part: [Vec<u32>; PARTS] = Default::default();
-        let shift = u64::BITS - PART_BITS * (self.level + 1);
-        rows.for_each(|row| of_part[(hashes[row as usize] >> shift) as usize % PARTS].push(row));
+        rows.for_each(|row| of_part[part_at(hashes[row as usize], self.level)].push(row));
         for (part, rows) in self.parts.iter_mut().zip(of_part) {
             if !rows.is_empty() {
                 part.take(&batch.select(rows), &self.file, context)?;

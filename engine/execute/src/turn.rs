@@ -101,6 +101,10 @@ pub(crate) trait FanOut: Send {
         rows_max: usize,
         turn: &mut Turn<'_, '_>,
     ) -> Try<Progress>;
+    /// Rows are about to be handed on: makes what is made of all of them at once.
+    fn complete(&mut self, _: &mut Here) -> Try<()> {
+        Ok(())
+    }
     /// The new columns of the rows since the last call.
     fn columns(&mut self) -> Vec<Column>;
     /// Forgets what it was at; true if it may then serve another scope instance. What [`charged`](Self::charged) falls by is given
@@ -192,7 +196,11 @@ impl<F: FanOut> Fanning<F> {
             || progress == Progress::Done
             || self.fan.is_full()
             || self.demand.is_eager(batch_rows);
-        let output = (is_whole && !self.rows.is_empty()).then(|| {
+        let is_handed_on = is_whole && !self.rows.is_empty();
+        if is_handed_on {
+            self.fan.complete(&mut self.here)?;
+        }
+        let output = is_handed_on.then(|| {
             let mut output = batch.project(&self.carry).select(taken(&mut self.rows));
             self.fan.columns().into_iter().for_each(|column| output.push(column));
             output

@@ -160,6 +160,17 @@ pub(super) fn edge_property_column(
     column.finish()
 }
 
+/// The property `key` of many edges, none of them deleted, as a column: null for each that has none.
+///
+/// # Errors
+/// The graph cannot be read, or the query's memory is used up.
+pub fn edge_properties(graph: &dyn Graph, edges: &[EdgeId], key: &str) -> Result<Column, EvalError> {
+    match graph.key(key) {
+        Some(key) => edge_property_column(graph, edges, key),
+        None => Ok(Column::Constant(Value::Null, edges.len())),
+    }
+}
+
 impl Names for Catalog {
     fn label(&self, name: &str) -> Option<LabelId> {
         Catalog::label(self, name)

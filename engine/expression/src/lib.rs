@@ -40,7 +40,7 @@ pub use aggregate::{Aggregator, ExactSum, Extremes, RetractableSum, Sums};
 pub use compile::{Binding, Compiled, compile, compile_with};
 pub use error::EvalError;
 pub use functions::list::{Counting, counting};
-pub use graph::{Graph, Names};
+pub use graph::{Graph, Names, edge_properties};
 pub use grouping::{GroupTable, NO_GROUP, hash_columns};
 pub use layout::Layout;
 pub use names_only::NamesOnly;

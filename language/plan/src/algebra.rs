@@ -160,6 +160,8 @@ pub struct Expand {
     pub labels: LabelExpr,
     /// A loop of an undirected edge is met from both its ends, as Gremlin walks: set by a rewrite.
     pub loops_twice: bool,
+    /// New columns for properties of the edge: set by a rewrite.
+    pub properties: Vec<(Name, Var)>,
 }
 
 /// For each input row, runs of edges from a vertex: variable length and shortest paths.

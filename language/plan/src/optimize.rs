@@ -9,6 +9,7 @@ use crate::estimate::Known;
 use crate::labels::Named;
 use crate::names::Names;
 use crate::physical::scopes::scopes;
+use crate::rewrite::columns::edge_properties::edge_properties;
 use crate::rewrite::columns::late_projection::late_projection;
 use crate::rewrite::columns::length_only::length_only;
 use crate::rewrite::columns::prune_columns::prune_columns;
@@ -32,6 +33,7 @@ use crate::rewrite::shape::intersect::intersect;
 use crate::rewrite::shape::join_keys::join_keys;
 use crate::rewrite::shape::long_shortest::long_shortest;
 use crate::rewrite::shape::once::once;
+use crate::rewrite::shape::split_distinct::split_distinct;
 use crate::scope::SCOPES_OFF;
 use crate::statement::{InTransactions, Statement, StatementKind};
 use crate::statistics::Planning;
@@ -141,5 +143,11 @@ fn rewrite(
     count_stored(plan, names, planning.counts_edges());
     // Joins have their inputs by now, and what is still scanned for each row is known.
     join_keys(plan, planning, names);
+    // Who asks for distinct ends asked before.
+    split_distinct(plan, planning, names);
+    // Everybody else asks for edges.
+    if edge_properties(plan, kept, names) {
+        prune_columns(plan, kept)
+    }
     check(plan)
 }

@@ -153,7 +153,10 @@ impl Plan {
             Plan::SeekVertices(node) => of(&[node.vertex]),
             Plan::SeekEdges(node) => of(&[node.edge, node.from, node.to]),
             Plan::SeekIds(node) => of(&[node.vertex]),
-            Plan::Expand(node) => [node.edge, Some(node.to)].into_iter().flatten().collect(),
+            Plan::Expand(node) => {
+                let properties = node.properties.iter().map(|(_, column)| Some(*column));
+                [node.edge, Some(node.to)].into_iter().chain(properties).flatten().collect()
+            }
             Plan::ExpandPath(node) => {
                 [node.edges, node.length, Some(node.to)].into_iter().flatten().collect()
             }

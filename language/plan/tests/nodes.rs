@@ -102,6 +102,7 @@ fn expand(types_of: &[&str], direction: model::Direction, labels: &str) -> Expan
         into: false,
         labels: label(labels),
         loops_twice: false,
+        properties: Vec::new(),
     }
 }
 

@@ -40,6 +40,7 @@ pub use bulk::built::Built;
 pub use bulk::parallel::Parallel;
 pub use checkpoint::Written;
 pub use chunks::column::{Picked, PropertyRef, PropertyRun};
+pub use chunks::edge_list::EdgeRun;
 pub use commits::allocator::{Allocator, ChunkLeases};
 pub use commits::change::Change;
 pub use error::StoreError;

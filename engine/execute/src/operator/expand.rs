@@ -1,7 +1,7 @@
 //! Expand: the edges of a vertex, for each row.
 //!
 //! Batch in, slices of neighbours out: the far ends become one new column, all columns carried along share one new row map, and the
-//! edges themselves are only written where someone reads them. A hub's list is left and re-entered in the middle. With `into`, both
+//! edges themselves are only written where someone reads them, and of those that are read for their properties alone, the properties. A hub's list is left and re-entered in the middle. With `into`, both
 //! ends are bound and the edges between them are found by search in the shorter way the store has. Below a test, whose rows need no more
 //! than a first answer that not every row is, the lists are taken in turns: a few neighbours of each row, then twice as many of each that has no answer yet.
 
@@ -9,9 +9,11 @@ use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::labels::LabelCheck;
 use crate::limits::ROWS_PER_LOOK;
+use crate::operator::distinct::plain_vertices;
 use crate::placement::worked_on;
 use crate::stream::{Feed, Stream};
 use crate::turn::{FanOut, Here, Progress, Step, Try, Turn, taken};
+use model::batch::Carried;
 use model::{Batch, Column, Direction, EdgeId, EdgeRef, EdgeTypeId, Nulls, VertexId};
 use plan::LabelExpr;
 use plan::VarSet;
@@ -25,6 +27,9 @@ const NEIGHBOURS_PER_SLICE_MAX: usize = 16 * ROWS_PER_LOOK;
 
 /// A list up to this length is kept with only those ends that have the labels, where one vertex comes twice in a row.
 const ADMITTED_KEPT_MAX: usize = NEIGHBOURS_PER_SLICE_MAX;
+
+/// Vertices from which on their lists are read as one.
+const RUN_MIN: usize = 4;
 
 /// Neighbours of all rows together in the first of the rounds in which lists are taken in turns, and those of one row at least and at most.
 const ROUND_NEIGHBOURS_FIRST: usize = 256;
@@ -49,9 +54,15 @@ struct Plan {
     keep_to: bool,
     /// An edge from a vertex to itself is met twice.
     loops_twice: bool,
+    /// Properties of the edge that are columns.
+    properties: Vec<Name>,
 }
 
 impl Plan {
+    /// Are edges looked at, and not their ends alone?
+    fn meets_edges(&self) -> bool {
+        self.keep_edge || !self.properties.is_empty()
+    }
     /// Tells the transaction what a batch reads: whole lists, or with `into` only the edges between two ends, so that writers at one
     /// hub that look at different far ends do not conflict.
     fn record(&self, batch: &Batch, types: &[EdgeTypeId], here: &Here) {
@@ -131,6 +142,8 @@ struct Expand {
     plan: Arc<Plan>,
     bound: Option<Bound>,
     row: usize,
+    /// Behind the rows whose vertices count up by one, as far as that was looked at.
+    run_end: usize,
     /// Place in the list of the current row.
     place: usize,
     neighbours: Vec<u32>,
@@ -144,7 +157,12 @@ struct Expand {
     assembled: bool,
     found: Vec<EdgeId>,
     far: Vec<VertexId>,
+    /// The edges of rows; where only properties are read of them, their ids alone.
     edges: Vec<EdgeRef>,
+    ids: Vec<EdgeId>,
+    /// Ids of the current row.
+    listed_ids: Vec<u64>,
+    properties: Vec<Column>,
     rounds: Rounds,
 }
 
@@ -168,6 +186,7 @@ impl Expand {
             plan,
             bound: None,
             row: 0,
+            run_end: 0,
             place: 0,
             neighbours: Vec::new(),
             previous: None,
@@ -178,9 +197,71 @@ impl Expand {
             found: Vec::new(),
             far: Vec::new(),
             edges: Vec::new(),
+            ids: Vec::new(),
+            listed_ids: Vec::new(),
+            properties: Vec::new(),
             rounds: Rounds::default(),
         }
     }
+    /// Where the run of vertices ends that count up by one, from this row on.
+    fn end_of_run(&mut self, from: &Carried) -> usize {
+        if self.row < self.run_end {
+            return self.run_end;
+        }
+        self.run_end = self.row + 1;
+        if let Some(vertices) = plain_vertices(from).filter(|_| from.rows().is_none()) {
+            let chunk = vertices[self.row].chunk();
+            while let Some(next) = vertices.get(self.run_end)
+                && next.0 == vertices[self.run_end - 1].0 + 1
+                && next.chunk() == chunk
+            {
+                self.run_end += 1;
+            }
+        }
+        self.run_end
+    }
+
+    /// The lists of neighbouring vertices as one, as many as there is room for. Returns the edges that were taken; none where the next list
+    /// is to be read by itself.
+    fn take_run(
+        &mut self,
+        bound: &mut Bound,
+        batch: &Batch,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+        turn: &mut Turn<'_, '_>,
+    ) -> Try<Option<usize>> {
+        let from = batch.column(self.plan.from);
+        let count = self.end_of_run(from).min(batch.len()) - self.row;
+        let (Some(first), true) = (from.vertex(self.row), count >= RUN_MIN) else { return Ok(None) };
+        let Some(run) = bound.sides[0].view.run(first.dense(), count)? else {
+            return Ok(None);
+        };
+        let room = rows_max.saturating_sub(rows.len()).min(NEIGHBOURS_PER_SLICE_MAX);
+        let vertices = run.vertices_within(room);
+        if vertices == 0 {
+            return Ok(None);
+        }
+        let edges = run.edges_of(vertices);
+        for (row, degree) in (self.row as u32..).zip(run.degrees().take(vertices)) {
+            rows.resize(rows.len() + degree, row);
+        }
+        if self.plan.keep_to {
+            self.far.extend(run.neighbours()[..edges].iter().map(|far| VertexId::from_dense(*far)));
+        }
+        if self.plan.keep_edge {
+            run.append_edges(vertices, &mut self.edges);
+        } else if self.plan.meets_edges() {
+            self.listed_ids.clear();
+            run.append_ids(edges, &mut self.listed_ids);
+            self.ids.extend(self.listed_ids.iter().map(|id| EdgeId(*id)));
+        }
+        worked_on(first, self.row, edges, turn.context);
+        turn.made(batch, self.row, edges);
+        self.row += vertices;
+        Ok(Some(edges + vertices))
+    }
+
     fn next_row(&mut self) {
         (self.row, self.place, self.assembled) = (self.row + 1, 0, false);
     }
@@ -316,6 +397,31 @@ impl Expand {
         Ok((self.place - first + gathered, self.place == self.listed.len()))
     }
 
+    /// The ids of edges, with far ends where they are read: a list as it lies, if there is room for all of it.
+    fn take_ids(
+        &mut self,
+        bound: &mut Bound,
+        from: VertexId,
+        rows: &mut Vec<u32>,
+        rows_max: usize,
+    ) -> Try<(usize, bool)> {
+        if !self.assembled && bound.labels.is_any() && !self.plan.loops_twice {
+            let view = &bound.sides[0].view;
+            let (far, ids) = view.edges_in(from.dense(), &mut self.neighbours, &mut self.listed_ids)?;
+            if rows.len() + ids.len() <= rows_max {
+                self.ids.extend(ids.iter().map(|id| EdgeId(*id)));
+                if self.plan.keep_to {
+                    self.far.extend(far.iter().map(|far| VertexId::from_dense(*far)));
+                }
+                rows.resize(rows.len() + ids.len(), self.row as u32);
+                return Ok((ids.len(), true));
+            }
+        }
+        let taken = self.take_edges(bound, from, rows, rows_max)?;
+        self.ids.extend(self.edges.drain(..).map(|edge| edge.id));
+        Ok(taken)
+    }
+
     /// What belongs to the edges of the current row that were taken from place `before` on.
     fn add_taken(&mut self, before: usize, from: VertexId, rows: &mut Vec<u32>) {
         let taken = &self.edges[before..];
@@ -361,9 +467,18 @@ impl Expand {
         turn: &mut Turn<'_, '_>,
     ) -> Try<Progress> {
         let mut looked = 0;
+        let as_it_lies = bound.labels.is_any() && !self.plan.loops_twice && self.plan.to.is_none();
+        let by_runs = as_it_lies && bound.sides.len() == 1 && !turn.is_by_row();
         while self.row < batch.len() {
             if rows.len() >= rows_max || looked > NEIGHBOURS_PER_SLICE_MAX {
                 return Ok(Progress::More);
+            }
+            if by_runs
+                && self.place == 0
+                && let Some(taken) = self.take_run(bound, batch, rows, rows_max, turn)?
+            {
+                looked += taken;
+                continue;
             }
             let from = batch.column(self.plan.from).vertex(self.row);
             let wanted = turn.wanted(batch, self.row);
@@ -383,9 +498,10 @@ impl Expand {
                 continue;
             }
             let rows_max = rows_max.min(before.saturating_add(wanted));
-            let (seen, done) = match self.plan.keep_edge {
-                true => self.take_edges(bound, from, rows, rows_max)?,
-                false => self.take_ends(bound, from, rows, rows_max)?,
+            let (seen, done) = match (self.plan.meets_edges(), self.plan.keep_edge) {
+                (false, _) => self.take_ends(bound, from, rows, rows_max)?,
+                (true, true) => self.take_edges(bound, from, rows, rows_max)?,
+                (true, false) => self.take_ids(bound, from, rows, rows_max)?,
             };
             looked += seen + 1;
             worked_on(from, self.row, seen, turn.context);
@@ -461,7 +577,7 @@ impl Expand {
 impl FanOut for Expand {
     fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
         Bound::bind(&mut self.bound, &self.plan, batch, here);
-        (self.row, self.place, self.assembled) = (0, 0, false);
+        (self.row, self.run_end, self.place, self.assembled) = (0, 0, 0, false);
         (self.rounds.share, self.rounds.more) = (0, false);
         Ok(())
     }
@@ -473,7 +589,7 @@ impl FanOut for Expand {
         turn: &mut Turn<'_, '_>,
     ) -> Try<Progress> {
         let mut bound = self.bound.take().expect("a batch was begun");
-        let in_turns = turn.takes_turns() && self.plan.to.is_none() && !self.plan.keep_edge;
+        let in_turns = turn.takes_turns() && self.plan.to.is_none() && !self.plan.meets_edges();
         let progress = match in_turns {
             true => self.slice_in_turns(&mut bound, batch, rows, turn),
             false => self.slice(&mut bound, batch, rows, rows_max, turn),
@@ -484,7 +600,21 @@ impl FanOut for Expand {
     fn recycle(&mut self) -> bool {
         self.far.clear();
         self.edges.clear();
+        self.ids.clear();
+        self.properties.clear();
         true
+    }
+    fn complete(&mut self, here: &mut Here) -> Try<()> {
+        if self.plan.properties.is_empty() {
+            return Ok(());
+        }
+        if self.plan.keep_edge {
+            self.ids.extend(self.edges.iter().map(|edge| edge.id));
+        }
+        let (graph, ids) = (here.scope().graph, taken(&mut self.ids));
+        let read = |key: &Name| expression::edge_properties(graph, &ids, key);
+        self.properties = self.plan.properties.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(())
     }
     fn columns(&mut self) -> Vec<Column> {
         let mut columns = Vec::new();
@@ -494,6 +624,7 @@ impl FanOut for Expand {
         if self.plan.keep_to {
             columns.push(Column::Vertex(taken(&mut self.far), Nulls::none()));
         }
+        columns.append(&mut self.properties);
         columns
     }
 }
@@ -534,6 +665,7 @@ pub(crate) fn compile(
         keep_edge: node.edge.is_some_and(|edge| required.contains(edge)),
         keep_to: !node.into && required.contains(node.to),
         loops_twice: node.loops_twice,
+        properties: node.properties.iter().map(|(key, _)| key.clone()).collect(),
     });
     compiler.placed_by = matches!(feed, Feed::Rows(_)).then_some(plan.from);
     if compiler.algorithm() == Algorithm::CountEdges {
@@ -543,5 +675,6 @@ pub(crate) fn compile(
     let mut columns = Vec::new();
     columns.extend(node.edge.filter(|_| plan.keep_edge));
     columns.extend(Some(node.to).filter(|_| plan.keep_to));
+    columns.extend(node.properties.iter().map(|(_, column)| *column));
     Ok(compiler.attach_fan_out("Expand", &feed, required, &columns, move || Expand::new(plan.clone())))
 }

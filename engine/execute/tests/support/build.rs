@@ -46,6 +46,7 @@ pub fn expand(
         into: false,
         labels: LabelExpr::Any,
         loops_twice: false,
+        properties: Vec::new(),
     }
 }
 pub fn path(input: Plan, from: u32, to: u32, direction: Direction, min: u32, max: Option<u32>) -> ExpandPath {

@@ -189,7 +189,12 @@ fn expand(node: &Expand, print: &Printer<'_>) -> String {
         (_, true) => " loops twice",
         _ => "",
     };
-    format!("({}){arrow}{}{into}", print.var(node.from), vertex_text(print, node.to, &node.labels))
+    let read: Vec<String> = {
+        let column = |(key, column): &(Name, Var)| format!(", .{key} AS {}", print.var(*column));
+        node.properties.iter().map(column).collect()
+    };
+    let to = vertex_text(print, node.to, &node.labels);
+    format!("({}){arrow}{to}{into}{}", print.var(node.from), read.join(""))
 }
 
 fn expand_path(node: &ExpandPath, print: &Printer<'_>) -> String {

@@ -252,6 +252,8 @@ fn expand(graph: &Graph, node: &Expand, row: &Row) -> Vec<Row> {
         }
         let mut row = with(row, node.to, Value::Vertex(to));
         row.extend(node.edge.map(|var| (var, Value::edge(edge))));
+        let property = |key| graph.property(&Value::edge(edge), key);
+        row.extend(node.properties.iter().map(|(key, column)| (*column, property(key))));
         found.push(row)
     }
     found

@@ -26,7 +26,10 @@ pub(crate) struct EdgeList<'a> {
 impl<'a> EdgeList<'a> {
     #[inline]
     pub(crate) fn of_base(table: &'a EdgeTable, slot: usize) -> EdgeList<'a> {
-        let range = table.range(slot);
+        EdgeList::of_range(table, table.range(slot))
+    }
+    #[inline]
+    fn of_range(table: &'a EdgeTable, range: Range<usize>) -> EdgeList<'a> {
         let slots = match &table.slots {
             EdgeSlots::Position => Slots::From(range.start as u32),
             EdgeSlots::Short(slots) => Slots::Short(&slots[range.clone()]),
@@ -134,6 +137,56 @@ impl<'a> EdgeList<'a> {
             (Slots::From(_), false) => self.for_each(vertex, lane, |_, id| ids.push(id.0)),
         }
         debug_assert_eq!(ids.len() - start, self.neighbours.len());
+    }
+}
+
+/// The lists of vertices that lie one after the other, as one: nothing of them changed since their chunk was written.
+#[derive(Clone, Copy, Debug)]
+pub struct EdgeRun<'a> {
+    /// Where each list begins, and the end of the last.
+    offsets: &'a [u32],
+    /// All lists.
+    whole: EdgeList<'a>,
+    first: u32,
+    lane: Lane,
+}
+
+impl<'a> EdgeRun<'a> {
+    /// Those of `count` vertices from `first` on; none where one lies behind the table, or where there is none.
+    pub(crate) fn of_base(table: &'a EdgeTable, first: u32, count: usize, lane: Lane) -> Option<EdgeRun<'a>> {
+        let slot = usize::from(VertexId::from_dense(first).slot());
+        let offsets = table.offsets.get(slot..=slot + count)?;
+        let whole = EdgeList::of_range(table, *offsets.first()? as usize..*offsets.last()? as usize);
+        Some(EdgeRun { offsets, whole, first, lane })
+    }
+    /// How many of the vertices, from the first on, have no more than so many edges together.
+    pub fn vertices_within(&self, edges: usize) -> usize {
+        let begin = self.offsets[0] as usize;
+        self.offsets[1..].partition_point(|end| *end as usize - begin <= edges)
+    }
+    /// Edges of the first vertices, that many of them.
+    pub fn edges_of(&self, vertices: usize) -> usize {
+        (self.offsets[vertices] - self.offsets[0]) as usize
+    }
+    /// Edges of each vertex, in order.
+    pub fn degrees(&self) -> impl Iterator<Item = usize> + 'a {
+        self.offsets.windows(2).map(|ends| (ends[1] - ends[0]) as usize)
+    }
+    /// Neighbours, one for each edge.
+    pub fn neighbours(&self) -> &'a [u32] {
+        self.whole.neighbours
+    }
+    /// Appends the ids of the first edges, that many of them.
+    pub fn append_ids(&self, edges: usize, ids: &mut Vec<u64>) {
+        self.whole.part(0..edges).push_ids(self.first, self.lane, ids);
+    }
+    /// Appends the first edges, those of so many vertices.
+    pub fn append_edges(&self, vertices: usize, edges: &mut Vec<EdgeRef>) {
+        let begin = self.offsets[0];
+        for (vertex, ends) in (self.first..).zip(self.offsets[..=vertices].windows(2)) {
+            let part = (ends[0] - begin) as usize..(ends[1] - begin) as usize;
+            self.whole.part(part).push_edges(vertex, self.lane, edges);
+        }
     }
 }
 

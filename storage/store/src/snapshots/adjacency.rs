@@ -6,7 +6,7 @@
 //! share them.
 
 use crate::StoreError;
-use crate::chunks::edge_list::{EdgeList, without};
+use crate::chunks::edge_list::{EdgeList, EdgeRun, without};
 use crate::chunks::table::Lane;
 use crate::snapshots::joined::Joined;
 use crate::snapshots::layer::Layer;
@@ -402,6 +402,14 @@ impl AdjacencyView {
             })?;
         }
         Ok(())
+    }
+    /// The lists of `count` vertices from `first` on, all of one chunk, where they lie one after the other and nothing of them is hidden.
+    ///
+    /// # Errors
+    /// The chunk cannot be read.
+    pub fn run(&self, first: u32, count: usize) -> Result<Option<EdgeRun<'_>>, StoreError> {
+        let Some(layer) = self.only.as_ref().filter(|_| !self.hides()) else { return Ok(None) };
+        layer.run(first, count, self.snapshot.chunks())
     }
     /// Appends what [`AdjacencyView::for_each_edge`] calls with.
     pub fn append_edges(&self, vertex: u32, edges: &mut Vec<EdgeRef>) -> Result<(), StoreError> {

@@ -7,7 +7,7 @@
 //! belongs to one snapshot, which caches it, and is given the chunks of that snapshot with every question: holding it would make a cycle.
 
 use crate::StoreError;
-use crate::chunks::edge_list::EdgeList;
+use crate::chunks::edge_list::{EdgeList, EdgeRun};
 use crate::chunks::edge_set::{neighbour_of, slot_of};
 use crate::chunks::table::Lane;
 use crate::snapshots::collected::{Collected, questions_for_array, split};
@@ -64,6 +64,19 @@ impl Layer {
     pub(crate) fn held(&self, vertex: u32, chunks: Chunks<'_>) -> Result<Option<EdgeList<'_>>, StoreError> {
         let (chunk, slot) = split(vertex);
         Ok(self.view_for(chunk, chunks)?.map(|view| view.list(slot)))
+    }
+    /// The lists of vertices of one chunk as one, if the chunk is or can be kept in this layer and none of them changed.
+    pub(crate) fn run(
+        &self,
+        first: u32,
+        count: usize,
+        chunks: Chunks<'_>,
+    ) -> Result<Option<EdgeRun<'_>>, StoreError> {
+        let (chunk, slot) = split(first);
+        let Some(view) = self.view_for(chunk, chunks)? else { return Ok(None) };
+        let lane = view.lane_ref();
+        let changed = (slot..slot + count).any(|slot| lane.list_delta(slot, self.lane).is_some());
+        Ok(if changed { None } else { EdgeRun::of_base(lane.table, first, count, self.lane) })
     }
     /// Calls `read` with the edges of a vertex.
     #[inline]

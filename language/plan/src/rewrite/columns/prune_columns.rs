@@ -104,7 +104,10 @@ fn drop_here(plan: &mut Plan, needed: &Vars) -> bool {
                 node.aggregates.extend(first)
             }
         }
-        Plan::Expand(node) => node.edge = node.edge.filter(is_needed),
+        Plan::Expand(node) => {
+            node.edge = node.edge.filter(is_needed);
+            node.properties.retain(|(_, column)| is_needed(column))
+        }
         Plan::Distinct(node) => node.carried.retain(is_needed),
         Plan::ExpandPath(node) => {
             node.edges = node.edges.filter(is_needed);

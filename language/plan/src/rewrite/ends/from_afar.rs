@@ -79,6 +79,7 @@ fn turn(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'_>) -> Resu
         into: false,
         labels: LabelExpr::Any,
         loops_twice: false,
+        properties: Vec::new(),
     }));
     let work: f64 = estimates(&back, planning).iter().sum();
     if work * GAIN_MIN > many {

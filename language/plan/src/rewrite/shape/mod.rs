@@ -5,3 +5,4 @@ pub(crate) mod intersect;
 pub(crate) mod join_keys;
 pub(crate) mod long_shortest;
 pub(crate) mod once;
+pub(crate) mod split_distinct;

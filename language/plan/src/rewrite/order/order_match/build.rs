@@ -195,7 +195,9 @@ fn expand(
     let types = pattern.types.clone();
     let Some(run) = &pattern.run else {
         let edge = Some(pattern.variable);
-        let node = Expand { input, from, edge, to, types, direction, into, labels, loops_twice: false };
+        let properties = Vec::new();
+        let node =
+            Expand { input, from, edge, to, types, direction, into, labels, loops_twice: false, properties };
         return Plan::Expand(Box::new(node));
     };
     Plan::ExpandPath(Box::new(ExpandPath {
