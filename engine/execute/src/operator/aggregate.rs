@@ -4,87 +4,24 @@
 //! Inside a sub-query the number of the outer row leads the keys, and an aggregate without keys of its own has one row for every
 //! outer row, also where there was no inner row.
 
+mod grouping;
 mod groups;
 mod last;
 mod partial;
 mod states;
 mod streaming;
 
+use self::grouping::{Call, Grouping};
 use self::last::Final;
 use self::partial::{Partial, Shared};
 use self::streaming::Streaming;
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::scope_rows::ScopeRows;
-use crate::spill::{PARTS, part_of};
 use crate::stream::{Feed, Stream};
-use crate::turn::{Breaking, Here, Try};
-use expression::{Compiled, Layout, hash_columns};
-use model::Batch;
-use model::batch::Carried;
-use plan::AggregateFunction;
+use crate::turn::{Breaking, Here};
+use expression::{Compiled, Layout};
 use plan::physical::Algorithm;
 use std::sync::Arc;
-
-struct Call {
-    function: AggregateFunction,
-    distinct: bool,
-    arguments: Vec<Compiled>,
-}
-
-struct Grouping {
-    keys: Vec<Compiled>,
-    calls: Vec<Call>,
-    /// One group that is there without any row.
-    single: bool,
-    /// Inside a sub-query, without keys of its own: the outer rows of each instance.
-    every: Option<Arc<ScopeRows>>,
-}
-
-/// The keys and the arguments of the calls, of the rows of a batch.
-struct Evaluated {
-    keys: Vec<Carried>,
-    /// By call.
-    arguments: Vec<Vec<Carried>>,
-    len: usize,
-}
-
-impl Evaluated {
-    fn new(plan: &Grouping, batch: &Batch, here: &mut Here) -> Try<Evaluated> {
-        let scope = here.scope();
-        let all = |expressions: &[Compiled]| {
-            let values = expressions.iter().map(|expression| expression.evaluate_carried(batch, &scope));
-            values.collect::<Result<Vec<Carried>, _>>()
-        };
-        let arguments = plan.calls.iter().map(|call| all(&call.arguments)).collect::<Result<_, _>>()?;
-        Ok(Evaluated { keys: all(&plan.keys)?, arguments, len: batch.len() })
-    }
-    /// As columns of a batch, keys first.
-    fn batch(&self) -> Batch {
-        let mut batch = Batch::new(Vec::new(), self.len);
-        let columns = self.keys.iter().chain(self.arguments.iter().flatten());
-        columns.for_each(|column| batch.push_carried(column.clone()));
-        batch
-    }
-    /// The rows of each part.
-    fn rows_of_parts(&self) -> [Vec<u32>; PARTS] {
-        let mut hashes = Vec::new();
-        hash_columns(&self.keys, self.len, &mut hashes);
-        let mut of_part: [Vec<u32>; PARTS] = Default::default();
-        hashes.iter().zip(0..).for_each(|(hash, row)| of_part[part_of(*hash)].push(row));
-        of_part
-    }
-    /// Of such a batch.
-    fn of(plan: &Grouping, batch: &Batch) -> Evaluated {
-        let mut columns = (0..batch.width()).map(|at| batch.column(at).clone());
-        let keys = columns.by_ref().take(plan.keys.len()).collect();
-        let of_call = |call: &Call| columns.by_ref().take(call.arguments.len()).collect();
-        Evaluated { keys, arguments: plan.calls.iter().map(of_call).collect(), len: batch.len() }
-    }
-    fn width(plan: &Grouping) -> usize {
-        plan.keys.len() + plan.calls.iter().map(|call| call.arguments.len()).sum::<usize>()
-    }
-}
 
 fn grouping(
     compiler: &Compiler,

@@ -1,7 +1,7 @@
 //! Groups on one executor: the table from keys to group numbers, and the states of each call.
 
+use super::grouping::{Evaluated, Grouping};
 use super::states::{States, Weighing};
-use super::{Evaluated, Grouping};
 use crate::turn::{Try, Turn};
 use expression::{GroupTable, NO_GROUP};
 use model::batch::Carried;

@@ -1,8 +1,8 @@
 //! Behind the end of the input: the groups of all executors become one, then rows that were put aside are grouped, then groups are handed on.
 
+use super::grouping::{Evaluated, Grouping};
 use super::groups::Groups;
 use super::partial::{Held, Partial, aside_bytes};
-use super::{Evaluated, Grouping};
 use crate::spill::{PARTS, SpilledPart, SpilledParts, is_tight, joined};
 use crate::turn::{Breaker, Progress, Try, Turn};
 use model::Batch;

@@ -1,7 +1,7 @@
 //! Grouping what comes to one executor.
 
+use super::grouping::{Evaluated, Grouping};
 use super::groups::Groups;
-use super::{Evaluated, Grouping};
 use crate::spill::{PARTS, SpilledPart, SpilledParts, is_tight};
 use crate::turn::{Breaker, Progress, Try, Turn};
 use model::Batch;
@@ -13,9 +13,9 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Default)]
 pub(super) struct Shared {
     /// Groups of twins that have few.
-    pub(super) whole: Arc<Mutex<Vec<Waiting>>>,
+    pub(super) whole: Arc<WaitingGroups>,
     /// Groups of the others by their part, once there are any.
-    pub(super) parts: Arc<OnceLock<Box<[Mutex<Vec<Waiting>>]>>>,
+    pub(super) parts: Arc<OnceLock<Box<[WaitingGroups]>>>,
     /// The next part to be merged.
     pub(super) next: Arc<AtomicUsize>,
     /// Groups that were whole and are being spread over the parts.
@@ -25,14 +25,14 @@ pub(super) struct Shared {
 }
 
 /// Groups that wait to be merged, and their bytes that nobody is charged for.
-pub(super) type Waiting = (Groups, usize);
+pub(super) type WaitingGroups = Mutex<Vec<(Groups, usize)>>;
 
 impl Shared {
-    pub(super) fn part(&self, number: usize) -> &Mutex<Vec<Waiting>> {
+    pub(super) fn part(&self, number: usize) -> &WaitingGroups {
         &self.parts.get_or_init(|| (0..PARTS).map(|_| Mutex::default()).collect())[number]
     }
     /// The groups that wait to be merged: of one part, or those that are whole.
-    pub(super) fn waiting(&self, part: Option<usize>) -> &Mutex<Vec<Waiting>> {
+    pub(super) fn waiting(&self, part: Option<usize>) -> &WaitingGroups {
         part.map_or(&*self.whole, |number| self.part(number))
     }
     /// Bytes of all groups that wait and that nobody is charged for.

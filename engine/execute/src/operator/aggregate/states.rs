@@ -1,6 +1,6 @@
 //! The states of aggregates, by group.
 
-use super::Call;
+use super::grouping::Call;
 use crate::ExecuteError;
 use crate::operator::distinct::{VertexSet, plain_vertices};
 use crate::turn::Try;

@@ -1,7 +1,7 @@
 //! Grouping rows that come vertex by vertex.
 
+use super::grouping::{Evaluated, Grouping};
 use super::groups::Groups;
-use super::{Evaluated, Grouping};
 use crate::turn::{Breaker, Progress, Try, Turn};
 use model::Batch;
 use std::ops::Range;
