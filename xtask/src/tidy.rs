@@ -264,7 +264,9 @@ fn files(root: &Path, extension: &str) -> Vec<PathBuf> {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let (path, name) = (entry.path(), entry.file_name());
             if path.is_dir() {
-                if name != "target" && name != "node_modules" && !name.to_string_lossy().starts_with('.') {
+                // A template is the begin of others' projects, and belongs to none of the rooms.
+                let is_others = ["target", "node_modules", "template"].iter().any(|other| name == *other);
+                if !is_others && !name.to_string_lossy().starts_with('.') {
                     open.push(path);
                 }
             } else if path.extension().is_some_and(|found| found == extension) {

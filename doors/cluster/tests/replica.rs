@@ -235,6 +235,37 @@ fn a_replica_goes_on_where_it_was() {
     assert_eq!(replica.standing().len(), 1);
 }
 
+/// Programs are part of the graph's catalogue: a replica runs those that were deployed at any gate, each as of its commit.
+#[test]
+fn a_replica_runs_the_programs_that_were_deployed() {
+    let cluster = cluster();
+    let [one, other] = &cluster.gates[..] else { panic!() };
+    rows(one, "UNWIND range(1, 5) AS n CREATE (:P {n: n})");
+    // It answers each node with one.
+    let module = include_bytes!("../../../trials/bench/queries/programs/each.wasm");
+    let given = params! { "module" => Value::Bytes(module.as_slice().into()) };
+    let deployed =
+        one.session().query("CREATE PROGRAM each FROM $module", given).and_then(|told| told.rows());
+    if deployed.as_ref().is_err_and(|error| error.message.contains("deployed-programs")) {
+        return println!("skipped: this build runs no modules");
+    }
+    deployed.unwrap();
+    let caught_up =
+        |number: usize| cluster.replicas[number].caught_up(Duration::from_secs(20), &|| None).unwrap();
+    let call = "CALL program.each() YIELD value RETURN count(*), sum(value)";
+    let deployed_at = caught_up(1).place();
+    assert_eq!(rows(&caught_up(1), "SHOW PROGRAMS YIELD name"), ["[String(\"each\")]"]);
+    for database in [one, other, &caught_up(0), &caught_up(1)] {
+        assert_eq!(rows(database, call), ["[Int(5), Int(5)]"]);
+    }
+    rows(other, "CREATE (:P {n: 6})");
+    assert_eq!(rows(&caught_up(0), call), ["[Int(6), Int(6)]"]);
+    rows(other, "DROP PROGRAM each");
+    assert!(code(&caught_up(0), call).contains("Procedure"), "{}", code(&caught_up(0), call));
+    let past = format!("AS OF {deployed_at} {call}");
+    assert_eq!(rows(one, &past), ["[Int(5), Int(5)]"]);
+}
+
 /// The whole graph with all ids, as a gate answers.
 const WHOLE: &str = "MATCH (a) OPTIONAL MATCH (a)-[e]->(b) RETURN labels(a), elementId(a), properties(a), elementId(e), type(e), properties(e), elementId(b) ORDER BY elementId(a), elementId(e)";
 

@@ -2,6 +2,7 @@
 
 pub mod accounts;
 pub(crate) mod held;
+pub mod latch;
 pub mod ledger;
 pub(crate) mod meter;
 pub(crate) mod pace;

@@ -76,6 +76,7 @@ pub use terms::{limits, message, root, rules, waker};
 
 pub use accounting::accounts::{AccountOptions, AccountRoom, AccountUsage};
 pub use accounting::held::Held;
+pub use accounting::latch::Latch;
 pub use accounting::service::{Ending, Service, ServiceTurn};
 pub use accounting::tablets::{TabletInfo, TabletMove};
 pub use graphs::context::Context;

@@ -7,8 +7,8 @@ mod common;
 use common::*;
 use dataflow::watch::{Hold, give_way, spend};
 use dataflow::{
-    AccountOptions, Context, Fault, Flow, Graph, GraphBuilder, Operator, Outcome, QueryHandle, QueryOptions,
-    Runtime, VertexOptions,
+    AccountOptions, Context, Fault, Flow, Graph, GraphBuilder, Latch, Operator, Outcome, QueryHandle,
+    QueryOptions, Runtime, Stepped, VertexOptions,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -25,6 +25,8 @@ enum Work {
     Counted(Arc<AtomicU64>),
     /// Without end, holds something, and gives way to others again and again.
     Waiting,
+    /// Until the latch opens, and counts its looks.
+    Awaiting(Arc<Latch>, Arc<AtomicU64>),
     /// Holds more and more, without end.
     Hoarding,
     /// Takes no heed of its end for so many units.
@@ -54,6 +56,12 @@ impl Operator<Rows> for Working {
                     give_way();
                     turn()?;
                 }
+            }
+            Work::Awaiting(latch, passed) => {
+                let mut hold = Hold::default();
+                hold.set(1 << 19)?;
+                latch.wait()?;
+                passed.fetch_add(1, Relaxed);
             }
             Work::Hoarding => {
                 let mut hold = Hold::default();
@@ -212,4 +220,68 @@ fn a_call_that_takes_no_heed_of_its_end_keeps_nobody_out() {
     assert_eq!(drain(&mut submit(&runtime, Work::Units(100), QueryOptions::default())), [7]);
     assert!(began.elapsed() < Duration::from_millis(500), "{:?}", began.elapsed());
     assert!(matches!(fault(&mut deaf), Fault::Cancelled { .. }));
+}
+
+/// Executors that are stepped have nothing to do while a call waits for a latch: it is not asked again and again.
+#[test]
+fn who_waits_for_a_latch_is_left_alone_until_it_opens() {
+    let (latch, passed) = (Arc::new(Latch::default()), Arc::new(AtomicU64::new(0)));
+    let mut stepped = Stepped::<Rows>::new(1, 7);
+    let awaiting = || graph(Work::Awaiting(latch.clone(), passed.clone()), &Census::default());
+    let mut handles: Vec<_> = (0..3).map(|_| stepped.submit(awaiting(), QueryOptions::default())).collect();
+    let rest = |stepped: &mut Stepped<Rows>| (0..10_000).take_while(|_| stepped.step()).count();
+    assert!(rest(&mut stepped) < 1_000, "nothing is left to do");
+    assert!(handles.iter_mut().all(|handle| handle.try_next().is_none()));
+    assert_eq!(passed.load(Relaxed), 0);
+    latch.open();
+    latch.open();
+    rest(&mut stepped);
+    // The latch is open for who comes late.
+    handles.push(stepped.submit(awaiting(), QueryOptions::default()));
+    rest(&mut stepped);
+    for handle in &mut handles {
+        let Some(Some(Ok(rows))) = handle.try_next() else { panic!("it has its row") };
+        assert_eq!(rows.rows, [7]);
+    }
+    assert_eq!(passed.load(Relaxed), 4);
+}
+
+#[test]
+fn who_waits_for_a_latch_ends_with_its_query() {
+    let (latch, passed) = (Arc::new(Latch::default()), Arc::new(AtomicU64::new(0)));
+    let runtime = runtime(1);
+    let awaiting = |options| submit(&runtime, Work::Awaiting(latch.clone(), passed.clone()), options);
+    let began = Instant::now();
+    let deadline = Some(Duration::from_millis(50));
+    let mut late = awaiting(QueryOptions { deadline, ..QueryOptions::default() });
+    let (mut killed, mut opened) = (awaiting(QueryOptions::default()), awaiting(QueryOptions::default()));
+    assert_eq!(drain(&mut submit(&runtime, Work::Units(100), QueryOptions::default())), [7]);
+    assert!(matches!(fault(&mut late), Fault::TimedOut { .. }));
+    killed.cancel("test");
+    assert!(matches!(fault(&mut killed), Fault::Cancelled { .. }));
+    assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+    assert_eq!(passed.load(Relaxed), 0);
+    latch.open();
+    assert_eq!(drain(&mut opened), [7]);
+    // One that still waits goes with the runtime.
+    let closed = Arc::new(Latch::default());
+    let left = submit(&runtime, Work::Awaiting(closed.clone(), passed), QueryOptions::default());
+    drop(runtime);
+    closed.open();
+    drop(left);
+}
+
+/// A thread without an executor sleeps, and is watched while it does.
+#[test]
+fn a_thread_of_a_client_waits_for_a_latch() {
+    let latch = Arc::new(Latch::default());
+    let opening = latch.clone();
+    let thread = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(20));
+        opening.open();
+    });
+    let began = Instant::now();
+    latch.wait().unwrap();
+    assert!(began.elapsed() > Duration::from_millis(15), "{:?}", began.elapsed());
+    thread.join().unwrap();
 }

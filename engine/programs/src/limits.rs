@@ -12,6 +12,8 @@ pub const CALL_EDGES_MAX: u64 = 16_384;
 pub const ROUNDS_MAX: u32 = 1_000_000;
 /// Messages up to which the worker that finishes a round delivers them alone.
 pub const DELIVERED_ALONE_MAX: usize = 4_096;
+/// Messages, or rows, for which a worker keeps room from one slice to the next.
+pub const SPARE_MESSAGES_MAX: usize = 65_536;
 /// Parts into which more are cut for all workers.
 pub const PARTS_MAX: u32 = 64;
 /// Vertices of one part at least: fewer are not worth a part.
@@ -40,8 +42,6 @@ pub const BYTES_PER_TOLD: usize = 1 + size_of::<program::Value>();
 pub const CALL_BYTES_MAX: usize = 16 << 20;
 /// Modules that are compiled at the same time, each on a thread of its own; whoever needs another one waits for one of them.
 pub const COMPILING_MAX: usize = 2;
-/// Whoever waits for a module looks so often whether it is there, and whether its own work is over.
-pub const COMPILED_LOOK: std::time::Duration = std::time::Duration::from_millis(1);
 /// Modules that are kept compiled; the one that was asked for the longest time ago goes first.
 pub const MODULES_COMPILED_MAX: usize = 64;
 /// Bytes of a program's error message that are told.

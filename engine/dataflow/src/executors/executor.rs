@@ -6,7 +6,7 @@
 use crate::accounting::meter::Meter;
 use crate::accounting::tablets::Balancer;
 use crate::accounting::tenants::{Owner, Payer, Tenants, Work};
-use crate::accounting::watch;
+use crate::accounting::{latch, watch};
 use crate::executors::local::{Here, LocalQuery, drop_quietly};
 use crate::executors::turn::{Slice, Turn};
 use crate::queries::links::{Command, Links, Shared};
@@ -263,6 +263,7 @@ impl<M: Message> Executor<M> {
             Command::Stop(id) => self.forget(id),
             Command::Nudge(id) => self.wake(id, |mut here| here.wake_waiting()),
             Command::Wake { query, ticket } => self.wake(query, |mut here| here.wake_parked(ticket)),
+            Command::Unpark(id) => self.schedule(id),
             Command::AddRoot { number, share, make } => self.add_root(number, share, &*make),
             Command::WakeRoot(number) => self.wake_root(number),
             Command::Share { tenant, user: None, share } => {
@@ -342,7 +343,8 @@ impl<M: Message> Executor<M> {
         let stacks = &mut self.stacks;
         // A panic ends the call as well.
         if local.is_paused() && caught(|| local.give(slice, stacks)).is_ok_and(|ended| ended.is_none()) {
-            return;
+            // It may have been left alone until now.
+            return self.schedule(id);
         }
         if let Some(local) = self.queries.remove(&id) {
             self.tenants.remove(local.owner, id);
@@ -387,7 +389,9 @@ impl<M: Message> Executor<M> {
             local.shared.stop(Some(of_scheduler(panicked)));
             Some((Turn::Over, monotonic_ns()))
         });
-        let (turn, end_ns) = ended.unwrap_or_else(|| (Turn::More, monotonic_ns()));
+        let awaited = local.awaited.take();
+        let paused = if awaited.is_some() { Turn::Parked } else { Turn::More };
+        let (turn, end_ns) = ended.unwrap_or_else(|| (paused, monotonic_ns()));
         let used_ns = self.meter.used(now_ns, end_ns, self.quota_ns);
         local.used_ns += used_ns;
         local.shared.spend(used_ns);
@@ -397,6 +401,11 @@ impl<M: Message> Executor<M> {
         self.tenants.charge(owner, id, used_ns, weight, turn == Turn::More);
         match turn {
             Turn::Idle => {}
+            Turn::Parked => {
+                let (links, me) = (self.links.clone(), self.me);
+                let wake = move || links.post(me, Command::Unpark(id));
+                awaited.iter().for_each(|latch| latch.on_open(Box::new(wake.clone())));
+            }
             Turn::More => self.schedule(id),
             Turn::Over => self.forget(id),
             Turn::Stuck => self.stuck(id, end_ns),
@@ -510,8 +519,16 @@ impl<M: Message> Executor<M> {
             }
             Ok(Resumed::Paused(fiber)) => {
                 slot.work = RootWork::Paused(fiber);
-                slot.in_ring = true;
-                self.tenants.push_root(number);
+                match latch::take_awaited() {
+                    Some(awaited) => {
+                        let (links, me) = (self.links.clone(), self.me);
+                        awaited.on_open(Box::new(move || links.post(me, Command::WakeRoot(number))));
+                    }
+                    None => {
+                        slot.in_ring = true;
+                        self.tenants.push_root(number);
+                    }
+                }
                 used_ns
             }
             Err(_) => used_ns,

@@ -5,6 +5,7 @@
 //!
 //! All of them are written for [`Here`]: the query as everyone sees it, and what of it is here, in the hands of one caller.
 
+use crate::accounting::latch::Latch;
 use crate::accounting::ledger::BudgetExceeded;
 use crate::accounting::pace::Pace;
 use crate::accounting::tenants::Owner;
@@ -29,6 +30,8 @@ pub(crate) struct LocalQuery<M: Message> {
     pub(crate) work: Work<M>,
     /// What came in while a turn was paused, in order.
     pub(crate) later: Vec<Command<M>>,
+    /// What the call in which it has paused waits for.
+    pub(crate) awaited: Option<Arc<Latch>>,
     /// Among its user's runnable queries.
     pub(crate) in_ring: bool,
     /// On whose books it is here.
@@ -106,6 +109,7 @@ impl<M: Message> LocalQuery<M> {
             shared,
             work: Work::Here(Box::new(local)),
             later: Vec::new(),
+            awaited: None,
             in_ring: false,
             owner,
             used_ns: 0,

@@ -8,7 +8,7 @@
 //! vertices without, or the client; ports whose messages wait for another port's end, and those that a backward edge enters, take
 //! messages without bound (`Vertex::elastic`), charged to the query's bytes.
 
-use crate::accounting::watch;
+use crate::accounting::{latch, watch};
 use crate::executors::local::{Ended, Here, LocalQuery, Work};
 use crate::executors::tree::{At, ROOT};
 use crate::graphs::graph::Inner;
@@ -26,6 +26,8 @@ pub(crate) enum Turn {
     More,
     /// What is left waits for room in a queue, or for others.
     Stuck,
+    /// It has paused within a call, which goes on when a latch opens.
+    Parked,
     /// The query ended.
     Over,
 }
@@ -61,6 +63,7 @@ impl<M: Message> LocalQuery<M> {
         match fiber.resume(slice.start_ns + slice.quota_ns, stacks) {
             Resumed::Done(ended) => Some(self.put_back(ended)),
             Resumed::Paused(fiber) => {
+                self.awaited = latch::take_awaited();
                 self.work = Work::Paused(fiber);
                 None
             }

@@ -49,6 +49,8 @@ pub(crate) enum Command<M: Message> {
     Nudge(u64),
     /// An operator's waker was called.
     Wake { query: u64, ticket: u64 },
+    /// What a paused call of a query here waits for is there.
+    Unpark(u64),
     /// Hang a root on this executor.
     AddRoot { number: usize, share: u32, make: Arc<dyn Fn(usize) -> Box<dyn Root> + Send + Sync> },
     /// Wake a root.
@@ -73,6 +75,7 @@ impl<M: Message> Command<M> {
             Command::Nudge(query) | Command::Wake { query, .. } => Some(*query),
             Command::Feed { .. }
             | Command::Stop(_)
+            | Command::Unpark(_)
             | Command::AddRoot { .. }
             | Command::WakeRoot(_)
             | Command::Share { .. } => None,

@@ -62,6 +62,9 @@ pub const CLIENT_SPIN_NS: u64 = 20_000;
 /// An operator that said `Waiting` is asked again after this many nanoseconds if nothing else of its query ran before.
 pub const WAITING_REPOLL_NS: u64 = 100_000;
 
+/// A client's own thread that waits for a [`Latch`](crate::Latch) looks so often whether its work is over. An executor hears of that at once.
+pub const LATCH_LOOK: std::time::Duration = std::time::Duration::from_millis(5);
+
 /// An executor that sleeps while it still holds a query looks again after this many nanoseconds at the latest. Wakes are exact; this is
 /// the belt to the braces.
 pub const BLOCKED_RECHECK_NS: u64 = 20_000_000;

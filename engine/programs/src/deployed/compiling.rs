@@ -1,13 +1,13 @@
 //! Compiling: modules are compiled on threads of their own, since that takes long and nothing ends it halfway.
 //!
-//! Idea: whoever needs a module waits for it in short pieces, and lets its executor work for others between them. A query that is ended, or whose time is
+//! Idea: whoever needs a module waits at a latch, and its executor works for others meanwhile. A query that is ended, or whose time is
 //! over, waits no longer; the thread goes on to its end, and what it made is there for who asks next.
-//! Invariant: a module is compiled once, however many ask for it; at most [`COMPILING_MAX`] are at the same time. Cost: a look every
-//! [`COMPILED_LOOK`].
+//! Invariant: a module is compiled once, however many ask for it; at most [`COMPILING_MAX`] are at the same time.
 
 use super::module::Module;
-use crate::limits::{COMPILED_LOOK, COMPILING_MAX, MODULES_COMPILED_MAX};
-use dataflow::watch::{self, Stopped};
+use crate::limits::{COMPILING_MAX, MODULES_COMPILED_MAX};
+use dataflow::Latch;
+use dataflow::watch::Stopped;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use world::threads::{self, Thread};
@@ -24,13 +24,34 @@ pub enum CompileEnd {
 /// The bytes of a module, and it.
 type CompiledModule = (Arc<[u8]>, Arc<Module>);
 
-/// A module on its way: what became of it, once that is known.
-type Underway = (Arc<[u8]>, Arc<Mutex<Option<Result<Arc<Module>, String>>>>);
+/// A module on its way.
+struct Underway {
+    outcome: Mutex<Option<Result<Arc<Module>, String>>>,
+    /// Opens when the outcome is known.
+    is_known: Arc<Latch>,
+}
+
+impl Underway {
+    fn end(&self, outcome: Result<Arc<Module>, String>) {
+        *self.outcome.lock() = Some(outcome);
+        self.is_known.open();
+    }
+}
+
+/// What becomes of a module that is asked for.
+enum CompileBegin {
+    Underway(Arc<Underway>),
+    /// There is no room for another one until this latch opens.
+    NoRoom(Arc<Latch>),
+}
+
+/// The bytes of a module, it on its way, and the thread that compiles it.
+type Compiling = (Arc<[u8]>, Arc<Underway>, Thread<()>);
 
 struct Modules {
     /// The one that was asked for last behind all others.
     compiled: Vec<CompiledModule>,
-    underway: Vec<(Underway, Thread<()>)>,
+    underway: Vec<Compiling>,
 }
 
 static MODULES: Mutex<Modules> = Mutex::new(Modules { compiled: Vec::new(), underway: Vec::new() });
@@ -43,31 +64,31 @@ impl Modules {
         self.compiled.push(entry);
         Some(module)
     }
-    /// What becomes of a module: begins to compile it, where nobody has; none while there is no room for another one.
-    fn begin(&mut self, bytes: &Arc<[u8]>) -> Option<Underway> {
-        if let Some((underway, _)) = self.underway.iter().find(|((of, _), _)| is_same(of, bytes)) {
-            return Some(underway.clone());
+    /// Begins to compile a module, where nobody has, and there is room.
+    fn begin(&mut self, bytes: &Arc<[u8]>) -> CompileBegin {
+        if let Some((_, underway, _)) = self.underway.iter().find(|(of, ..)| is_same(of, bytes)) {
+            return CompileBegin::Underway(underway.clone());
         }
-        if self.underway.len() >= COMPILING_MAX {
-            return None;
+        if let Some((_, first, _)) = self.underway.first().filter(|_| self.underway.len() >= COMPILING_MAX) {
+            return CompileBegin::NoRoom(first.is_known.clone());
         }
-        let begun: Underway = (bytes.clone(), Arc::default());
-        let (of, outcome) = begun.clone();
+        let begun = Arc::new(Underway { outcome: Mutex::new(None), is_known: Arc::default() });
+        let (of, underway) = (bytes.clone(), begun.clone());
         let work = move || {
             let made = std::panic::catch_unwind(|| Module::compile(&of).map(Arc::new));
             let made = made.unwrap_or_else(|_| Err("the compiler failed on it".to_string()));
             MODULES.lock().end(&of, made.as_ref().ok());
-            *outcome.lock() = Some(made);
+            underway.end(made);
         };
         match threads::try_spawn("compile", work) {
-            Ok(thread) => self.underway.push((begun.clone(), thread)),
-            Err(error) => *begun.1.lock() = Some(Err(format!("no thread can be had for it: {error}"))),
+            Ok(thread) => self.underway.push((bytes.clone(), begun.clone(), thread)),
+            Err(error) => begun.end(Err(format!("no thread can be had for it: {error}"))),
         }
-        Some(begun)
+        CompileBegin::Underway(begun)
     }
     fn end(&mut self, bytes: &Arc<[u8]>, made: Option<&Arc<Module>>) {
         // Called by the thread itself, which nobody joins then.
-        self.underway.retain(|((of, _), _)| !Arc::ptr_eq(of, bytes));
+        self.underway.retain(|(of, ..)| !Arc::ptr_eq(of, bytes));
         if let Some(module) = made {
             if self.compiled.len() >= MODULES_COMPILED_MAX {
                 self.compiled.remove(0);
@@ -86,22 +107,22 @@ fn is_same(one: &Arc<[u8]>, other: &Arc<[u8]>) -> bool {
 /// # Errors
 /// What is wrong with it, or the work of whoever asks is over.
 pub fn compiled(bytes: &Arc<[u8]>) -> Result<Arc<Module>, CompileEnd> {
-    let mut begun: Option<Underway> = None;
     loop {
-        if let Some((_, outcome)) = &begun {
-            if let Some(outcome) = outcome.lock().clone() {
-                return outcome.map_err(CompileEnd::Wrong);
-            }
-        } else {
+        let begun = {
             let mut modules = MODULES.lock();
             if let Some(module) = modules.known(bytes) {
                 return Ok(module);
             }
-            begun = modules.begin(bytes);
+            modules.begin(bytes)
+        };
+        match begun {
+            CompileBegin::NoRoom(latch) => latch.wait().map_err(CompileEnd::Stopped)?,
+            CompileBegin::Underway(underway) => {
+                underway.is_known.wait().map_err(CompileEnd::Stopped)?;
+                if let Some(outcome) = underway.outcome.lock().clone() {
+                    return outcome.map_err(CompileEnd::Wrong);
+                }
+            }
         }
-        // Shorter than a turn: the executor works for others behind it.
-        threads::sleep(COMPILED_LOOK);
-        watch::spend(watch::UNITS_PER_LOOK).map_err(CompileEnd::Stopped)?;
-        watch::give_way();
     }
 }
