@@ -4,6 +4,7 @@
 //! gets the same batch whoever works; so its answer is the same every time.
 //! Cost: a call has up to [`BATCH_VERTICES_MAX`](crate::limits::BATCH_VERTICES_MAX) vertices, so a call costs each of them little.
 
+use crate::inbox::MessageRange;
 use dataflow::{Failure, watch};
 use model::{Direction, EdgeId, EdgeTypeId, KeyId, Value, VertexId};
 use std::any::Any;
@@ -308,10 +309,7 @@ pub struct Batch<'a> {
     /// What is handed out.
     pub out: &'a mut Outbox,
     pub(crate) vertices: &'a [u32],
-    /// Where the messages of each vertex end, those of the first begin at `messages_from`.
-    pub(crate) ends: &'a [u32],
-    pub(crate) messages_from: usize,
-    pub(crate) messages: &'a [Value],
+    pub(crate) messages: MessageRange<'a>,
     pub(crate) states: &'a mut [Value],
 }
 
@@ -332,11 +330,7 @@ impl<'a> Batch<'a> {
     /// Its messages.
     #[inline]
     pub fn messages(&self, at: usize) -> &'a [Value] {
-        let from = if at == 0 { self.messages_from } else { self.ends[at - 1] as usize };
-        match self.ends.get(at) {
-            Some(end) => &self.messages[from..*end as usize],
-            None => &[],
-        }
+        self.messages.of(at)
     }
     /// The program's state at it; null at the first visit.
     #[inline]

@@ -6,9 +6,10 @@
 //! Invariant: batches and calls are cut by the graph alone, so each call sees the same whoever works. No lock is held while the program runs.
 //! Cost: a short lock for each call to take states out and to put them back, and one for each batch.
 
-use crate::inbox::{Cut, Delivered, MESSAGE_BYTES, Messages};
+use crate::inbox::{Cut, Delivered, MESSAGE_BYTES, MessageRange, Messages};
 use crate::limits::{
-    BATCH_VERTICES_MAX, CALL_EDGES_MAX, DELIVERED_ALONE_MAX, END_PAGES_MAX, ROUNDS_MAX, STARTS_MAX,
+    BATCH_VERTICES_MAX, CALL_EDGES_MAX, DELIVERED_ALONE_MAX, END_PAGES_MAX, ROUNDS_MAX, SPARE_MESSAGES_MAX,
+    STARTS_MAX,
 };
 use crate::program::{Batch, Everywhere, NodeProgram, Outbox, ProgramGraph, Reads};
 use crate::row_log::{RowLog, row_bytes};
@@ -17,7 +18,6 @@ use dataflow::Failure;
 use model::{ChunkNo, Column, ColumnBuilder, Nulls, Value, VertexId};
 use parking_lot::{Mutex, RwLock};
 use procedures::settings::wrong;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use store::{LabelFilter, Snapshot};
@@ -177,7 +177,40 @@ struct Task {
 pub struct ProgramWorker {
     task: Option<Task>,
     states: Vec<Value>,
-    rows: VecDeque<(u32, Value)>,
+    rows: RowQueue,
+    /// Empty, with the room of those of the task before: what a slice hands out.
+    spare_messages: Messages,
+    spare_rows: Vec<(u32, Value)>,
+}
+
+/// Rows on their way from a program to the output.
+#[derive(Default)]
+struct RowQueue {
+    rows: Vec<(u32, Value)>,
+    /// Those before it are gone.
+    next: usize,
+}
+
+impl RowQueue {
+    fn is_empty(&self) -> bool {
+        self.next == self.rows.len()
+    }
+    /// Adds these; they are moved only where others wait.
+    fn add(&mut self, rows: &mut Vec<(u32, Value)>) {
+        if self.is_empty() {
+            self.rows.clear();
+            self.next = 0;
+            std::mem::swap(&mut self.rows, rows);
+        } else {
+            self.rows.append(rows);
+        }
+    }
+    /// Takes out up to so many.
+    fn take(&mut self, count: usize) -> impl Iterator<Item = (u32, Value)> {
+        let from = self.next;
+        self.next = self.rows.len().min(from.saturating_add(count));
+        self.rows[from..self.next].iter_mut().map(|(vertex, value)| (*vertex, std::mem::take(value)))
+    }
 }
 
 /// A program at work: see the module's head.
@@ -256,7 +289,7 @@ impl ProgramRun {
     ) -> Result<WorkerTurn, Failure> {
         let turn = self.advance(helper)?;
         let mut bytes = 0;
-        for (vertex, value) in helper.rows.drain(..) {
+        for (vertex, value) in helper.rows.take(usize::MAX) {
             bytes += row_bytes(&value);
             found.push((VertexId::from_dense(vertex), value));
         }
@@ -317,9 +350,8 @@ impl ProgramRun {
     }
 
     fn hand_out(&self, helper: &mut ProgramWorker, room: usize, output: &mut ProgramRows) {
-        let count = helper.rows.len().min(room.max(1));
         let mut bytes = 0;
-        for (vertex, value) in helper.rows.drain(..count) {
+        for (vertex, value) in helper.rows.take(room.max(1)) {
             bytes += row_bytes(&value);
             output.push(vertex, value);
         }
@@ -332,7 +364,7 @@ impl ProgramRun {
         if let Some(log) = &self.log {
             log.enter(rows, bytes);
         }
-        helper.rows.extend(rows.drain(..));
+        helper.rows.add(rows);
     }
 
     /// Lists one chunk of the vertices where it begins; false where another does.
@@ -369,7 +401,10 @@ impl ProgramRun {
     fn draw(&self, round: &Arc<VisitRound>, helper: &mut ProgramWorker) -> Result<bool, Failure> {
         let Some(piece) = round.draws.draw() else { return Ok(false) };
         let at = round.pieces[piece].from;
-        helper.task = Some(Task { round: round.clone(), piece, at, out: Outbox::default() });
+        let messages = std::mem::take(&mut helper.spare_messages);
+        let rows = std::mem::take(&mut helper.spare_rows);
+        let out = Outbox { messages, rows, ..Outbox::default() };
+        helper.task = Some(Task { round: round.clone(), piece, at, out });
         self.call(helper)?;
         Ok(true)
     }
@@ -379,20 +414,17 @@ impl ProgramRun {
         let Some(mut task) = helper.task.take() else { return Ok(()) };
         let round = task.round.clone();
         let RoundSlice { part, to, .. } = round.pieces[task.piece];
-        let Delivered { vertices, ends, messages } = &round.parts[part];
-        let end = self.call_end(&vertices[task.at..to])? + task.at;
-        let called = &vertices[task.at..end];
+        let delivered = &round.parts[part];
+        let end = self.call_end(&delivered.vertices[task.at..to])? + task.at;
+        let called = &delivered.vertices[task.at..end];
         self.states.lock().take(called, &mut helper.states);
-        let messages_from = if task.at == 0 { 0 } else { ends[task.at - 1] as usize };
         let (sent, bytes, scratch) = (task.out.messages.len(), task.out.bytes, task.out.scratch_bytes);
         let mut batch = Batch {
             round: round.number,
             graph: &self.graph,
             out: &mut task.out,
             vertices: called,
-            ends: &ends[task.at..end],
-            messages_from,
-            messages,
+            messages: delivered.range(task.at, end),
             states: &mut helper.states,
         };
         self.program.visit(&mut batch)?;
@@ -401,8 +433,7 @@ impl ProgramRun {
         round.sent_bytes.fetch_add(more, Relaxed);
         self.scratch_bytes.fetch_add(task.out.scratch_bytes, Relaxed);
         self.scratch_bytes.fetch_sub(scratch, Relaxed);
-        let mut rows = std::mem::take(&mut task.out.rows);
-        self.keep_rows(helper, &mut rows);
+        self.keep_rows(helper, &mut task.out.rows);
         task.at = end;
         if end < to {
             helper.task = Some(task);
@@ -410,7 +441,10 @@ impl ProgramRun {
         }
         self.scratch_bytes.fetch_sub(task.out.scratch_bytes, Relaxed);
         self.is_enough.fetch_or(task.out.is_enough, Relaxed);
-        let cut = self.cut.cut(task.out.messages);
+        let cut = self.cut.cut(&mut task.out.messages);
+        if task.out.messages.capacity().max(task.out.rows.capacity()) <= SPARE_MESSAGES_MAX {
+            (helper.spare_messages, helper.spare_rows) = (task.out.messages, task.out.rows);
+        }
         round.sent.lock()[task.piece] = cut;
         if round.draws.finish() { self.finish(&round) } else { Ok(()) }
     }
@@ -454,7 +488,8 @@ impl ProgramRun {
         }
         if count <= DELIVERED_ALONE_MAX {
             let combine = self.program.combine();
-            let parts = parts.into_iter().map(|part| Delivered::deliver(part, combine));
+            let deliver = |(at, part)| Delivered::deliver(part, combine, self.cut.range(at));
+            let parts = parts.into_iter().enumerate().map(deliver);
             let parts = parts.filter(|part| !part.vertices.is_empty()).collect();
             let next = VisitRound::new(round.number + 1, parts, heap_bytes, self.program.slice_vertices());
             *self.phase.write() = RunPhase::Visits(Arc::new(next));
@@ -473,7 +508,7 @@ impl ProgramRun {
     fn deliver(&self, delivery: &Delivery) -> bool {
         let Some(at) = delivery.draws.draw() else { return false };
         let sent = std::mem::take(&mut *delivery.parts[at].lock());
-        let part = Delivered::deliver(sent, self.program.combine());
+        let part = Delivered::deliver(sent, self.program.combine(), self.cut.range(at));
         delivery.delivered.lock()[at] = part;
         if delivery.draws.finish() {
             let parts = std::mem::take(&mut *delivery.delivered.lock());
@@ -510,9 +545,7 @@ impl ProgramRun {
                 graph: &self.graph,
                 out: &mut out,
                 vertices: &vertices,
-                ends: &[],
-                messages_from: 0,
-                messages: &[],
+                messages: MessageRange::NONE,
                 states: &mut helper.states,
             };
             self.program.end(&mut batch)?;

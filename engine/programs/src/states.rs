@@ -24,6 +24,9 @@ impl States {
     /// Takes the states of these vertices out.
     pub(crate) fn take(&mut self, vertices: &[u32], into: &mut Vec<Value>) {
         into.clear();
+        if self.pages.is_empty() {
+            return into.resize(vertices.len(), Value::Null);
+        }
         for vertex in vertices {
             let state = self.slot(*vertex).map_or(Value::Null, std::mem::take);
             self.bytes -= heap_bytes(&state);
