@@ -1,0 +1,112 @@
+//! Rights that are kept and rights that are asked, beside a search.
+
+use applications::access::{Access, Tie};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use world::chance::Chance;
+use world::files::TemporaryFolder;
+
+type Ties = BTreeSet<(String, Tie, String)>;
+
+/// The obvious twin: from each person through all groups to all resources.
+fn reach(people: &BTreeSet<String>, ties: &Ties) -> BTreeSet<(String, String)> {
+    let walk = |first: &str, tie: Tie| {
+        let (mut seen, mut next) = (BTreeSet::new(), vec![first.to_string()]);
+        while let Some(from) = next.pop() {
+            let to = ties.iter().filter(|(a, kind, _)| *a == from && *kind == tie).map(|(.., b)| b.clone());
+            next.extend(to.filter(|to| seen.insert(to.clone())));
+        }
+        seen
+    };
+    let below = |who: &str, tie: Tie| -> BTreeSet<String> {
+        let own = ties.iter().filter(|(a, kind, _)| a == who && *kind == tie).map(|(.., b)| b.clone());
+        own.flat_map(|resource| {
+            let mut all = walk(&resource, Tie::Contains);
+            all.insert(resource);
+            all
+        })
+        .collect()
+    };
+    let mut found = BTreeSet::new();
+    for person in people {
+        let mut may = below(person, Tie::Allowed);
+        walk(person, Tie::Member).iter().for_each(|group| may.extend(below(group, Tie::Allowed)));
+        let barred = below(person, Tie::Barred);
+        found.extend(may.difference(&barred).map(|resource| (person.clone(), resource.clone())));
+    }
+    found
+}
+
+#[test]
+fn what_is_kept_and_what_is_asked_is_what_a_search_finds() {
+    for seed in 0..2 {
+        let mut chance = Chance::seeded(seed);
+        let mut access = Access::open(None).unwrap();
+        let mut changes = access.watch(true).unwrap();
+        let (mut people, mut ties) = (BTreeSet::new(), Ties::new());
+        let (mut told, mut most) = (BTreeMap::<(String, String), i64>::new(), 0);
+        for step in 0..120 {
+            let mut one = |kind: &str, of: u64| format!("{kind}{}", chance.below(of));
+            let (person, group, other) = (one("p", 6), one("g", 5), one("g", 5));
+            let (resource, inner) = (one("r", 8), one("r", 8));
+            if people.insert(person.clone()) {
+                access.hire(&person).unwrap();
+            } else if step % 17 == 0 {
+                access.dismiss(&person).unwrap();
+                people.remove(&person);
+                ties.retain(|(from, ..)| *from != person);
+            } else {
+                let tie = match chance.below(6) {
+                    0 | 1 => (person, Tie::Member, group),
+                    2 => (group, Tie::Member, other),
+                    3 => (group, Tie::Allowed, resource),
+                    4 => (resource, Tie::Contains, inner),
+                    _ => (person, Tie::Barred, resource),
+                };
+                if ties.insert(tie.clone()) {
+                    access.tie(&tie.0, tie.1, &tie.2).unwrap();
+                } else {
+                    ties.remove(&tie);
+                    assert!(access.untie(&tie.0, tie.1, &tie.2).unwrap());
+                    assert!(!access.untie(&tie.0, tie.1, &tie.2).unwrap());
+                }
+            }
+            let wanted = reach(&people, &ties);
+            for _ in 0..200 {
+                if told.keys().cloned().collect::<BTreeSet<_>>() == wanted {
+                    break;
+                }
+                for change in changes.next(Duration::from_millis(50)).unwrap() {
+                    *told.entry((change.person, change.resource)).or_default() += change.difference;
+                }
+                told.retain(|_, count| *count != 0);
+            }
+            assert_eq!(told.keys().cloned().collect::<BTreeSet<_>>(), wanted, "seed {seed}, step {step}");
+            assert!(told.values().all(|count| *count == 1));
+            most = most.max(wanted.len());
+            for person in &people {
+                let asked: BTreeSet<String> = access.reach_of(person).unwrap().into_iter().collect();
+                let wanted = wanted.iter().filter(|(who, _)| who == person).map(|(_, what)| what.clone());
+                assert_eq!(asked, wanted.collect(), "seed {seed}, step {step}, {person}");
+            }
+        }
+        assert!(most > 10, "{most}");
+    }
+}
+
+#[test]
+fn rights_are_there_after_a_restart() {
+    let folder = TemporaryFolder::new("access").unwrap();
+    let mut access = Access::open(Some(folder.path())).unwrap();
+    access.hire("ann").unwrap();
+    let pair = |a: &str, b: &str| (a.to_string(), b.to_string());
+    access.tie_all(Tie::Member, &[pair("ann", "staff"), pair("staff", "all")]).unwrap();
+    access.tie_all(Tie::Allowed, &[pair("all", "house")]).unwrap();
+    access.tie_all(Tie::Contains, &[pair("house", "room")]).unwrap();
+    drop(access);
+    let mut access = Access::open(Some(folder.path())).unwrap();
+    assert!(access.may("ann", "room").unwrap() && !access.may("bob", "room").unwrap());
+    assert!(access.hire("ann").is_err());
+    assert!(access.untie("staff", Tie::Member, "all").unwrap());
+    assert!(!access.may("ann", "room").unwrap());
+}

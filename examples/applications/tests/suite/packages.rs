@@ -1,0 +1,139 @@
+//! What breaks when a package goes, beside a search that looks at everything in each round.
+
+use applications::packages::Packages;
+use std::collections::{BTreeMap, BTreeSet};
+use world::chance::Chance;
+use world::files::{self, TemporaryFolder};
+
+/// By package, its clauses, each with its alternatives; and by package what it provides.
+#[derive(Default)]
+struct Archive {
+    needs: BTreeMap<String, Vec<Vec<String>>>,
+    provides: BTreeMap<String, Vec<String>>,
+}
+
+impl Archive {
+    fn drawn(chance: &mut Chance) -> Archive {
+        let mut archive = Archive::default();
+        let name = |chance: &mut Chance| match chance.below(8) {
+            0 => format!("virtual{}", chance.below(4)),
+            1 => "nowhere".to_string(),
+            _ => format!("p{}", chance.below(30)),
+        };
+        for at in 0..30 {
+            let clauses = (0..chance.below(3)).map(|_| (0..=chance.below(3)).map(|_| name(chance)).collect());
+            archive.needs.insert(format!("p{at}"), clauses.collect());
+            let provided = (0..chance.below(2)).map(|_| format!("virtual{}", chance.below(4)));
+            archive.provides.insert(format!("p{at}"), provided.collect());
+        }
+        archive
+    }
+    fn write(&self, folder: &TemporaryFolder, name: &str, version: &str) {
+        let mut packages = "name,version,section,priority,installed_size_kib,source,homepage\n".to_string();
+        let mut relations = "from,type,to,constraint,group\n".to_string();
+        for (name, clauses) in &self.needs {
+            packages += &format!("{name},{version},misc,optional,10,{name},\n");
+            for (group, alternatives) in clauses.iter().enumerate() {
+                let kind = if group == 1 { "Pre-Depends" } else { "Depends" };
+                for to in alternatives {
+                    relations += &format!("{name},{kind},{to},>= 1,{group}\n");
+                }
+            }
+            for to in &self.provides[name] {
+                relations += &format!("{name},Provides,{to},,0\n{name},Suggests,{to},,0\n");
+            }
+        }
+        let write = |file: &str, text: &str| {
+            files::write_bytes(&folder.path().join(format!("{name}_{file}.csv")), text.as_bytes()).unwrap();
+        };
+        write("packages", &packages);
+        write("relations", &relations);
+    }
+    /// The obvious twin. A clause that nothing fulfilled before breaks nobody.
+    fn breaks(&self, without: &str) -> BTreeSet<String> {
+        let mut gone = BTreeSet::from([without.to_string()]);
+        loop {
+            let stands = |name: &String, gone: &BTreeSet<String>| {
+                let own = self.needs.contains_key(name) && !gone.contains(name);
+                own || self.provides.iter().any(|(by, names)| !gone.contains(by) && names.contains(name))
+            };
+            let nobody = BTreeSet::new();
+            let breaks = |alternatives: &Vec<String>| {
+                alternatives.iter().any(|name| stands(name, &nobody))
+                    && !alternatives.iter().any(|name| stands(name, &gone))
+            };
+            let falls = |(name, clauses): &(&String, &Vec<Vec<String>>)| {
+                !gone.contains(*name) && clauses.iter().any(breaks)
+            };
+            let fallen: Vec<String> = self.needs.iter().filter(falls).map(|(name, _)| name.clone()).collect();
+            if fallen.is_empty() {
+                gone.remove(without);
+                return gone;
+            }
+            gone.extend(fallen);
+        }
+    }
+}
+
+fn names(packages: &mut Packages, without: &str, as_of: Option<u64>) -> BTreeSet<String> {
+    let fallen = packages.breaks_without(without, as_of).unwrap();
+    let names: BTreeSet<String> = fallen.iter().map(|(name, _)| name.clone()).collect();
+    assert_eq!(names.len(), fallen.len(), "each falls once");
+    names
+}
+
+#[test]
+fn what_breaks_is_what_a_search_finds_now_and_before_an_update() {
+    let mut most = 0;
+    for seed in 0..3 {
+        let mut chance = Chance::seeded(seed);
+        let (files, folder) =
+            (TemporaryFolder::new("packages-files").unwrap(), TemporaryFolder::new("packages").unwrap());
+        let (old, new) = (Archive::drawn(&mut chance), Archive::drawn(&mut chance));
+        old.write(&files, "old", "1");
+        new.write(&files, "new", "2");
+        let mut packages = Packages::open(Some(folder.path()), Some(files.path().into())).unwrap();
+        packages.load("old").unwrap();
+        let before = packages.commit().unwrap();
+        let check = |packages: &mut Packages, archive: &Archive, as_of: Option<u64>| {
+            let check_one = |name: String| {
+                let wanted = archive.breaks(&name);
+                assert_eq!(names(packages, &name, as_of), wanted, "seed {seed}, without {name}");
+                wanted.len()
+            };
+            (0..30).map(|at| format!("p{at}")).map(check_one).max().unwrap()
+        };
+        most = most.max(check(&mut packages, &old, None));
+        let commit = packages.update("new").unwrap();
+        assert!(commit > before);
+        check(&mut packages, &new, None);
+        check(&mut packages, &old, Some(before));
+        assert_eq!(packages.version("p3", None).unwrap().as_deref(), Some("2"));
+        assert_eq!(packages.version("p3", Some(before)).unwrap().as_deref(), Some("1"));
+        assert_eq!(packages.version("no such", None).unwrap(), None);
+        // A file that is not there changes nothing.
+        assert!(packages.update("no such").is_err());
+        assert_eq!(packages.commit().unwrap(), commit);
+    }
+    assert!(most > 3, "{most}");
+}
+
+#[test]
+fn circles_are_found() {
+    let files = TemporaryFolder::new("packages-circles").unwrap();
+    let need = |to: &str| vec![vec![to.to_string()]];
+    let ties = [("a", "b"), ("b", "a"), ("c", "d"), ("d", "e"), ("e", "c"), ("f", "c")];
+    let needs: BTreeMap<String, _> = ties.iter().map(|(from, to)| (from.to_string(), need(to))).collect();
+    let provides = needs.keys().map(|name| (name.clone(), Vec::new())).collect();
+    Archive { needs, provides }.write(&files, "one", "1");
+    let mut packages = Packages::open(None, Some(files.path().into())).unwrap();
+    packages.load("one").unwrap();
+    assert_eq!(packages.size().unwrap(), [6, 6]);
+    assert_eq!(packages.pairs_in_circles().unwrap(), [["a".to_string(), "b".to_string()]]);
+    let circle =
+        |packages: &mut Packages, name: &str| packages.circle(name).unwrap().map(|names| names.join(" "));
+    assert_eq!(circle(&mut packages, "d").as_deref(), Some("d e c d"));
+    assert_eq!(circle(&mut packages, "a").as_deref(), Some("a b a"));
+    assert_eq!(circle(&mut packages, "f"), None);
+    assert_eq!(packages.reaches("c").unwrap(), 3);
+}
