@@ -9,7 +9,9 @@ use std::path::PathBuf;
 ///
 /// Runs a benchmark. Every answer is verified before its time counts; the exit code is 1 if a figure falls short of its target.
 #[derive(Args)]
-#[command(after_help = "Example: tanglewood bench first --data DIR")]
+#[command(
+    after_help = "Examples: tanglewood bench first --data DIR\n          tanglewood bench figures --quick --out FOLDER"
+)]
 pub struct Bench {
     /// Which benchmark; an unknown name lists them
     name: String,
@@ -22,12 +24,31 @@ pub struct Bench {
     /// Only these other engines: `neo4j,kuzu`; `none` measures alone
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     peers: Vec<String>,
+    /// Of `figures`: folder for its page, `index.html`, and its numbers, `figures.json`
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Of `figures`: only what takes little time, all within ten minutes
+    #[arg(long)]
+    quick: bool,
 }
+
+/// The benchmark that measures the papers' figures and writes a page of them.
+const FIGURES: &str = "figures";
 
 impl Bench {
     pub fn run(self) -> Result<(), Exit> {
-        let choice = bench::Choice { only: self.only, peers: self.peers };
-        match bench::run(&self.name, self.data.as_deref(), choice) {
+        let data = self.data.as_deref();
+        let outcome = match (&*self.name, self.out) {
+            (FIGURES, Some(out)) => {
+                let options = bench::figures::FigureOptions { only: self.only, out, is_quick: self.quick };
+                bench::figures::run(data, &options)
+            }
+            (FIGURES, None) => Err("`bench figures` wants `--out DIR`, a folder for its page".into()),
+            (_, Some(_)) => Err("`--out` is for `bench figures`".into()),
+            _ if self.quick => Err("`--quick` is for `bench figures`".into()),
+            (name, None) => bench::run(name, data, bench::Choice { only: self.only, peers: self.peers }),
+        };
+        match outcome {
             Ok(true) => Ok(()),
             Ok(false) => Err(Exit::Said),
             Err(message) => Err(Error::new("Tanglewood.ClientError.Bench.Failed", message).into()),

@@ -5,7 +5,7 @@
 //!
 //! Reading order: [`report`] (figures and their verdicts), [`timing`], [`data`] (packed data to a cache), [`ldbc`] (the interactive
 //! workload: texts, expected rows, updates), [`power_law`] (a generated graph and its reference answers), [`peers`] (other engines on
-//! the same data), then the benches: `first`, `cypher`, `gremlin`, `recursive`, `bolt`, `store`.
+//! the same data), [`figures`] (a page of all that the papers show), then the benches: `first`, `cypher`, `gremlin`, `recursive`, `bolt`, `store`.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
@@ -18,6 +18,7 @@ mod cypher;
 pub mod data;
 mod datalog;
 mod edge_list;
+pub mod figures;
 mod first;
 pub mod graphs;
 mod gremlin;
@@ -67,7 +68,7 @@ const BENCHES: &[(&str, &str, Bench)] = &[
     ),
     (
         "programs",
-        "node programs: a node beside its own work, twins, and caching (Weaver, Figure 5.18)",
+        "node programs: a node beside its own work, twins, caching, blocks, traversals (Weaver, 5.12 to 5.18)",
         programs::run,
     ),
     ("rights", "what restrictions, log and traces cost on the interactive reads", rights::run),

@@ -1,10 +1,13 @@
-//! `bench programs`: node programs beside their twins, what a node costs, and what the cache gains (Weaver, Figure 5.18).
+//! `bench programs`: node programs beside their twins, what a node costs, what the cache gains (Weaver, Figure 5.18),
+//! blocks of a chain (Figures 5.12 and 5.13, Table 5.1), and traversals (Figure 5.16).
 //!
 //! Every answer is checked: programs against their twins in Cypher or among the graph procedures, cached calls against the same calls that are never
 //! cached, request by request in one snapshot. Both sides of a figure take turns in one run.
 
+mod blocks;
 mod caching;
 mod nodes;
+mod traversals;
 
 use crate::data;
 use crate::edge_list;
@@ -19,12 +22,18 @@ const WHOLE: Shape = Shape { vertices: 100_000, edges: 1_000_000, exponent: 2.3,
 
 /// All parts.
 pub fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
-    let parts = report.choice.among(&["nodes", "caching"]);
+    let parts = report.choice.among(&["nodes", "caching", "blocks", "traversals"]);
     if parts.contains(&"nodes") {
         nodes::run(&WHOLE, report)?;
     }
     if parts.contains(&"caching") {
         caching::run(data, report)?;
+    }
+    if parts.contains(&"blocks") {
+        blocks::run(data, report)?;
+    }
+    if parts.contains(&"traversals") {
+        traversals::run(data, report)?;
     }
     Ok(())
 }

@@ -1,8 +1,10 @@
 //! One line a figure: what was measured, what it should be, and whether it is.
 
 use crate::Choice;
+use chart::Chart;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Mutex;
 use world::machine::Machine;
 
 /// Widths of the columns; longer names push what follows to the right.
@@ -10,9 +12,40 @@ const NAME_WIDTH: usize = 38;
 const MEASURED_WIDTH: usize = 30;
 const TARGET_WIDTH: usize = 42;
 
+/// A line of a report, for who makes a page of it.
+#[derive(Clone, Debug)]
+pub enum Line {
+    /// A group of figures begins.
+    Section(String),
+    /// Something that is no figure.
+    Note(String),
+    /// What was measured, what it should be, and whether it is.
+    Figure {
+        /// What.
+        name: String,
+        /// With its unit.
+        measured: String,
+        /// With its unit.
+        target: String,
+        /// The verdict.
+        reached: bool,
+    },
+    /// What could not be measured here.
+    Skipped {
+        /// What.
+        name: String,
+        /// Why.
+        why: String,
+    },
+    /// Curves.
+    Chart(Box<Chart>),
+}
+
 /// Collects verdicts and prints them as they come.
 #[derive(Debug, Default)]
 pub struct Report {
+    /// In the order in which they came.
+    lines: Mutex<Vec<Line>>,
     /// What was asked for.
     pub choice: Choice,
     reached: usize,
@@ -42,16 +75,33 @@ impl Report {
         }
         Report { choice, ..Report::default() }
     }
+    fn enter(&self, line: Line) {
+        if let Ok(mut lines) = self.lines.lock() {
+            lines.push(line);
+        }
+    }
+    /// All lines so far.
+    pub fn lines(&self) -> Vec<Line> {
+        self.lines.lock().map(|lines| lines.clone()).unwrap_or_default()
+    }
+    /// Curves, for the page of figures.
+    pub fn chart(&self, chart: Chart) {
+        self.enter(Line::Chart(Box::new(chart)));
+    }
     /// Says something that is no figure.
     pub fn note(&self, text: impl AsRef<str>) {
+        self.enter(Line::Note(text.as_ref().to_string()));
         println!("  {}", text.as_ref());
     }
     /// Opens a group of figures.
     pub fn section(&self, title: &str) {
+        self.enter(Line::Section(title.to_string()));
         println!("\n{title}");
     }
     /// One figure with its verdict.
     pub fn figure(&mut self, name: &str, measured: &str, target: &str, reached: bool) {
+        let [of, with, to] = [name, measured, target].map(str::to_string);
+        self.enter(Line::Figure { name: of, measured: with, target: to, reached });
         let verdict = if reached { "reached" } else { "SHORT" };
         println!("  {name:<NAME_WIDTH$} {measured:<MEASURED_WIDTH$} {target:<TARGET_WIDTH$} {verdict}");
         if reached {
@@ -62,6 +112,7 @@ impl Report {
     }
     /// Something that could not be measured here, and why.
     pub fn skipped(&mut self, name: &str, why: &str) {
+        self.enter(Line::Skipped { name: name.to_string(), why: why.to_string() });
         println!("  {name:<NAME_WIDTH$} skipped: {why}");
         self.skipped.push(name.to_string());
     }
@@ -82,7 +133,7 @@ impl Report {
 }
 
 /// The commit of the folder we run in, if it is a repository.
-fn commit() -> String {
+pub fn commit() -> String {
     let asked = Command::new("git").args(["describe", "--always", "--dirty", "--abbrev=12"]).output();
     match asked {
         Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).trim().to_string(),

@@ -1,0 +1,230 @@
+//! `bench figures`: the tables and figures of the papers at this machine's scale, as one page and as numbers.
+//!
+//! Each figure is a part of a bench that verifies its answers; here stands what the paper says of it, what was scaled, and what it should show. A bench
+//! draws curves where it has them; all its figures are in a table. Where a bench cannot run here, the page says why.
+
+mod list;
+mod page;
+
+use crate::report::{Line, Report, commit};
+use crate::timing::shown_ms;
+use crate::{BENCHES, Choice};
+use list::{FIGURES, PaperFigure};
+use serde_json::{Value as Json, json};
+use std::path::{Path, PathBuf};
+use world::files;
+use world::machine::Machine;
+
+/// What is drawn, and where to.
+#[derive(Clone, Debug, Default)]
+pub struct FigureOptions {
+    /// Names of figures, or of papers; all where it is empty.
+    pub only: Vec<String>,
+    /// Where the page and the numbers go.
+    pub out: PathBuf,
+    /// Only the parts that take little time: all together within ten minutes.
+    pub is_quick: bool,
+}
+
+/// A figure that was measured.
+struct Measured {
+    figure: &'static PaperFigure,
+    lines: Vec<Line>,
+    /// Why it could not be measured to its end.
+    failure: Option<String>,
+    took_ms: f64,
+}
+
+impl Measured {
+    /// Figures that reached their target, and all of them.
+    fn verdicts(&self) -> (usize, usize) {
+        let verdicts = self.lines.iter().filter_map(|line| match line {
+            Line::Figure { reached, .. } => Some(*reached),
+            _ => None,
+        });
+        verdicts.fold((0, 0), |(reached, all), is_reached| (reached + usize::from(is_reached), all + 1))
+    }
+    /// What it shows or fails to show, in a sentence.
+    fn sentence(&self) -> String {
+        let shows = self.figure.shows;
+        match (self.verdicts(), &self.failure) {
+            (_, Some(why)) => format!("Not shown: {why}"),
+            ((0, 0), None) => format!("Not judged here: {shows}"),
+            ((reached, all), None) if reached == all => format!("Shown: {shows}"),
+            ((0, _), None) => format!("Not shown by any of its figures: {shows}"),
+            ((reached, all), None) => format!("Shown by {reached} of {all} of its figures: {shows}"),
+        }
+    }
+}
+
+/// Measures the figures and writes `index.html` and `figures.json`; true if every figure reached its target.
+///
+/// # Errors
+/// A name is not known, or the folder cannot be written.
+pub fn run(data: Option<&Path>, options: &FigureOptions) -> Result<bool, String> {
+    let chosen = chosen(&options.only, options.is_quick)?;
+    files::create_folder(&options.out).map_err(|error| error.to_string())?;
+    let mut measured = Vec::new();
+    for figure in chosen {
+        measured.push(measure(figure, data, options.is_quick));
+        // What is there is kept, whatever becomes of the rest.
+        write(&measured, data, options)?;
+    }
+    let is_reached = |one: &Measured| {
+        let (reached, all) = one.verdicts();
+        reached == all && one.failure.is_none()
+    };
+    println!(
+        "\n{} of {} figures shown: {}",
+        measured.iter().filter(|one| is_reached(one)).count(),
+        measured.len(),
+        options.out.join("index.html").display()
+    );
+    Ok(measured.iter().all(is_reached))
+}
+
+fn chosen(only: &[String], is_quick: bool) -> Result<Vec<&'static PaperFigure>, String> {
+    let is_named = |figure: &PaperFigure, name: &String| {
+        name.eq_ignore_ascii_case(figure.name) || name.eq_ignore_ascii_case(figure.paper)
+    };
+    if let Some(unknown) = only.iter().find(|name| !FIGURES.iter().any(|figure| is_named(figure, name))) {
+        let known: Vec<&str> = FIGURES.iter().map(|figure| figure.name).collect();
+        return Err(format!("there is no figure `{unknown}`; known: {}", known.join(", ")));
+    }
+    let is_chosen = |figure: &&PaperFigure| match only {
+        [] => !is_quick || figure.quick.is_some(),
+        only => only.iter().any(|name| is_named(figure, name)),
+    };
+    Ok(FIGURES.iter().filter(is_chosen).collect())
+}
+
+fn measure(figure: &'static PaperFigure, data: Option<&Path>, is_quick: bool) -> Measured {
+    let parts = if is_quick { figure.quick.unwrap_or(figure.parts) } else { figure.parts };
+    let choice =
+        Choice { only: parts.iter().map(ToString::to_string).collect(), peers: vec!["none".to_string()] };
+    println!("\n{}: {}", figure.name, figure.title);
+    let mut report = Report::begin(figure.bench, data, choice);
+    let (outcome, took_ms) = crate::timing::timed(|| {
+        let found = BENCHES.iter().find(|(name, ..)| *name == figure.bench);
+        let (.., bench) = found.ok_or(format!("there is no bench `{}`", figure.bench))?;
+        bench(data, &mut report)
+    });
+    println!("{} in {}", figure.name, shown_ms(took_ms));
+    Measured { figure, lines: report.lines(), failure: outcome.err(), took_ms }
+}
+
+fn write(measured: &[Measured], data: Option<&Path>, options: &FigureOptions) -> Result<(), String> {
+    let told = |error: world::disk::DiskError| error.to_string();
+    let about = about(data, options.is_quick);
+    let numbers = json!({ "about": about, "figures": measured.iter().map(numbers).collect::<Vec<Json>>() });
+    let numbers = serde_json::to_string_pretty(&numbers).map_err(|error| error.to_string())?;
+    files::write_bytes(&options.out.join("figures.json"), numbers.as_bytes()).map_err(told)?;
+    let page = page::page(measured, &about)?;
+    files::write_bytes(&options.out.join("index.html"), page.as_bytes()).map_err(told)
+}
+
+/// What makes figures comparable.
+fn about(data: Option<&Path>, is_quick: bool) -> Json {
+    let machine = Machine::here();
+    json!({
+        "machine": machine.model,
+        "cores": machine.cores,
+        "memory_bytes": machine.memory_bytes,
+        "system": machine.system,
+        "commit": commit(),
+        "is_optimised": !cfg!(debug_assertions),
+        "has_data": data.is_some(),
+        "is_quick": is_quick,
+        "load": files::read_text(Path::new("/proc/loadavg")).map(|text| text.trim().to_string()).unwrap_or_default(),
+    })
+}
+
+/// A figure as numbers.
+fn numbers(one: &Measured) -> Json {
+    let line = |line: &Line| match line {
+        Line::Section(title) => json!({ "section": title }),
+        Line::Note(text) => json!({ "note": text }),
+        Line::Skipped { name, why } => json!({ "name": name, "skipped": why }),
+        Line::Figure { name, measured, target, reached } => {
+            json!({ "name": name, "measured": measured, "target": target, "reached": reached })
+        }
+        Line::Chart(chart) => {
+            let series =
+                chart.series.iter().map(|series| json!({ "name": series.name, "points": series.points }));
+            json!({ "chart": chart.title, "x": chart.x.title, "y": chart.y.title, "series": series.collect::<Vec<Json>>() })
+        }
+    };
+    json!({
+        "name": one.figure.name,
+        "paper": one.figure.paper,
+        "title": one.figure.title,
+        "paper_says": one.figure.paper_says,
+        "scaled": one.figure.scaled,
+        "sentence": one.sentence(),
+        "failure": one.failure,
+        "seconds": one.took_ms / 1e3,
+        "lines": one.lines.iter().map(line).collect::<Vec<Json>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chart::{Axis, Chart};
+
+    fn measured(lines: Vec<Line>, failure: Option<&str>) -> Measured {
+        Measured { figure: &FIGURES[0], lines, failure: failure.map(String::from), took_ms: 1.0 }
+    }
+
+    fn figure(reached: bool) -> Line {
+        let text = |text: &str| text.to_string();
+        Line::Figure { name: text("a <b>"), measured: text("3.5x"), target: text("2x"), reached }
+    }
+
+    #[test]
+    fn each_figure_names_a_bench_and_no_name_is_given_twice() {
+        let mut names = std::collections::BTreeSet::new();
+        for figure in FIGURES {
+            assert!(BENCHES.iter().any(|(name, ..)| *name == figure.bench), "{}", figure.name);
+            assert!(names.insert(figure.name), "{} is there twice", figure.name);
+            assert!(figure.shows.ends_with('.') && figure.paper_says.ends_with('.'), "{}", figure.name);
+        }
+    }
+
+    #[test]
+    fn names_choose_and_unknown_ones_are_refused() {
+        assert_eq!(chosen(&[], false).unwrap().len(), FIGURES.len());
+        assert!(!chosen(&[], true).unwrap().is_empty());
+        assert_eq!(chosen(&["weaver-5.18".into()], true).unwrap().len(), 1);
+        assert!(chosen(&["Kronos".into()], false).unwrap().iter().all(|figure| figure.paper == "Kronos"));
+        assert!(chosen(&["5.99".into()], false).unwrap_err().contains("weaver-5.18"));
+    }
+
+    #[test]
+    fn the_sentence_says_what_was_shown() {
+        assert!(measured(vec![figure(true)], None).sentence().starts_with("Shown: "));
+        assert!(measured(vec![figure(true), figure(false)], None).sentence().starts_with("Shown by 1 of 2"));
+        assert!(measured(vec![figure(false)], None).sentence().starts_with("Not shown by any"));
+        assert!(measured(vec![], None).sentence().starts_with("Not judged"));
+        assert!(measured(vec![figure(true)], Some("no data")).sentence().starts_with("Not shown: no data"));
+    }
+
+    #[test]
+    fn the_page_holds_everything_and_nothing_from_elsewhere() {
+        let series = Chart::distribution("ours", vec![1.0, 2.0, 5.0]);
+        let chart = Chart { title: "c".into(), x: Axis::log("ms"), series: vec![series], ..Chart::default() };
+        let lines =
+            vec![Line::Section("s".into()), figure(true), figure(false), Line::Chart(Box::new(chart))];
+        let all = [measured(lines, None)];
+        let text = page::page(&all, &about(None, true)).unwrap();
+        for part in
+            ["<svg", "a &lt;b&gt;", "3.5x", FIGURES[0].paper_says, "prefers-color-scheme", "@media print"]
+        {
+            assert!(text.contains(part), "{part}");
+        }
+        for part in ["<script", "src=", "href=\"http"] {
+            assert!(!text.contains(part), "{part}");
+        }
+        assert_eq!(numbers(&all[0])["lines"].as_array().unwrap().len(), 4);
+    }
+}
