@@ -84,9 +84,8 @@ pub fn drawn(blocks: usize, transactions: usize, seed: u64) -> Vec<Block> {
     let (mut unspent, mut next) = (Vec::<(String, i64)>::new(), 0);
     let mut transaction = |chance: &mut Chance| {
         next += 1;
-        let inputs = if unspent.is_empty() { 0 } else { chance.index(3) };
-        let inputs = (0..inputs)
-            .filter_map(|_| (!unspent.is_empty()).then(|| unspent.swap_remove(chance.index(unspent.len()))));
+        let spent = chance.index(3).min(unspent.len());
+        let inputs = (0..spent).map(|_| unspent.swap_remove(chance.index(unspent.len())));
         let inputs: Vec<(String, i64)> = inputs.collect();
         let mut output =
             |_| (1 + chance.below(1_000_000) as i64, Some(format!("address{}", chance.below(3_000))));
