@@ -118,7 +118,7 @@ fn show(
         ours.push((count as f64, here.part(0.5).as_secs_f64() * 1e3));
         theirs.extend((!there.is_empty()).then(|| (count as f64, there.part(0.5).as_secs_f64() * 1e3)));
     }
-    follow(explorer, rows.as_deref_mut(), blocks)?;
+    follow(explorer, rows, blocks)?;
     let series = |name: &str, mut points: Vec<(f64, f64)>, look| {
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         Series { name: name.into(), look, points }
