@@ -20,8 +20,9 @@ pub trait Content: Send {
     fn point(&self) -> Option<ShardPoint> {
         None
     }
-    /// Is so much new that a checkpoint is due, and none is being made?
-    fn wants_checkpoint(&self) -> bool {
+    /// Is so much new that a checkpoint is due, and none is being made? Everything up to the cluster place `settled` is applied.
+    fn wants_checkpoint(&self, settled: u64) -> bool {
+        let _ = settled;
         false
     }
     /// Makes a checkpoint of what was applied so far, beside what follows.

@@ -215,7 +215,7 @@ impl Running {
             if let Machine::Shard(shard, content) = &mut machine {
                 content.tell(shard.counts());
                 content.forget(shard.oldest_place());
-                if content.wants_checkpoint()
+                if content.wants_checkpoint(shard.settled())
                     && let Some(point) = shard.point()
                 {
                     content.checkpoint(point);

@@ -45,6 +45,18 @@ pub trait GraphCopy: Send {
     /// # Errors
     /// Why it did not take all of them; those before the first that is missing may be there.
     fn take(&mut self, commits: Vec<Followed>) -> Result<(), NotTaken>;
+    /// The base whose records it takes, where it has not taken all of them yet: it can go on with them, whatever happened in between.
+    fn base_begun(&self) -> Option<u64> {
+        None
+    }
+    /// It begins with the log's base, which is at this place.
+    ///
+    /// # Errors
+    /// It cannot keep that in mind; nothing may be taken.
+    fn begin_base(&mut self, base: u64) -> Result<(), NotTaken> {
+        let _ = base;
+        Ok(())
+    }
     /// It began with nothing, and has the whole base of the log now. Earlier moments are none of the cluster's: nobody may ask for them.
     fn has_base(&mut self) {}
 }
@@ -97,7 +109,7 @@ impl Follower {
         let following = FollowerState {
             name: name.to_string(),
             truth,
-            begun: copy.place(),
+            begun: copy.base_begun().unwrap_or_else(|| copy.place()),
             said: None,
             is_at_end: false,
             owners: BTreeMap::new(),
@@ -193,6 +205,13 @@ impl FollowerState {
         if !page.continues(copy.place(), self.begun) {
             return Err(too_old(copy.place(), page.base));
         }
+        if copy.place() < page.base && copy.base_begun() != Some(page.base) {
+            match copy.begin_base(page.base) {
+                Ok(()) => {}
+                Err(NotTaken::ForNow(why)) => return Ok(Err(self.tell(why))),
+                Err(NotTaken::ForGood(why)) => return Err(why),
+            }
+        }
         self.begun = page.base;
         let page_bytes: usize = page.commits.iter().map(|placed| placed.record.bytes()).sum();
         let mut state = self.progress.state.lock();
@@ -212,23 +231,25 @@ impl FollowerState {
                 Err(unknown) => return Ok(Err(unknown)),
             }
         }
-        let before = copy.place();
         let taken = copy.take(commits);
-        if before < page.base && copy.place() >= page.base {
+        if copy.base_begun().is_some_and(|base| copy.place() >= base) {
             copy.has_base();
         }
         self.progress.state.lock().place = copy.place();
         self.progress.moved.notify_all();
         match taken {
             Ok(()) => Ok(Ok(true)),
-            Err(NotTaken::ForNow(why)) => {
-                if self.told.replace(why.clone()) != Some(why.clone()) {
-                    eprintln!("the replica of this gate took no commit, and tries again: {why}");
-                }
-                Ok(Err(Unknown))
-            }
+            Err(NotTaken::ForNow(why)) => Ok(Err(self.tell(why))),
             Err(NotTaken::ForGood(why)) => Err(why),
         }
+    }
+    /// Tells once why nothing was taken.
+    fn tell(&mut self, why: String) -> Unknown {
+        if self.told.as_ref() != Some(&why) {
+            eprintln!("the replica of this gate took no commit, and tries again: {why}");
+            self.told = Some(why);
+        }
+        Unknown
     }
 
     /// Says how far it is, now and then.

@@ -5,16 +5,20 @@ use crate::log_base::{BASE_COMMITS, BaseMaker, BaseParts};
 use database::{Database, Error, Interrupted, Options, ReplicaHost};
 use parking_lot::Mutex;
 use protocol::{CommitId, PlacedCommit, Sequence};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use transact::Followed;
-use world::clock;
+use world::disk::{self, RealDisk};
+use world::{clock, files};
 
 /// Whoever waits for a replica looks so often whether it is still wanted.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Commits get their places so soon; truth is asked again after this.
 const PLACED_SOON: Duration = Duration::from_millis(2);
+
+/// In the folder of a replica that has not taken all of the log's base yet: the place of that base, in digits. It goes on with this base alone.
+const BASE_NAME: &str = "BASE";
 
 /// Code of a disk that took no commit, and may take the next.
 const DISK_FAILED: &str = "Neo.DatabaseError.Transaction.TransactionLogError";
@@ -94,11 +98,14 @@ impl GateReplica {
         let (mut following, truth) =
             ((self.connect)().map_err(unavailable)?, (self.connect)().map_err(unavailable)?);
         let database = Database::open(&self.folder, self.options.clone())?;
-        if let Some(why) = cannot_follow(&database, &mut *following).map_err(unavailable)? {
+        let copy = DatabaseCopy::new(&database, &self.folder);
+        if let Some(why) =
+            cannot_follow(&database, copy.base_begun(), &mut *following).map_err(unavailable)?
+        {
             return Err(stopped(why));
         }
         let failed = |error: std::io::Error| unavailable(error.to_string());
-        let follower = Follower::start(&self.name, following, database_copy(&database)).map_err(failed)?;
+        let follower = Follower::start(&self.name, following, copy).map_err(failed)?;
         let base = BaseMaker::start(BaseParts {
             name: self.name.clone(),
             shards: self.shards,
@@ -186,13 +193,17 @@ fn stopped(failure: String) -> Error {
 
 /// Why this database cannot follow, if so: the last commit here is not the one that truth has at its place, or what it lacks is cut off from the log. A place
 /// that was given again, to another commit, was given later.
-fn cannot_follow(database: &Database, truth: &mut dyn Sequence) -> Result<Option<String>, String> {
+fn cannot_follow(
+    database: &Database,
+    base_begun: Option<u64>,
+    truth: &mut dyn Sequence,
+) -> Result<Option<String>, String> {
     let newest = database.kept().1;
     let Some(before) = newest.place.checked_sub(1) else { return Ok(None) };
     let page = truth
         .after(before, 1)
         .map_err(|_| "the database that the cluster trusts does not answer".to_string())?;
-    if newest.place < page.base {
+    if newest.place < page.base && base_begun != Some(page.base) {
         return Ok(Some(too_old(newest.place, page.base)));
     }
     let is_same = |commit: &PlacedCommit| commit.place == newest.place && commit.at_us <= newest.time_micros;
@@ -201,24 +212,53 @@ fn cannot_follow(database: &Database, truth: &mut dyn Sequence) -> Result<Option
 }
 
 /// A database that takes over commits.
-fn database_copy(database: &Database) -> impl GraphCopy + 'static {
-    struct Taking(Database);
-    impl GraphCopy for Taking {
-        fn place(&self) -> u64 {
-            self.0.place()
+struct DatabaseCopy {
+    database: Database,
+    /// Where it is written down that the base is not whole.
+    base_file: PathBuf,
+    base: Option<u64>,
+}
+
+impl DatabaseCopy {
+    fn new(database: &Database, folder: &Path) -> DatabaseCopy {
+        let base_file = folder.join(BASE_NAME);
+        let base = files::read_text(&base_file).ok().and_then(|text| text.trim().parse().ok());
+        let mut copy = DatabaseCopy { database: database.clone(), base_file, base };
+        // It was ended between the last record and the end of the base.
+        if base.is_some_and(|base| copy.place() >= base) {
+            copy.has_base();
         }
-        fn take(&mut self, commits: Vec<Followed>) -> Result<(), NotTaken> {
-            self.0.follow(commits).map_err(|error| match error.code == DISK_FAILED {
-                true => NotTaken::ForNow(error.to_string()),
-                false => NotTaken::ForGood(error.to_string()),
-            })
-        }
-        fn has_base(&mut self) {
-            // What is kept of the past begins with a checkpoint.
-            if let Err(error) = self.0.checkpoint() {
-                eprintln!("the replica of this gate cannot make its first checkpoint: {error}");
-            }
-        }
+        copy
     }
-    Taking(database.clone())
+}
+
+impl GraphCopy for DatabaseCopy {
+    fn place(&self) -> u64 {
+        self.database.place()
+    }
+    fn take(&mut self, commits: Vec<Followed>) -> Result<(), NotTaken> {
+        self.database.follow(commits).map_err(|error| match error.code == DISK_FAILED {
+            true => NotTaken::ForNow(error.to_string()),
+            false => NotTaken::ForGood(error.to_string()),
+        })
+    }
+    fn base_begun(&self) -> Option<u64> {
+        self.base
+    }
+    fn begin_base(&mut self, base: u64) -> Result<(), NotTaken> {
+        let written = disk::write_synced(&RealDisk, &self.base_file, base.to_string().as_bytes());
+        written.map_err(|error| NotTaken::ForNow(error.to_string()))?;
+        self.base = Some(base);
+        Ok(())
+    }
+    fn has_base(&mut self) {
+        // What is kept of the past begins with a checkpoint.
+        if let Err(error) = self.database.checkpoint() {
+            eprintln!("the replica of this gate cannot make its first checkpoint: {error}");
+        }
+        if let Err(error) = files::remove_file(&self.base_file) {
+            eprintln!("the replica of this gate cannot note that it has the log's base: {error}");
+        }
+        self.base = None;
+    }
 }

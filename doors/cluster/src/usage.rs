@@ -4,7 +4,7 @@ use crate::replica::Connect;
 use database::{Database, GateUsage};
 use parking_lot::{Condvar, Mutex};
 use protocol::limits::USAGE_KEPT_US;
-use protocol::{Sequence, Unknown};
+use protocol::{Sequence, ToldUsage, Unknown};
 use std::sync::Arc;
 use std::time::Duration;
 use world::clock;
@@ -81,10 +81,11 @@ fn exchange(
     usage: &GateUsage,
     truth: &mut dyn Sequence,
 ) -> Result<(), Unknown> {
-    let others = truth.tell_usage(name, &usage.encode())?;
+    // Turns go by one clock: those of two machines may differ by more than a turn, and then both had it, or nobody.
+    let ToldUsage { now_us, others } = truth.tell_usage(name, &usage.encode())?;
     // What another build says otherwise is passed over.
     let other = |(other, bytes): (String, Vec<u8>)| Some((*other < *name, GateUsage::decode(&bytes)?));
     let others: Vec<(bool, GateUsage)> = others.into_iter().filter_map(other).collect();
-    database.hear_usage(&others, clock::wall_us() / TURN_US);
+    database.hear_usage(&others, now_us / TURN_US);
     Ok(())
 }

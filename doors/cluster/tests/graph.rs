@@ -3,16 +3,18 @@
 mod common;
 #[path = "graph/kits.rs"]
 mod kits;
+#[path = "graph/limits.rs"]
+mod limits;
 
 use common::{Shared, Small};
 use database::gremlin::GremlinOptions;
 use database::{Database, Limits, Mode, Options, Params, params};
 use parking_lot::Mutex;
-use protocol::{MemoryTruth, PlacedCommit, Rules, Sequence, Truth};
+use protocol::{MemoryTruth, PlacedCommit, Rules, Truth};
 use std::sync::Arc;
 use std::time::Duration;
+use tanglewood_cluster::Content;
 use tanglewood_cluster::graph::{self, ShardGraph};
-use tanglewood_cluster::{Content, UsageExchange};
 use world::chance::Chance;
 use world::clock::monotonic_ns;
 use world::disk::SimDisk;
@@ -332,79 +334,6 @@ fn statements_answer_as_on_one_machine() {
     }
 }
 
-/// A tenant's limits hold over both gates, and whoever waits gets on.
-#[test]
-fn limits_of_a_tenant_hold_over_all_gates() {
-    const AT_ONCE: usize = 3;
-    let cluster = cluster();
-    let [one, other] = &cluster.gates[..] else { panic!() };
-    rows(one, &format!("CREATE TENANT t SET CONCURRENT {AT_ONCE}, MEMORY '64MiB'"), params! {});
-    rows(one, "UNWIND range(0, 1) AS i CREATE (:A {i: i})", params! {});
-    let usage: Vec<UsageExchange> = [one, other]
-        .into_iter()
-        .enumerate()
-        .map(|(gate, database)| {
-            let truth = cluster.truth.clone();
-            let connect = move || Ok(Box::new(truth.clone()) as Box<dyn Sequence + Send>);
-            UsageExchange::start(&format!("gate {gate}"), database.clone(), Box::new(connect)).unwrap()
-        })
-        .collect();
-    let session = |gate: &Database| {
-        let mut session = gate.session();
-        session.set_tenant("t");
-        session
-    };
-    // Each hears of the tenant with its first statement.
-    for gate in [one, other] {
-        session(gate).query("MATCH (a:A) RETURN count(a)", params! {}).unwrap().rows().unwrap();
-    }
-    world::threads::sleep(Duration::from_millis(700));
-    // As many as may at one gate, and one that waits at the other.
-    let long = "UNWIND range(1, 1000000000) AS n WITH n WHERE n < 0 RETURN count(n)";
-    let running =
-        |gate: &Database| gate.running().iter().filter(|query| query.text == long && query.running).count();
-    let begin = |gate: Database| {
-        let mut session = session(&gate);
-        let (ended, end) = std::sync::mpsc::channel();
-        let client = world::threads::spawn("client", move || {
-            let outcome = session.query(long, params! {}).and_then(|answer| answer.rows());
-            let _ = ended.send(outcome.is_ok());
-        });
-        (client, end)
-    };
-    let first: Vec<_> = (0..AT_ONCE).map(|_| begin(one.clone())).collect();
-    let wait = |what: &str, is_so: &dyn Fn() -> bool| {
-        let until = world::clock::after_ns(Duration::from_secs(20));
-        while !is_so() {
-            assert!(world::clock::monotonic_ns() < until, "{what}");
-            world::threads::sleep(Duration::from_millis(5));
-        }
-    };
-    wait("all run at one gate", &|| running(one) == AT_ONCE);
-    world::threads::sleep(Duration::from_millis(300));
-    let second: Vec<_> = (0..2).map(|_| begin(other.clone())).collect();
-    for _ in 0..40 {
-        world::threads::sleep(Duration::from_millis(10));
-        assert_eq!((running(one), running(other)), (AT_ONCE, 0), "none begins beyond the limit");
-    }
-    // One ends: there is room at the other gate.
-    let all = one.running();
-    let some = all.iter().find(|query| query.text == long).unwrap();
-    assert_eq!(one.kill(&some.id, "enough"), Ok(true));
-    wait("it is let in", &|| running(other) > 0);
-    assert!(running(one) + running(other) <= AT_ONCE);
-    for gate in [one, other, one, other] {
-        gate.running()
-            .iter()
-            .filter(|query| query.text == long)
-            .for_each(|query| drop(gate.kill(&query.id, "enough")));
-    }
-    for (_client, end) in first.into_iter().chain(second) {
-        assert_eq!(end.recv(), Ok(false), "each was ended");
-    }
-    drop(usage);
-}
-
 /// What one gate writes, the other brings up in the chunks that it has; it fetches none of them again.
 #[test]
 fn chunks_that_a_gate_has_are_brought_up_and_not_fetched_again() {
@@ -475,9 +404,10 @@ fn writes_over_a_graph_that_is_a_little_old_are_as_on_one_machine() {
     (0..20).for_each(|k| drop(ask(first, text, (k, 0))));
     let after = cluster.small.handle(0).counts();
     assert!(after.commits >= before.commits + 20);
-    // A gate that has not heard of its own last commit asks the shards: where others keep the machine busy, it may not have.
-    let is_quick = monotonic_ns() - began_ns < 100_000_000;
-    assert!(!is_quick || after.reads < before.reads + 20, "{} reads", after.reads - before.reads);
+    // Where others keep the machine busy each may find the last graph too old, and asks once; a statement that was too long for its thread asked twice.
+    let (asked, is_quick) = (after.reads - before.reads, monotonic_ns() - began_ns < 100_000_000);
+    println!("{asked} reads, quick: {is_quick}");
+    assert!(asked <= 20 && (!is_quick || asked < 20), "{asked} reads");
 }
 
 #[test]

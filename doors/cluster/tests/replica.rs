@@ -8,7 +8,7 @@ use database::{Database, History, Options, Params, QueryResult, ReplicaHost, Val
 use parking_lot::Mutex;
 use protocol::{
     Bytes, CommitId, Following, LogCut, LogPage, MemoryTruth, PlacedCommit, Record, Route, Rules, Sequence,
-    Unknown,
+    ToldUsage, Unknown,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -356,14 +356,26 @@ fn a_log_that_is_cut_is_enough_for_who_begins_anew() {
 
 /// A sequence that is a list.
 struct Listed {
+    base: u64,
     commits: Vec<PlacedCommit>,
     routes: Vec<Route>,
+    /// It says nothing behind this place.
+    silent_behind: u64,
+}
+
+impl Listed {
+    fn new(commits: Vec<PlacedCommit>, routes: Vec<Route>) -> Listed {
+        Listed { base: 0, commits, routes, silent_behind: u64::MAX }
+    }
 }
 
 impl Sequence for Listed {
     fn after(&mut self, after: u64, limit: usize) -> Result<LogPage, Unknown> {
-        let commits = self.commits.iter().skip(after as usize).take(limit).cloned().collect();
-        Ok(LogPage { base: 0, commits })
+        if after >= self.silent_behind {
+            return Err(Unknown);
+        }
+        let told = self.commits.iter().filter(|one| one.place > after && one.place <= self.silent_behind);
+        Ok(LogPage { base: self.base, commits: told.take(limit).cloned().collect() })
     }
     fn follows(&mut self, _: &str, _: u64) -> Result<(), Unknown> {
         Ok(())
@@ -377,14 +389,14 @@ impl Sequence for Listed {
     fn cut(&mut self, _: &str, _: u64, _: u64) -> Result<LogCut, Unknown> {
         Err(Unknown)
     }
-    fn tell_usage(&mut self, _: &str, _: &[u8]) -> Result<Vec<(String, Vec<u8>)>, Unknown> {
-        Ok(Vec::new())
+    fn tell_usage(&mut self, _: &str, _: &[u8]) -> Result<ToldUsage, Unknown> {
+        Ok(ToldUsage::default())
     }
     fn delete_below_base(&mut self) -> Result<bool, Unknown> {
         Ok(false)
     }
     fn newest(&mut self) -> Result<(u64, Vec<CommitId>), Unknown> {
-        Ok((self.commits.len() as u64, Vec::new()))
+        Ok((self.commits.last().map_or(0, |last| last.place), Vec::new()))
     }
     fn place_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {
         Ok(Some(commits.iter().map(|id| id.counter).max().unwrap_or(0)))
@@ -428,10 +440,10 @@ fn a_database_becomes_the_first_commits_of_a_cluster() {
     }
     let routes =
         owners.iter().map(|(chunk, owner)| Route { chunk: *chunk, owner: *owner, version: 0 }).collect();
-    let listed = Mutex::new(Some(Listed { commits, routes }));
+    let listed = Mutex::new(Some(Listed::new(commits, routes)));
     let connect = move || {
         // The follower reads it; questions find what it says by itself.
-        let again = Listed { commits: Vec::new(), routes: Vec::new() };
+        let again = Listed::new(Vec::new(), Vec::new());
         Ok(Box::new(listed.lock().take().unwrap_or(again)) as Box<dyn Sequence + Send>)
     };
     let replica = GateReplica::new((0, SHARDS), folder.path().join("copy"), options(), Box::new(connect));
@@ -452,6 +464,68 @@ fn a_database_becomes_the_first_commits_of_a_cluster() {
     assert_eq!(copy.tenants().keys().collect::<Vec<_>>(), ["t"]);
 }
 
+/// A replica that was ended while it read the log's base found itself below that base, and had to be made anew.
+#[test]
+fn a_replica_that_is_ended_within_a_base_goes_on_with_it() {
+    const BASE: u64 = 1_000;
+    let folder = TemporaryFolder::new("base").unwrap();
+    let source = Database::open(database::MEMORY, options()).unwrap();
+    for text in [
+        "CREATE INDEX FOR (p:P) ON (p.n)",
+        "UNWIND range(1, 300) AS n CREATE (:P {n: n})-[:R {w: n}]->(:Q {n: n})",
+        "CREATE TENANT t SET SHARE 50",
+    ] {
+        rows(&source, text);
+    }
+    let graph = source.snapshot();
+    let owners = load::place(&graph, SHARDS).unwrap();
+    let mut records = Vec::new();
+    load::records::<database::Error>(&graph, &owners, SHARDS, |parts| {
+        records.push(parts);
+        Ok(())
+    })
+    .unwrap();
+    let count = records.len() as u64;
+    assert!(count > 3, "{count} records");
+    let commit = |(number, parts): (u64, &Vec<(u16, Bytes)>)| {
+        let place = BASE + 1 - count + number;
+        let stamp = order::Stamp::from_parts(0, 0, [place].into()).unwrap();
+        PlacedCommit { place, at_us: 7, record: Arc::new(Record { stamp, parts: parts.clone() }) }
+    };
+    let commits: Vec<PlacedCommit> = (0..).zip(&records).map(commit).collect();
+    let routes: Vec<Route> =
+        owners.iter().map(|(chunk, owner)| Route { chunk: *chunk, owner: *owner, version: 0 }).collect();
+    let begun = |base: u64, silent_behind: u64| {
+        let (commits, routes) = (commits.clone(), routes.clone());
+        let connect = move || {
+            let listed = Listed { base, silent_behind, ..Listed::new(commits.clone(), routes.clone()) };
+            Ok(Box::new(listed) as Box<dyn Sequence + Send>)
+        };
+        GateReplica::new((0, SHARDS), folder.path().join("copy"), options(), Box::new(connect))
+    };
+    // It is ended behind each of the records, and once more behind the last.
+    for silent_behind in BASE + 1 - count..=BASE {
+        let replica = begun(BASE, silent_behind);
+        let until = world::clock::after_ns(Duration::from_secs(20));
+        replica.begin().unwrap();
+        while replica.running().is_none_or(|copy| copy.place() < silent_behind) {
+            assert!(world::clock::monotonic_ns() < until, "it stands still before {silent_behind}");
+            world::threads::sleep(Duration::from_millis(2));
+        }
+        if silent_behind == BASE - 1 {
+            drop(replica);
+            let error = begun(BASE + 5, u64::MAX).begin().err().expect("this base is another one");
+            assert_eq!(error.code, "Tanglewood.DatabaseError.Cluster.Replica");
+        }
+    }
+    let copy = begun(BASE, u64::MAX).caught_up(Duration::from_secs(20), &|| None).unwrap();
+    for text in [WHOLE, "SHOW INDEXES YIELD name"] {
+        assert_eq!(rows(&copy, text), rows(&source, text), "{text}");
+    }
+    assert_eq!(copy.tenants().keys().collect::<Vec<_>>(), ["t"]);
+    assert!(!folder.path().join("copy/BASE").exists());
+}
+
 #[test]
 fn a_replica_of_another_history_is_refused() {
     let folder = TemporaryFolder::new("history").unwrap();
@@ -464,7 +538,7 @@ fn a_replica_of_another_history_is_refused() {
         };
         let commits: Vec<PlacedCommit> = times.iter().enumerate().map(commit).collect();
         let connect = move || {
-            let listed = Listed { commits: commits.clone(), routes: Vec::new() };
+            let listed = Listed::new(commits.clone(), Vec::new());
             Ok(Box::new(listed) as Box<dyn Sequence + Send>)
         };
         GateReplica::new((0, SHARDS), folder.path().join("copy"), options(), Box::new(connect))

@@ -45,10 +45,10 @@ pub(crate) fn page(
         let behind = after.saturating_sub(first);
         // Lengths are read without the records.
         let read = "SELECT number, record FROM
-            (SELECT b.*, sum(octet_length(b.record)) OVER (ORDER BY b.number) - octet_length(b.record) AS before FROM
+            (SELECT b.*, CAST(sum(octet_length(b.record)) OVER (ORDER BY b.number) AS BIGINT) - octet_length(b.record) AS before FROM
                 (SELECT number, record FROM tw_base WHERE maker = $1 AND base = $2 AND number > $3
-                AND ($4::INT IS NULL OR $4 = ANY(shards)) ORDER BY number LIMIT $5) AS b) AS b
-            WHERE before < $6 ORDER BY number";
+                AND ($4::INT4 IS NULL OR $4 = ANY(shards)) ORDER BY number LIMIT $5) AS b) AS b
+            WHERE before < $6::BIGINT ORDER BY number";
         let bytes_max = LOG_PAGE_BYTES as i64;
         let rows = transaction.query(
             read,
@@ -67,11 +67,11 @@ pub(crate) fn page(
         }
     }
     let read = "SELECT epoch, seat, vector, place, at_us, record FROM
-        (SELECT l.*, sum(octet_length(l.record)) OVER (ORDER BY l.place) - octet_length(l.record) AS before FROM
+        (SELECT l.*, CAST(sum(octet_length(l.record)) OVER (ORDER BY l.place) AS BIGINT) - octet_length(l.record) AS before FROM
             (SELECT l.epoch, l.seat, l.vector, p.place, coalesce(p.at_us, 0) AS at_us, l.record FROM tw_place p
             JOIN tw_log l ON l.epoch = p.epoch AND l.seat = p.seat AND l.counter = p.counter
-            WHERE p.place > $1 AND ($2::INT IS NULL OR $2 = ANY(l.shards)) ORDER BY p.place LIMIT $3) AS l) AS l
-        WHERE before < $4 ORDER BY place";
+            WHERE p.place > $1 AND ($2::INT4 IS NULL OR $2 = ANY(l.shards)) ORDER BY p.place LIMIT $3) AS l) AS l
+        WHERE before < $4::BIGINT ORDER BY place";
     let (after, bytes_max) = (after.max(base.place) as i64, LOG_PAGE_BYTES as i64);
     let rows = transaction.query(read, &[&after, &shard, &limit, &bytes_max])?;
     let placed = |row: &Row| {
@@ -91,6 +91,6 @@ pub(crate) fn delete_below(transaction: &mut Transaction) -> Result<u64, Error> 
         gone AS (DELETE FROM tw_place WHERE place IN (SELECT place FROM old) RETURNING epoch, seat, counter),
         cut AS (INSERT INTO tw_cut_seat SELECT epoch, seat, max(counter) FROM gone GROUP BY epoch, seat
             ON CONFLICT (epoch, seat) DO UPDATE SET counter = greatest(tw_cut_seat.counter, excluded.counter))
-        DELETE FROM tw_log l USING gone g WHERE l.epoch = g.epoch AND l.seat = g.seat AND l.counter = g.counter";
+        DELETE FROM tw_log WHERE (epoch, seat, counter) IN (SELECT epoch, seat, counter FROM gone)";
     transaction.execute(delete, &[&(base.place as i64), &(CUT_PAGE as i64)])
 }

@@ -3,7 +3,7 @@
 use crate::{PostgresTruth, columns, encode_parts, last_place, log};
 use postgres::{IsolationLevel, Row};
 use protocol::limits::{FOLLOWER_KEPT_US, USAGE_KEPT_US};
-use protocol::{Bytes, CommitId, Following, LogCut, LogPage, Route, Sequence, Truth, Unknown};
+use protocol::{Bytes, CommitId, Following, LogCut, LogPage, Route, Sequence, ToldUsage, Truth, Unknown};
 
 /// Records of a base that are deleted at once: each may be as large as a commit.
 const BASE_RECORDS_DELETED: i64 = 200;
@@ -32,7 +32,7 @@ impl Sequence for PostgresTruth {
         self.serializable(|transaction| {
             // What is cut off had a place, up to the base.
             let read = "SELECT count(*), coalesce(max(coalesce(p.place, (SELECT base FROM tw_cut WHERE one = 1))), 0)::BIGINT
-                FROM unnest($1::BIGINT[], $2::INT[], $3::BIGINT[]) AS u(e, s, c)
+                FROM unnest($1::BIGINT[], $2::INT4[], $3::BIGINT[]) AS u(e, s, c)
                 LEFT JOIN tw_place p ON p.epoch = e AND p.seat = s AND p.counter = c
                 LEFT JOIN tw_cut_seat t ON t.epoch = e AND t.seat = s AND t.counter >= c
                 WHERE p.place IS NOT NULL OR t.counter IS NOT NULL";
@@ -116,21 +116,20 @@ impl Sequence for PostgresTruth {
             Ok(LogCut::Done)
         })
     }
-    fn tell_usage(&mut self, gate: &str, usage: &[u8]) -> Result<Vec<(String, Vec<u8>)>, Unknown> {
+    fn tell_usage(&mut self, gate: &str, usage: &[u8]) -> Result<ToldUsage, Unknown> {
         // It is worth nothing after a crash, so nobody waits for the disk; and each writes its own row, so nobody needs an order.
         let client = &mut self.connection().ok_or(Unknown)?.client;
         let tell = format!(
             "INSERT INTO tw_usage VALUES ($1, $2, {NOW_US})
-            ON CONFLICT (gate) DO UPDATE SET usage = excluded.usage, told_us = excluded.told_us"
+            ON CONFLICT (gate) DO UPDATE SET usage = excluded.usage, told_us = excluded.told_us RETURNING told_us"
         );
-        let read = format!(
-            "SELECT gate, usage FROM tw_usage WHERE gate <> $1 AND told_us > {NOW_US} - $2 ORDER BY gate"
-        );
+        let read = "SELECT gate, usage FROM tw_usage WHERE gate <> $1 AND told_us > $2::BIGINT - $3::BIGINT ORDER BY gate";
         let mut told = || {
             client.batch_execute("SET synchronous_commit = off")?;
-            client.execute(&tell, &[&gate, &usage])?;
-            let rows = client.query(&read, &[&gate, &(USAGE_KEPT_US as i64)])?;
-            Ok::<_, postgres::Error>(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
+            let now_us: i64 = client.query_one(&tell, &[&gate, &usage])?.get(0);
+            let rows = client.query(read, &[&gate, &now_us, &(USAGE_KEPT_US as i64)])?;
+            let others = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+            Ok::<_, postgres::Error>(ToldUsage { now_us: now_us as u64, others })
         };
         let outcome = told();
         outcome.map_err(|_| {

@@ -400,8 +400,16 @@ fn a_log_that_is_cut_begins_with_its_base() {
         while truth.delete_below_base().unwrap() {}
     }
     both(&mut real, &mut model, &[0, 12, 23, 24, 25]);
-    commit(&mut real, &mut model, 1);
+    let groups = commit(&mut real, &mut model, 1);
     both(&mut real, &mut model, &[0, 25, 26]);
+    // Whoever asks again for places that are cut off hears that it has them, in its own epoch.
+    let ids: Vec<CommitId> = groups.iter().map(|group| CommitId::of(&group[0].record.stamp)).collect();
+    for truth in [&mut real as &mut dyn Truth, &mut model] {
+        assert_eq!(truth.place(1, 3, &ids[2..9]), Ok(true));
+        assert_eq!(truth.place(1, 24, &ids[23..]), Ok(true), "the last is behind the base");
+        assert_eq!(truth.place(1, 26, &ids[..1]), Ok(false), "it has another");
+        assert_eq!(truth.place(2, 3, &ids[2..9]), Ok(false), "another epoch");
+    }
 }
 
 /// What gates take of limits that they share is told to all others.
@@ -409,8 +417,16 @@ fn a_log_that_is_cut_begins_with_its_base() {
 fn gates_tell_each_other_what_is_taken() {
     let Some(server) = Server::start() else { return };
     let (mut one, mut other) = (server.truth(), server.truth());
-    assert_eq!(one.tell_usage("a", &[1, 2]), Ok(Vec::new()));
-    assert_eq!(other.tell_usage("b", &[]), Ok(vec![("a".to_string(), vec![1, 2])]));
-    assert_eq!(one.tell_usage("a", &[3]), Ok(vec![("b".to_string(), Vec::new())]));
-    assert_eq!(other.tell_usage("b", &[4]), Ok(vec![("a".to_string(), vec![3])]));
+    let told = |truth: &mut PostgresTruth, gate: &str, usage: &[u8]| {
+        let told = truth.tell_usage(gate, usage).unwrap();
+        (told.now_us, told.others)
+    };
+    let (first_us, others) = told(&mut one, "a", &[1, 2]);
+    assert_eq!(others, []);
+    assert_eq!(told(&mut other, "b", &[]).1, [("a".to_string(), vec![1, 2])]);
+    assert_eq!(told(&mut one, "a", &[3]).1, [("b".to_string(), Vec::new())]);
+    let (last_us, others) = told(&mut other, "b", &[4]);
+    assert_eq!(others, [("a".to_string(), vec![3])]);
+    // Both are told the time by one clock.
+    assert!((1..60_000_000).contains(&(last_us - first_us)), "{first_us} {last_us}");
 }

@@ -4,7 +4,7 @@ use crate::limits::LOG_PAGE_BYTES;
 use crate::record::{Bytes, CommitId, Proposed, Record, Verdict};
 use crate::rows::{Routed, Rows};
 use crate::rules::Rules;
-use crate::truth::{Following, LogCut, LogPage, PlacedCommit, Route, Sequence, Truth, Unknown};
+use crate::truth::{Following, LogCut, LogPage, PlacedCommit, Route, Sequence, ToldUsage, Truth, Unknown};
 use order::Stamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,6 +29,7 @@ pub struct MemoryTruth {
     making: BTreeMap<String, (u64, Vec<Arc<Record>>)>,
     followers: BTreeMap<String, u64>,
     usage: BTreeMap<String, Vec<u8>>,
+    now_us: u64,
 }
 
 impl MemoryTruth {
@@ -72,6 +73,10 @@ impl MemoryTruth {
     /// Places of the base's records, the last one is the base.
     fn base_places(&self) -> impl Iterator<Item = (u64, &Arc<Record>)> {
         (self.base + 1 - self.base_records.len() as u64..).zip(&self.base_records)
+    }
+    /// Its clock stands still but for this.
+    pub fn set_clock(&mut self, now_us: u64) {
+        self.now_us = now_us;
     }
     /// Rows of keys.
     pub fn key_rows(&self) -> usize {
@@ -146,8 +151,18 @@ impl Truth for MemoryTruth {
                 }
             }
         }
-        let from = usize::try_from(first).unwrap_or(usize::MAX).saturating_sub(1);
-        Ok(commits.is_empty() || self.places.get(from..from + commits.len()) == Some(commits))
+        // Of a commit that is cut off only that is known: it had a place, up to the base.
+        let is_cut = |id: &CommitId| {
+            let place = self.log.get(id).and_then(|(_, place)| *place);
+            self.rules.places_outlive_cuts
+                && epoch == self.epoch
+                && place.is_some_and(|place| place <= self.base)
+        };
+        let has_place = |(place, id): (u64, &CommitId)| match place <= self.base {
+            true => is_cut(id),
+            false => self.log.get(id).is_some_and(|(_, own)| *own == Some(place)),
+        };
+        Ok((first..).zip(commits).all(has_place))
     }
 
     fn log(&mut self, shard: Option<u16>, after: u64, limit: usize) -> Result<LogPage, Unknown> {
@@ -237,10 +252,11 @@ impl Sequence for MemoryTruth {
         self.making.clear();
         Ok(LogCut::Done)
     }
-    fn tell_usage(&mut self, gate: &str, usage: &[u8]) -> Result<Vec<(String, Vec<u8>)>, Unknown> {
+    fn tell_usage(&mut self, gate: &str, usage: &[u8]) -> Result<ToldUsage, Unknown> {
         self.usage.insert(gate.into(), usage.to_vec());
         let others = self.usage.iter().filter(|(name, _)| *name != gate);
-        Ok(others.map(|(name, usage)| (name.clone(), usage.clone())).collect())
+        let others = others.map(|(name, usage)| (name.clone(), usage.clone())).collect();
+        Ok(ToldUsage { now_us: self.now_us, others })
     }
     fn delete_below_base(&mut self) -> Result<bool, Unknown> {
         Ok(false)

@@ -29,6 +29,8 @@ pub struct Rules {
     pub points_know_taken: bool,
     /// A shard that lacks what was cut off from the log begins with the log's base.
     pub cuts_are_noticed: bool,
+    /// Truth knows that it gave places, also when they are cut off from the log by now.
+    pub places_outlive_cuts: bool,
 }
 
 impl Default for Rules {
@@ -47,6 +49,7 @@ impl Default for Rules {
             scribe_asks: true,
             points_know_taken: true,
             cuts_are_noticed: true,
+            places_outlive_cuts: true,
         }
     }
 }

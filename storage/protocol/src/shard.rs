@@ -180,6 +180,10 @@ impl Shard {
         let (place, settled, epoch) = (self.place, self.settled, part.members.epoch);
         Some(ShardPoint { place, settled, epoch, taken: part.taken() })
     }
+    /// Every record up to this cluster place that touches the shard is executed.
+    pub fn settled(&self) -> u64 {
+        self.settled
+    }
     /// What was done so far.
     pub fn counts(&self) -> ShardCounts {
         self.counts

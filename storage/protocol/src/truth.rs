@@ -38,7 +38,8 @@ pub trait Truth {
     fn bump(&mut self, from: u64) -> Result<u64, Unknown>;
     /// The last cluster place, and the commits of closed epochs without one, at most `limit` of each gate, by gate and counter.
     fn unplaced(&mut self, limit: usize) -> Result<(u64, Vec<Stamp>), Unknown>;
-    /// Gives commits the places from `first` on, if the epoch is this one and `first` is the next. Answers whether these are their places.
+    /// Gives commits the places from `first` on, if the epoch is this one and `first` is the next. Answers whether these are their places. Where they are cut off from the log
+    /// by now, that is taken for true in the epoch of who asks: nobody else gives places in it.
     fn place(&mut self, epoch: u64, first: u64, commits: &[CommitId]) -> Result<bool, Unknown>;
     /// Commits with places above `after`, of one shard or of all, in order: at most `limit`, and no more behind those that reach
     /// [`LOG_PAGE_BYTES`](crate::limits::LOG_PAGE_BYTES). There are none only where there are no more.
@@ -103,6 +104,15 @@ pub struct Following {
     pub silent_us: u64,
 }
 
+/// What gates have told of what is taken at them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ToldUsage {
+    /// The time, in microseconds since 1970 by the clock of truth.
+    pub now_us: u64,
+    /// Gates by name, and what each told last; without the one that asks.
+    pub others: Vec<(String, Vec<u8>)>,
+}
+
 /// The cluster's sequence of commits, as those read it who follow it and take no part in it.
 pub trait Sequence {
     /// Commits with places above `after`, in order, as [`Truth::log`] gives them.
@@ -123,7 +133,8 @@ pub trait Sequence {
     /// Lets the log begin with a base of so many records, if every follower has what is in it.
     fn cut(&mut self, maker: &str, base: u64, records: u64) -> Result<LogCut, Unknown>;
     /// Tells what is taken at a gate, as bytes that truth does not read; what each other has told within [`USAGE_KEPT_US`](crate::limits::USAGE_KEPT_US), by name.
-    fn tell_usage(&mut self, gate: &str, usage: &[u8]) -> Result<Vec<(String, Vec<u8>)>, Unknown>;
+    /// And what time it is by the clock of truth, which is one for all gates.
+    fn tell_usage(&mut self, gate: &str, usage: &[u8]) -> Result<ToldUsage, Unknown>;
     /// Deletes some of what is below the base; false where there is nothing left of it.
     fn delete_below_base(&mut self) -> Result<bool, Unknown>;
     /// The last place, and the last commits so far: one of each gate and epoch, but for epochs whose commits have all got places. Those before them got theirs

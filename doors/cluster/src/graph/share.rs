@@ -35,6 +35,9 @@ const CATALOGUE_SHARD: u16 = 0;
 const CHECKPOINT_RECORDS: u64 = 10_000;
 /// Bytes of records after which a checkpoint is due, of a small share.
 const CHECKPOINT_BYTES: u64 = 32 << 20;
+/// Commits of the whole cluster after which a checkpoint is due, however few of them touched the share: a base of the log that is cut above a checkpoint makes that
+/// useless, and this is a quarter of what lies between two bases at least.
+const CHECKPOINT_COMMITS: u64 = crate::log_base::BASE_COMMITS / 4;
 /// To read a record again costs as much as to write so many bytes of a checkpoint.
 const RECORD_COST_BYTES: u64 = 4 << 10;
 /// Lives have so many bits in a key.
@@ -111,6 +114,8 @@ struct Keeping {
     /// Records and bytes of them since the last checkpoint.
     records: u64,
     bytes: u64,
+    /// The cluster place up to which the last checkpoint has everything.
+    settled: u64,
     /// Bytes of the last checkpoint.
     last_bytes: Arc<AtomicU64>,
     stop: Arc<AtomicBool>,
@@ -126,6 +131,7 @@ impl Keeping {
             point: None,
             records: 0,
             bytes: 0,
+            settled: 0,
             last_bytes: Arc::default(),
             stop: Arc::default(),
             is_busy: Arc::default(),
@@ -133,10 +139,12 @@ impl Keeping {
         }
     }
     /// A large checkpoint is made less often, so that writing them stays a small part of all work.
-    fn is_due(&self) -> bool {
+    fn is_due(&self, settled: u64) -> bool {
         let last_bytes = self.last_bytes.load(Ordering::Relaxed);
-        let is_much = self.records >= self.after.max(last_bytes / RECORD_COST_BYTES)
-            || self.bytes >= CHECKPOINT_BYTES.max(last_bytes / 2);
+        let records_worth = last_bytes / RECORD_COST_BYTES;
+        let is_much = self.records >= self.after.max(records_worth)
+            || self.bytes >= CHECKPOINT_BYTES.max(last_bytes / 2)
+            || settled.saturating_sub(self.settled) >= CHECKPOINT_COMMITS.max(records_worth);
         is_much && !self.is_busy.load(Ordering::Acquire)
     }
 }
@@ -172,6 +180,7 @@ impl ShardGraph {
                 opened.versions = [Version { place: at, snapshot, chunks, catalogue_at: at, made_ns }].into();
                 (opened.entries.since, opened.records.since) = (at, at);
                 keeping.last_bytes.store(bytes, Ordering::Relaxed);
+                keeping.settled = point.settled;
                 keeping.point = Some(point);
             }
             Err(error) => eprintln!(
@@ -324,15 +333,15 @@ impl Content for ShardGraph {
     fn point(&self) -> Option<ShardPoint> {
         self.keeping.as_ref()?.point.clone()
     }
-    fn wants_checkpoint(&self) -> bool {
-        self.broken.is_none() && self.keeping.as_ref().is_some_and(Keeping::is_due)
+    fn wants_checkpoint(&self, settled: u64) -> bool {
+        self.broken.is_none() && self.keeping.as_ref().is_some_and(|keeping| keeping.is_due(settled))
     }
     fn checkpoint(&mut self, point: ShardPoint) {
         let (Some(keeping), Some(latest)) = (&mut self.keeping, self.versions.back()) else { return };
         debug_assert!(latest.place <= point.place, "what is written has no record behind its point");
         // The one before has ended.
         keeping.thread.take();
-        (keeping.records, keeping.bytes) = (0, 0);
+        (keeping.records, keeping.bytes, keeping.settled) = (0, 0, point.settled);
         keeping.is_busy.store(true, Ordering::Release);
         let (place, snapshot, shard) = (keeping.place.clone(), latest.snapshot.clone(), self.shard);
         let (stop, is_busy, last_bytes) =

@@ -4,7 +4,7 @@
 use parking_lot::Mutex;
 use protocol::{
     Bytes, CommitId, Following, LogCut, LogPage, MemoryTruth, Proposed, Route, Rules, Sequence, Timing,
-    Truth, Unknown, Verdict,
+    ToldUsage, Truth, Unknown, Verdict,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -80,7 +80,7 @@ impl Sequence for Shared {
     fn cut(&mut self, maker: &str, base: u64, records: u64) -> Result<LogCut, Unknown> {
         self.0.lock().cut(maker, base, records)
     }
-    fn tell_usage(&mut self, gate: &str, usage: &[u8]) -> Result<Vec<(String, Vec<u8>)>, Unknown> {
+    fn tell_usage(&mut self, gate: &str, usage: &[u8]) -> Result<ToldUsage, Unknown> {
         self.0.lock().tell_usage(gate, usage)
     }
     fn delete_below_base(&mut self) -> Result<bool, Unknown> {

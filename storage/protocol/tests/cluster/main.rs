@@ -81,6 +81,31 @@ fn shards_that_begin_with_a_checkpoint_are_strictly_serializable() {
     assert!((0..HISTORIES).any(|seed| wrong(&seed)), "it is found out");
 }
 
+/// A scribe asks again for places whose outcome it does not know. They may be cut off from the log by then: truth denied that it had given them, the scribe
+/// left its epoch, and the cluster stood still.
+#[test]
+fn places_that_are_forgotten_with_a_cut_are_found_out() {
+    let rules = Rules { places_outlive_cuts: false, ..Rules::default() };
+    // Outcomes are often unknown, the log is often cut, and no process is lost: a new epoch would begin anew.
+    let setup = |seed| Setup {
+        faults: Faults { unknown: 0.2, log_cuts: 0.3, late: 0.0, ..Faults::none() },
+        transactions: 12,
+        ..Setup::drawn(seed)
+    };
+    let stands_still =
+        |run: &Run| run.stuck || run.counts.get("without a place").is_some_and(|count| *count > 0);
+    let found = (0..1_000).find(|seed| stands_still(&simulate(setup(*seed).with(rules), *seed)));
+    let seed = found.expect("commits get no place any more");
+    for seed in seed..seed + 100 {
+        let run = simulate(setup(seed), seed);
+        assert!(
+            run.faults().is_none() && !stands_still(&run),
+            "seed {seed} is wrong with the rule, too: {:?}",
+            run.faults()
+        );
+    }
+}
+
 #[test]
 #[ignore = "soak: about two milliseconds a history in an optimized build"]
 fn many_histories_with_faults_are_strictly_serializable() {

@@ -146,7 +146,7 @@ fn a_checkpoint_is_due_after_many_records_or_bytes() {
         let keeping = share.keeping.as_mut().unwrap();
         (keeping.records, keeping.bytes) = (records, bytes);
         keeping.last_bytes.store(last, Ordering::Relaxed);
-        share.wants_checkpoint()
+        share.wants_checkpoint(0)
     };
     assert!(!due(&mut share, CHECKPOINT_RECORDS - 1, CHECKPOINT_BYTES - 1, 0));
     assert!(due(&mut share, CHECKPOINT_RECORDS, 0, 0) && due(&mut share, 1, CHECKPOINT_BYTES, 0));
@@ -155,4 +155,38 @@ fn a_checkpoint_is_due_after_many_records_or_bytes() {
     assert!(due(&mut share, large / RECORD_COST_BYTES, 0, large) && due(&mut share, 0, large / 2, large));
     share.broken = Some("it is".into());
     assert!(!due(&mut share, large, large, 0), "what is broken is not kept");
+}
+
+/// A share that is seldom written kept a checkpoint from which nobody could go on once the log was cut above it.
+#[test]
+fn a_checkpoint_is_due_when_others_committed_much() {
+    let (disk, mut place) = (SimDisk::new(), 0);
+    let mut share = opened(&disk);
+    for record in graph() {
+        place += 1;
+        share.apply(place, &record);
+    }
+    let settled = |settled| ShardPoint { settled, ..point(place) };
+    assert!(!share.wants_checkpoint(CHECKPOINT_COMMITS - 1));
+    assert!(share.wants_checkpoint(CHECKPOINT_COMMITS));
+    share.checkpoint(settled(CHECKPOINT_COMMITS));
+    share.keeping.as_mut().and_then(|keeping| keeping.thread.take());
+    assert!(!share.wants_checkpoint(2 * CHECKPOINT_COMMITS - 1));
+    // Nothing was written since: the same content, further on.
+    assert!(share.wants_checkpoint(2 * CHECKPOINT_COMMITS));
+    share.checkpoint(settled(2 * CHECKPOINT_COMMITS));
+    share.keeping.as_mut().and_then(|keeping| keeping.thread.take());
+    let again = opened(&disk);
+    assert_eq!(again.point(), Some(settled(2 * CHECKPOINT_COMMITS)));
+    assert_eq!(answers(&share, place), answers(&again, place));
+    // Its next life goes by what it began with.
+    assert!(
+        !again.wants_checkpoint(3 * CHECKPOINT_COMMITS - 1) && again.wants_checkpoint(3 * CHECKPOINT_COMMITS)
+    );
+    // A large one is made less often.
+    let large = CHECKPOINT_COMMITS * RECORD_COST_BYTES * 2;
+    again.keeping.as_ref().unwrap().last_bytes.store(large, Ordering::Relaxed);
+    assert!(
+        !again.wants_checkpoint(4 * CHECKPOINT_COMMITS - 1) && again.wants_checkpoint(4 * CHECKPOINT_COMMITS)
+    );
 }

@@ -76,6 +76,7 @@ impl Net {
         if missing && self.verifier.waits() {
             self.wake(number, 500);
         } else {
+            self.verifier.add("without a place", u64::from(missing));
             self.done = true;
         }
     }
