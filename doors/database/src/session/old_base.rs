@@ -30,7 +30,7 @@ const FINAL: [&str; 3] = [
     OUTCOME_UNKNOWN,
 ];
 
-/// Of an attempt that wrote nothing, or was not for this thread; nobody is told.
+/// Of an attempt that wrote nothing; nobody is told.
 const AGAIN: &str = "Tanglewood.TransientError.Cluster.Again";
 
 impl Session {
@@ -89,20 +89,32 @@ impl Session {
         snapshot: &Snapshot,
     ) -> Result<QueryResult, Error> {
         let settled = |is_settled: bool| self.old_base_settled.store(is_settled, Ordering::Relaxed);
-        let transaction = Arc::new(self.begin_over(snapshot, Mode::Write));
-        transaction.commit_next();
-        let attempt = transaction.has_begun().map_err(Error::from).and_then(|()| {
+        let begin = || {
+            let transaction = Arc::new(self.begin_over(snapshot, Mode::Write));
+            transaction.commit_next();
             if self.credential.is_some() {
                 transaction.reads().entries();
             }
-            match self.write_here(request, &transaction)? {
-                Some(written) if transaction.has_changes() => {
-                    // From here on it may be committed, whatever becomes of this call.
-                    settled(true);
-                    self.commit_written(request, &transaction, written)
-                }
-                _ => Err(Error::new(AGAIN, "it is made again over the latest graph")),
+            transaction
+        };
+        let mut transaction = begin();
+        let written = transaction.has_begun().map_err(Error::from).and_then(|()| {
+            if let Some(written) = self.write_here(request, &transaction)? {
+                return Ok(written);
             }
+            // It is too long for this thread, which says nothing of how old its graph is: where others keep the machine busy, any is.
+            transaction.rollback();
+            transaction = begin();
+            transaction.has_begun()?;
+            self.write(request, transaction.clone())
+        });
+        let attempt = written.and_then(|written| {
+            if !transaction.has_changes() {
+                return Err(Error::new(AGAIN, "it is made again over the latest graph"));
+            }
+            // From here on it may be committed, whatever becomes of this call.
+            settled(true);
+            self.commit_written(request, &transaction, written)
         });
         let is_over = |error: &Error| FINAL.contains(&&*error.code);
         settled(attempt.as_ref().err().is_none_or(is_over));

@@ -54,11 +54,16 @@ impl Session {
         self.until_it_commits(|refused| {
             // What was refused before may have a turn to keep, so it is begun once only.
             let tries_here = refused.is_none();
-            let mut transaction = Arc::new(match planned_by.take() {
-                Some(latest) => self.begin_over(&latest, Mode::Write),
-                None => self.begin_after(Mode::Write, refused),
-            });
-            transaction.commit_next();
+            let planned_by = planned_by.take();
+            let begin = |refused| {
+                let transaction = match &planned_by {
+                    Some(latest) => self.begin_over(latest, Mode::Write),
+                    None => self.begin_after(Mode::Write, refused),
+                };
+                transaction.commit_next();
+                Arc::new(transaction)
+            };
+            let mut transaction = begin(refused);
             let begun = transaction.has_begun().map_err(Error::from);
             let here = begun.and_then(|()| match tries_here {
                 true => self.write_here(request, &transaction),
@@ -70,8 +75,7 @@ impl Session {
                     if tries_here {
                         // What it may have written here is forgotten.
                         transaction.rollback();
-                        transaction = Arc::new(self.begin_after(Mode::Write, None));
-                        transaction.commit_next();
+                        transaction = begin(None);
                         transaction.has_begun()?;
                     }
                     self.write(request, transaction.clone())
