@@ -20,8 +20,6 @@ use std::time::Duration;
 use store::StoreError;
 use world::threads::{self, Thread};
 
-/// Commits behind the base after which another is due, of a small graph.
-pub const BASE_COMMITS: u64 = 100_000;
 /// Bytes of them after which another is due, of a small graph.
 const BASE_BYTES: u64 = 256 << 20;
 /// To read a commit again costs as much as to write so many bytes of a base.

@@ -1,9 +1,10 @@
 //! The replica of a gate: a database in a folder that follows the cluster's sequence, begun when something first asks for it.
 
 use crate::follower::{Follower, GraphCopy, NotTaken, too_old};
-use crate::log_base::{BASE_COMMITS, BaseMaker, BaseParts};
+use crate::log_base::{BaseMaker, BaseParts};
 use database::{Database, Error, Interrupted, Options, ReplicaHost};
 use parking_lot::Mutex;
+use protocol::limits::BASE_COMMITS;
 use protocol::{CommitId, PlacedCommit, Sequence};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

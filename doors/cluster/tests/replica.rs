@@ -514,7 +514,7 @@ fn a_replica_that_is_ended_within_a_base_goes_on_with_it() {
         }
         if silent_behind == BASE - 1 {
             drop(replica);
-            let error = begun(BASE + 5, u64::MAX).begin().err().expect("this base is another one");
+            let error = begun(BASE + 5, u64::MAX).begin().expect_err("this base is another one");
             assert_eq!(error.code, "Tanglewood.DatabaseError.Cluster.Replica");
         }
     }

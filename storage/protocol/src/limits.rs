@@ -35,6 +35,8 @@ pub const LOG_PAGE_BYTES: usize = 16 << 20;
 pub const FOLLOWER_KEPT_US: u64 = 7 * 24 * 3_600 * 1_000_000;
 /// What a gate takes of limits that it shares with others counts for so long after it was told, in microseconds: then the gate is lost, and so are its queries.
 pub const USAGE_KEPT_US: u64 = 3_000_000;
+/// Commits behind the base of the log after which another is due, of a small graph.
+pub const BASE_COMMITS: u64 = 100_000;
 /// Commits that are deleted below the base of the log at once: each is a transaction that others do not wait for long.
 pub const CUT_PAGE: usize = 5_000;
 /// Times that a transaction is stamped anew before its client is told to try again.

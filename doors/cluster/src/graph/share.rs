@@ -37,7 +37,7 @@ const CHECKPOINT_RECORDS: u64 = 10_000;
 const CHECKPOINT_BYTES: u64 = 32 << 20;
 /// Commits of the whole cluster after which a checkpoint is due, however few of them touched the share: a base of the log that is cut above a checkpoint makes that
 /// useless, and this is a quarter of what lies between two bases at least.
-const CHECKPOINT_COMMITS: u64 = crate::log_base::BASE_COMMITS / 4;
+const CHECKPOINT_COMMITS: u64 = protocol::limits::BASE_COMMITS / 4;
 /// To read a record again costs as much as to write so many bytes of a checkpoint.
 const RECORD_COST_BYTES: u64 = 4 << 10;
 /// Lives have so many bits in a key.
