@@ -193,7 +193,10 @@ impl Running {
             let mut inputs = self.inputs.take(left, &self.addresses);
             let now_ns = clock::monotonic_ns();
             if now_ns >= tick_ns {
-                let over = self.waiting.lock().take_over(now_ns);
+                let mut waiting = self.waiting.lock();
+                waiting.expire(now_ns);
+                let over = waiting.take_over(now_ns);
+                drop(waiting);
                 drop(over);
                 tick_ns = clock::after_ns(TICK);
                 inputs.push(Input::Tick);

@@ -8,11 +8,14 @@
 //!
 //! Reading order: `share` (a shard's content), [`Shards`] (the gate's side), `leases` (ids).
 
+mod ask;
 mod checkpoint;
 mod figures;
 mod gate;
 mod leases;
+mod pages;
 mod parts;
+mod queries;
 mod record_log;
 mod report;
 mod rounds;
@@ -22,16 +25,3 @@ pub(crate) use parts::{RecordParts, by_shards};
 
 pub use gate::{Shards, gate};
 pub use share::ShardGraph;
-
-/// The first byte of a query: which heads of chunks have changed?
-const CHANGED: u8 = 0;
-/// The first byte of a query: a whole chunk, by its key.
-const CHUNK: u8 = 1;
-/// The first byte of a query: entries of an index, see [`store::Snapshot::index_page`].
-const ENTRIES: u8 = 2;
-/// The first byte of a query: what has the shard done so far?
-const COUNTS: u8 = 3;
-/// The first byte of an answer: what was asked for follows.
-const HERE: u8 = 0;
-/// The first byte of an answer: the reason why there is none follows.
-const FAILED: u8 = 1;

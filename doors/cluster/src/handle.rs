@@ -101,10 +101,30 @@ pub(crate) enum Told {
     Ended(End),
 }
 
+/// Takes an answer, or nothing where none came in time, on the thread of the gate: it does little, and asks the gate nothing that waits.
+pub(crate) type TakeAnswer = Box<dyn FnOnce(Option<Told>) + Send>;
+
+/// Who waits for an answer.
+enum Waiter {
+    /// A thread.
+    Slot(Arc<AnswerSlot>),
+    /// Nobody; until this time (of [`monotonic_ns`]).
+    Later(u64, TakeAnswer),
+}
+
+impl Waiter {
+    fn tell(self, told: Option<Told>) {
+        match self {
+            Waiter::Slot(slot) => slot.tell(told),
+            Waiter::Later(_, take) => take(told),
+        }
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct Waiting {
     next: u64,
-    by_request: BTreeMap<u64, Arc<AnswerSlot>>,
+    by_request: BTreeMap<u64, Waiter>,
     /// Kept alive until then.
     lingering: Option<(u64, Lingering)>,
 }
@@ -115,7 +135,7 @@ type Lingering = Arc<dyn Any + Send + Sync>;
 impl Waiting {
     /// Nobody will be told any more.
     pub(crate) fn end(&mut self) {
-        std::mem::take(&mut self.by_request).into_values().for_each(|place| place.tell(None));
+        std::mem::take(&mut self.by_request).into_values().for_each(|waiter| waiter.tell(None));
         self.lingering = None;
     }
     /// What lingers no more, to be dropped by who holds no lock.
@@ -124,9 +144,22 @@ impl Waiting {
         if is_over { self.lingering.take().map(|(_, lingering)| lingering) } else { None }
     }
     pub(crate) fn tell(&mut self, request: u64, told: Told) {
-        if let Some(place) = self.by_request.remove(&request) {
-            place.tell(Some(told));
+        if let Some(waiter) = self.by_request.remove(&request) {
+            waiter.tell(Some(told));
         }
+    }
+    /// Who waits for later is told that nothing came in its time.
+    pub(crate) fn expire(&mut self, now_ns: u64) {
+        let is_late = |waiter: &Waiter| matches!(waiter, Waiter::Later(until_ns, _) if now_ns >= *until_ns);
+        let late: Vec<u64> = self
+            .by_request
+            .iter()
+            .filter(|(_, waiter)| is_late(waiter))
+            .map(|(request, _)| *request)
+            .collect();
+        late.iter()
+            .filter_map(|request| self.by_request.remove(request))
+            .for_each(|waiter| waiter.tell(None));
     }
 }
 
@@ -222,17 +255,49 @@ impl GateHandle {
         }
     }
 
+    /// As [`GateHandle::read`], without waiting: `take` gets the answer, or nothing. The read that it is told of is over with the call. False where nothing is asked.
+    pub(crate) fn read_later(
+        &self,
+        queries: Vec<(u16, Bytes)>,
+        longest: Duration,
+        take: impl FnOnce(Option<Vec<(u16, Bytes)>>) + Send + 'static,
+    ) -> bool {
+        let (request, inputs) = (self.next_request(), self.inputs.clone());
+        let take = Box::new(move |told: Option<Told>| {
+            if !matches!(told, Some(Told::Ended(_))) {
+                inputs.put(Input::Close(request));
+            }
+            take(match told {
+                Some(Told::Answered(answers)) => Some(answers),
+                Some(Told::Ended(_)) | None => None,
+            });
+        });
+        {
+            let mut waiting = self.waiting.lock();
+            if waiting.by_request.len() >= REQUESTS_MAX {
+                return false;
+            }
+            waiting.by_request.insert(request, Waiter::Later(after_ns(longest), take));
+        }
+        if !self.inputs.put(Input::Read { request, queries }) {
+            return self.waiting.lock().by_request.remove(&request).is_none();
+        }
+        true
+    }
+
+    fn next_request(&self) -> u64 {
+        let mut waiting = self.waiting.lock();
+        waiting.next += 1;
+        waiting.next
+    }
+
     fn ask(
         &self,
         input: impl FnOnce(u64) -> Input,
         longest: Duration,
         receive: impl FnOnce(&AnswerSlot, Duration) -> Option<Told>,
     ) -> Result<(u64, Option<Told>), Failure> {
-        let request = {
-            let mut waiting = self.waiting.lock();
-            waiting.next += 1;
-            waiting.next
-        };
+        let request = self.next_request();
         Ok((request, self.wait(request, input(request), longest, receive)?))
     }
 
@@ -249,7 +314,7 @@ impl GateHandle {
             if waiting.by_request.len() >= REQUESTS_MAX {
                 return Err(Failure::Refused(Refusal::Busy));
             }
-            waiting.by_request.insert(request, place.clone());
+            waiting.by_request.insert(request, Waiter::Slot(place.clone()));
         }
         let told = if self.inputs.put(input) {
             receive(&place, longest)

@@ -5,6 +5,8 @@ mod common;
 mod kits;
 #[path = "graph/limits.rs"]
 mod limits;
+#[path = "graph/parked.rs"]
+mod parked;
 
 use common::{Shared, Small};
 use database::gremlin::GremlinOptions;

@@ -49,7 +49,7 @@ pub use indexes::range::IndexRange;
 pub use indexes::run::EntryChange;
 pub use paging::pager::PagingReport;
 pub use paging::rows::{read_rows, write_rows};
-pub use paging::source::{BlobKey, ChunkSource};
+pub use paging::source::{BlobKey, ChunkSource, Fetched};
 pub use paging::spill::{Emit, Room, Spill};
 pub use schema::catalog::Catalog;
 pub use schema::entries::{ENTRIES_BYTES_MAX, ENTRIES_MAX, ENTRY_BYTES_MAX, ENTRY_NAME_BYTES_MAX};

@@ -6,10 +6,12 @@
 //! Cost: transactions that begin at once ask every shard once, together; what changed comes with the answer, and a chunk that is not in memory is asked
 //! for on first touch.
 
+use super::ask::{OpenRead, PATIENCE, ask, content};
 use super::leases::Leases;
+use super::pages::Pages;
 use super::parts::by_shards;
+use super::queries::{CHANGED, ENTRIES};
 use super::rounds::SharedRounds;
-use super::{CHANGED, CHUNK, ENTRIES, FAILED, HERE};
 use crate::{Addresses, Failure, GateHandle};
 use model::pace::Stopped;
 use model::{ChunkNo, walk};
@@ -20,19 +22,12 @@ use protocol::{Bytes, EVERYTHING};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use store::{
-    Allocator, BlobKey, Change, ChunkSource, JoinedShares, Names, Share, ShareKey, ShareRequest, Snapshot,
-    Store, StoreError, StoreOptions,
+    Allocator, Change, JoinedShares, Names, Share, ShareRequest, Snapshot, Store, StoreError, StoreOptions,
 };
 use transact::{ClusterReport, Proposal, Remote, RemoteError};
 use world::clock;
 use world::fiber::Still;
 
-/// An answer is waited for so long before the question is put again.
-const ANSWER: Duration = Duration::from_secs(3);
-/// A snapshot or a chunk is asked for so long: longer than a lost process takes to come back.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// A pause before a refused question is put again.
-const PAUSE: Duration = Duration::from_millis(5);
 /// A commit's outcome is waited for so long.
 const COMMIT: Duration = Duration::from_secs(20);
 /// A snapshot is taken again for so long, whatever age is asked for: as long its read stays open, and shards keep what was there then.
@@ -70,18 +65,6 @@ struct LastSnapshot {
     read: Weak<OpenRead>,
 }
 
-/// A read that is open at the gate.
-struct OpenRead {
-    handle: GateHandle,
-    number: u64,
-}
-
-impl Drop for OpenRead {
-    fn drop(&mut self) {
-        self.handle.close(self.number);
-    }
-}
-
 /// What the database of gate `number` of a cluster is opened with; its chunks may take so many bytes of memory.
 pub fn gate(
     handle: &GateHandle,
@@ -94,7 +77,7 @@ pub fn gate(
     let options = StoreOptions { memory_bytes, ..StoreOptions::default() };
     let empty = Snapshot::empty(Arc::new(Names::new()), options);
     let store = Store::from_snapshot(empty);
-    store.attach(Arc::new(Pages { handle: handle.clone() }));
+    store.attach(Arc::new(Pages::new(handle.clone())));
     let at = vec![(0, 0); usize::from(shards)];
     let known = LastSnapshot { snapshot: store.current(), at, asked_ns: None, read: Weak::new() };
     let (handle, addresses, known) = (handle.clone(), addresses.clone(), Mutex::new(known));
@@ -112,36 +95,6 @@ pub fn gate(
         remote: Arc::new(remote),
         allocator: Allocator::leased(leases, place, u32::from(shards)),
         empty: store.current(),
-    }
-}
-
-/// Puts a question to shards until it is answered, `until_ns` is past, or the statement of this thread is over; the number of the read, which is
-/// open.
-fn ask(
-    handle: &GateHandle,
-    queries: &[(u16, Bytes)],
-    until_ns: u64,
-) -> Result<(OpenRead, Vec<(u16, Bytes)>), StoreError> {
-    loop {
-        let left = Duration::from_nanos(until_ns.saturating_sub(clock::monotonic_ns()));
-        let failure = match handle.read(queries.to_vec(), ANSWER.min(left)) {
-            Ok((number, answers)) => return Ok((OpenRead { handle: handle.clone(), number }, answers)),
-            Err(failure) => failure,
-        };
-        walk::check()?;
-        if clock::monotonic_ns() > until_ns {
-            return Err(StoreError::Unavailable(failure.to_string().into()));
-        }
-        world::threads::sleep(PAUSE);
-    }
-}
-
-/// The content of an answer.
-pub(super) fn content(answer: &[u8]) -> Result<&[u8], String> {
-    match answer.split_first() {
-        Some((&HERE, content)) => Ok(content),
-        Some((&FAILED, why)) => Err(String::from_utf8_lossy(why).into_owned()),
-        _ => Err("a shard's answer is no answer".to_string()),
     }
 }
 
@@ -271,22 +224,5 @@ impl Remote for Shards {
             }
             Err(Failure::Unknown) => Err(RemoteError::Unanswered),
         }
-    }
-}
-
-/// Where chunks are read on first touch.
-struct Pages {
-    handle: GateHandle,
-}
-
-impl ChunkSource for Pages {
-    fn read(&self, key: BlobKey) -> Result<Vec<u8>, StoreError> {
-        let failed = |why: String| StoreError::Unavailable(why.into());
-        let query = Bytes::from([&[CHUNK], &key.0[..]].concat());
-        // A read of its own carries the question; the version is kept for the read of whoever asks.
-        let (_read, answers) =
-            ask(&self.handle, &[(ShareKey::of(key).shard, query)], clock::after_ns(PATIENCE))?;
-        let [(_, answer)] = &answers[..] else { return Err(failed("no answer of the shard".into())) };
-        content(answer).map(<[u8]>::to_vec).map_err(failed)
     }
 }

@@ -1,8 +1,9 @@
 //! How a cluster stands, as one gate sees it: what `SHOW CLUSTER` and `SHOW ORDER` list.
 
-use super::COUNTS;
+use super::ask::content;
 use super::figures::decode;
-use super::gate::{Shards, content};
+use super::gate::Shards;
+use super::queries::COUNTS;
 use crate::addresses::Addresses;
 use protocol::{Bytes, GateCounts, GateSeat, ShardCounts};
 use std::time::Duration;

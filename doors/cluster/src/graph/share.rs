@@ -4,8 +4,8 @@
 //! executed stops the shard: it answers nothing any more, since what it would answer is not what was committed.
 
 use super::checkpoint::{self, CheckpointError, CheckpointFolder};
+use super::queries::{CHANGED, CHUNK, COUNTS, ENTRIES, FAILED, HERE};
 use super::record_log::{KeptRecord, RecordLog};
-use super::{CHANGED, CHUNK, COUNTS, ENTRIES, FAILED, HERE};
 use crate::Content;
 use imbl::OrdMap;
 use model::ChunkNo;

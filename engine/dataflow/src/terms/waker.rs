@@ -13,6 +13,10 @@ use std::sync::Arc;
 pub struct OperatorWaker(pub(crate) Option<Arc<dyn Fn() + Send + Sync>>);
 
 impl OperatorWaker {
+    /// May the operator be parked? Where it is called in line, on the thread of who asks, nobody would wake it, and nobody else waits for that thread.
+    pub fn can_wake(&self) -> bool {
+        self.0.is_some()
+    }
     /// Makes the operator's `resume` come. Calling it again does nothing.
     pub fn wake(&self) {
         if let Some(wake) = &self.0 {

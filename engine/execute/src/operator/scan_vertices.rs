@@ -18,7 +18,7 @@ use plan::LabelExpr;
 use plan::VarSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use store::LabelFilter;
+use store::{Fetched, LabelFilter, Snapshot};
 
 /// The chunks of one scan, drawn one by one by all executors.
 #[derive(Default)]
@@ -38,6 +38,8 @@ struct ScanLeaf {
     invites: bool,
     found: Vec<VertexId>,
     sent: usize,
+    /// Drawn, and on its way from another machine.
+    awaited: Option<ChunkNo>,
 }
 
 impl ScanLeaf {
@@ -56,16 +58,24 @@ impl ScanLeaf {
             self.invites = chunks.len() > SCAN_CHUNKS_ALONE_MAX;
         }
     }
-    /// Draws the next chunk; false if there is none.
-    fn draw(&mut self) -> Try<bool> {
+    /// Draws the next chunk, and scans it unless it has to come from another machine first.
+    fn draw(&mut self, context: &mut Context<'_, Rows>) -> Try<Progress> {
         let (filter, chunks) = self.dispatcher.chunks.get().expect("set before the first draw");
-        let Some(chunk) = chunks.get(self.dispatcher.next.fetch_add(1, Ordering::Relaxed)) else {
-            return Ok(false);
+        let chunk = match self.awaited.take() {
+            Some(chunk) => chunk,
+            None => match chunks.get(self.dispatcher.next.fetch_add(1, Ordering::Relaxed)) {
+                None => return Ok(Progress::Done),
+                Some(chunk) if fetches(self.here.snapshot(), *chunk, context) => {
+                    self.awaited = Some(*chunk);
+                    return Ok(Progress::Waiting);
+                }
+                Some(chunk) => *chunk,
+            },
         };
         self.found.clear();
         self.sent = 0;
-        self.here.snapshot().scan_chunk(*chunk, filter, &mut self.found)?;
-        Ok(true)
+        self.here.snapshot().scan_chunk(chunk, filter, &mut self.found)?;
+        Ok(Progress::More)
     }
     /// Hands on some of what was found; returns whether the consumer should be asked first before there is more.
     fn send(&mut self, context: &mut Context<'_, Rows>) -> bool {
@@ -79,6 +89,27 @@ impl ScanLeaf {
         self.sent = end;
         self.demand.handed_on(batch_rows)
     }
+}
+
+/// Is a chunk on its way from another machine, so that the operator should wait without holding its executor?
+fn fetches(snapshot: &Snapshot, chunk: ChunkNo, context: &mut Context<'_, Rows>) -> bool {
+    if !snapshot.is_away(chunk) {
+        return false;
+    }
+    let waker = context.waker();
+    if !waker.can_wake() {
+        return false;
+    }
+    let fetched: Fetched = Arc::new({
+        let waker = waker.clone();
+        move || waker.wake()
+    });
+    let is_asked = snapshot.fetch_chunk(chunk, &fetched);
+    if !is_asked {
+        // Whoever waits within this call for something else is not parked on a waker that nobody calls.
+        waker.wake();
+    }
+    is_asked
 }
 
 impl Operator<Rows> for ScanLeaf {
@@ -99,8 +130,12 @@ impl Operator<Rows> for ScanLeaf {
                 return Ok(Flow::Ready);
             } else if self.sent < self.found.len() {
                 asks = self.send(context);
-            } else if !self.draw()? {
-                return Ok(Flow::Ready);
+            } else {
+                match self.draw(context)? {
+                    Progress::Done => return Ok(Flow::Ready),
+                    Progress::Waiting => return Ok(Flow::Waiting),
+                    Progress::More => {}
+                }
             }
             if asks || context.should_yield() {
                 return Ok(Flow::Again);
@@ -217,6 +252,7 @@ pub(crate) fn compile(
         invites: false,
         found: Vec::new(),
         sent: 0,
+        awaited: None,
     });
     let layout = Layout::new(&new);
     Ok(Stream { vertex, output: 0, layout, parallel: true, ordered: false, fans_out: false })

@@ -9,7 +9,7 @@
 
 use crate::StoreError;
 use crate::paging::pager::{Evict, Pager, Turn};
-use crate::paging::source::BlobKey;
+use crate::paging::source::{BlobKey, Fetched};
 use arc_swap::{ArcSwapOption, Guard};
 use model::walk;
 use parking_lot::{Mutex, MutexGuard};
@@ -145,6 +145,16 @@ impl<T: Paged> Page<T> {
         let page: Arc<dyn Evict> = self.clone();
         self.pager.enter(Arc::downgrade(&page));
         Ok(Read(content))
+    }
+    /// Asks for the content where it is away and its source takes a while: see [`ChunkSource::fetch`](crate::ChunkSource::fetch).
+    pub(crate) fn fetch(&self, fetched: &Fetched) -> bool {
+        let is_away = self.content.load().is_none();
+        let asked = || Some(self.pager.source()?.fetch(*self.blob.get()?, fetched));
+        is_away && asked().unwrap_or(false)
+    }
+    /// Would a read wait for another machine?
+    pub(crate) fn is_away(&self) -> bool {
+        self.content.load().is_none() && self.pager.source().is_some_and(|source| source.is_remote())
     }
     /// The content if it is in memory; leaves no mark.
     pub(crate) fn peek(&self) -> Option<Read<T>> {

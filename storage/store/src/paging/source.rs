@@ -3,6 +3,7 @@
 use crate::StoreError;
 use crate::bytes::Reader;
 use std::fmt;
+use std::sync::Arc;
 
 /// Names stored bytes; only the source that made it knows what is in it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,10 +15,23 @@ impl fmt::Debug for BlobKey {
     }
 }
 
+/// To be called, from any thread, when what was asked for has come, or will not come.
+pub type Fetched = Arc<dyn Fn() + Send + Sync>;
+
 /// Where chunks and index runs are read from when first touched.
 pub trait ChunkSource: Send + Sync {
     /// The bytes stored under `key`; [`StoreError::Source`] where the medium fails.
     fn read(&self, key: BlobKey) -> Result<Vec<u8>, StoreError>;
+    /// Does a read wait for another machine?
+    fn is_remote(&self) -> bool {
+        false
+    }
+    /// Asks for what is stored under `key`, where a read would wait for another machine: a read behind the call of `fetched` finds it at hand, or has to ask
+    /// for it by itself after all. False where a read does not wait so, or too much is asked for: then nobody is called.
+    fn fetch(&self, key: BlobKey, fetched: &Fetched) -> bool {
+        let _ = (key, fetched);
+        false
+    }
 }
 
 /// A key as it stands in a manifest.

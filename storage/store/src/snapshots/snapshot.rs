@@ -13,6 +13,7 @@ use crate::chunks::table::Lane;
 use crate::indexes::edges::EdgeRange;
 use crate::indexes::range::{IndexRange, VertexTest};
 use crate::indexes::tree::Index;
+use crate::paging::source::Fetched;
 use crate::schema::filter::LabelFilter;
 use crate::snapshots::sight::ShownSlots;
 use crate::versions::cell::ChunkRef;
@@ -191,6 +192,14 @@ impl Snapshot {
         let passes = |set: &LabelSetId| self.shows_set(*set) && filter.accepts(self.labels_of(*set));
         let cell = self.root.directory.get(chunk);
         cell.is_some_and(|cell| cell.meta.live > 0 && cell.meta.label_sets.iter().any(passes))
+    }
+    /// Would a read of this chunk wait for another machine?
+    pub fn is_away(&self, chunk: ChunkNo) -> bool {
+        self.root.directory.get(chunk).is_some_and(|cell| cell.base().is_away())
+    }
+    /// Asks for a chunk that is away, where its source is another machine: see [`ChunkSource::fetch`](crate::ChunkSource::fetch).
+    pub fn fetch_chunk(&self, chunk: ChunkNo, fetched: &Fetched) -> bool {
+        self.root.directory.get(chunk).is_some_and(|cell| cell.base().fetch(fetched))
     }
     /// Appends the vertices of a chunk that pass the filter, in order.
     pub fn scan_chunk(

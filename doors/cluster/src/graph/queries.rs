@@ -1,0 +1,14 @@
+//! What a gate asks a shard, and how a shard answers: the first bytes.
+
+/// The first byte of a query: which heads of chunks have changed?
+pub(super) const CHANGED: u8 = 0;
+/// The first byte of a query: a whole chunk, by its key.
+pub(super) const CHUNK: u8 = 1;
+/// The first byte of a query: entries of an index, see [`store::Snapshot::index_page`].
+pub(super) const ENTRIES: u8 = 2;
+/// The first byte of a query: what has the shard done so far?
+pub(super) const COUNTS: u8 = 3;
+/// The first byte of an answer: what was asked for follows.
+pub(super) const HERE: u8 = 0;
+/// The first byte of an answer: the reason why there is none follows.
+pub(super) const FAILED: u8 = 1;
