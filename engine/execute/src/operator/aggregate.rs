@@ -72,6 +72,7 @@ pub(crate) fn compile(
     let shared: Option<Shared> = (input.parallel && compiler.inside.is_none()).then(Shared::default);
     let (environment, is_shared) = (compiler.environment.clone(), shared.is_some());
     if let Some(shared) = shared.clone() {
+        compiler.for_this_run_only();
         let (plan, environment) = (plan.clone(), environment.clone());
         let vertex = compiler.vertex("Aggregate", compiler.options(1), move || {
             let partial = Partial::new(plan.clone(), shared.clone(), true);

@@ -232,12 +232,13 @@ impl Expand {
         turn: &mut Turn<'_, '_>,
     ) -> Try<Option<usize>> {
         let from = batch.column(self.plan.from);
-        let count = self.end_of_run(from).min(batch.len()) - self.row;
+        let room = rows_max.saturating_sub(rows.len()).min(NEIGHBOURS_PER_SLICE_MAX);
+        // Not many more vertices are looked at than there is room for edges.
+        let count = (self.end_of_run(from).min(batch.len()) - self.row).min(room.max(RUN_MIN));
         let (Some(first), true) = (from.vertex(self.row), count >= RUN_MIN) else { return Ok(None) };
         let Some(run) = bound.sides[0].view.run(first.dense(), count)? else {
             return Ok(None);
         };
-        let room = rows_max.saturating_sub(rows.len()).min(NEIGHBOURS_PER_SLICE_MAX);
         let vertices = run.vertices_within(room);
         if vertices == 0 {
             return Ok(None);
@@ -407,8 +408,8 @@ impl Expand {
     ) -> Try<(usize, bool)> {
         if !self.assembled && bound.labels.is_any() && !self.plan.loops_twice {
             let view = &bound.sides[0].view;
-            let (far, ids) = view.edges_in(from.dense(), &mut self.neighbours, &mut self.listed_ids)?;
-            if rows.len() + ids.len() <= rows_max {
+            if rows.len() + view.degree(from.dense())? as usize <= rows_max {
+                let (far, ids) = view.edges_in(from.dense(), &mut self.neighbours, &mut self.listed_ids)?;
                 self.ids.extend(ids.iter().map(|id| EdgeId(*id)));
                 if self.plan.keep_to {
                     self.far.extend(far.iter().map(|far| VertexId::from_dense(*far)));

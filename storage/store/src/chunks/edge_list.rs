@@ -152,10 +152,11 @@ pub struct EdgeRun<'a> {
 }
 
 impl<'a> EdgeRun<'a> {
-    /// Those of `count` vertices from `first` on; none where one lies behind the table, or where there is none.
+    /// Those of `count` vertices from `first` on, as many as the table has; none where it has none.
     pub(crate) fn of_base(table: &'a EdgeTable, first: u32, count: usize, lane: Lane) -> Option<EdgeRun<'a>> {
         let slot = usize::from(VertexId::from_dense(first).slot());
-        let offsets = table.offsets.get(slot..=slot + count)?;
+        let last = table.offsets.len().checked_sub(1)?.min(slot + count);
+        let offsets = table.offsets.get(slot..=last).filter(|offsets| offsets.len() > 1)?;
         let whole = EdgeList::of_range(table, *offsets.first()? as usize..*offsets.last()? as usize);
         Some(EdgeRun { offsets, whole, first, lane })
     }

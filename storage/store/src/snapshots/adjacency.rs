@@ -403,7 +403,8 @@ impl AdjacencyView {
         }
         Ok(())
     }
-    /// The lists of `count` vertices from `first` on, all of one chunk, where they lie one after the other and nothing of them is hidden.
+    /// The lists of up to `count` vertices from `first` on, all of one chunk, where they lie one after the other and nothing of them is
+    /// hidden.
     ///
     /// # Errors
     /// The chunk cannot be read.

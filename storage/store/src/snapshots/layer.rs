@@ -65,7 +65,7 @@ impl Layer {
         let (chunk, slot) = split(vertex);
         Ok(self.view_for(chunk, chunks)?.map(|view| view.list(slot)))
     }
-    /// The lists of vertices of one chunk as one, if the chunk is or can be kept in this layer and none of them changed.
+    /// The lists of vertices of one chunk as one, up to the first that changed, if the chunk is or can be kept in this layer.
     pub(crate) fn run(
         &self,
         first: u32,
@@ -75,8 +75,8 @@ impl Layer {
         let (chunk, slot) = split(first);
         let Some(view) = self.view_for(chunk, chunks)? else { return Ok(None) };
         let lane = view.lane_ref();
-        let changed = (slot..slot + count).any(|slot| lane.list_delta(slot, self.lane).is_some());
-        Ok(if changed { None } else { EdgeRun::of_base(lane.table, first, count, self.lane) })
+        let count = lane.unchanged(slot..slot + count, self.lane);
+        Ok(EdgeRun::of_base(lane.table, first, count, self.lane))
     }
     /// Calls `read` with the edges of a vertex.
     #[inline]

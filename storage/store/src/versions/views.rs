@@ -20,6 +20,7 @@ use crate::versions::shown::{ReaderId, ShownBits};
 use arc_swap::ArcSwapOption;
 use model::EdgeTypeId;
 use smallvec::SmallVec;
+use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
@@ -170,6 +171,17 @@ impl<'a> LaneRef<'a> {
     pub(crate) fn list_delta(self, slot: usize, lane: Lane) -> Option<&'a ListDelta> {
         let delta = self.delta?;
         if bit(&delta.dirty, slot) { delta.vertex(slot)?.list(lane) } else { None }
+    }
+    /// How many of these slots come before the first whose list changed.
+    pub(crate) fn unchanged(self, mut slots: Range<usize>, lane: Lane) -> usize {
+        match self.delta {
+            None => slots.len(),
+            Some(_) => {
+                let begin = slots.start;
+                let end = slots.end;
+                slots.find(|slot| self.list_delta(*slot, lane).is_some()).unwrap_or(end) - begin
+            }
+        }
     }
     #[inline]
     pub(crate) fn list(self, slot: usize, lane: Lane) -> EdgeList<'a> {

@@ -106,7 +106,7 @@ impl Groups {
         }
         for (state, call) in plan.calls.iter().enumerate() {
             for (part, group) in places.iter().rev() {
-                parts[*part].states[state].merge(call, &mut self.states[state], &[*group])?;
+                parts[*part].states[state].take_last(call, &mut self.states[state], *group)?;
             }
         }
         Ok(start)

@@ -86,12 +86,21 @@ impl Rest {
 /// Groups that are being merged or spread, and how many of them are left.
 type Left = (Groups, usize);
 
+/// Groups that are being spread over parts.
+pub(super) struct Spreading {
+    groups: Groups,
+    left: usize,
+    parts: Vec<Groups>,
+    /// Was who made them charged no more?
+    is_released: bool,
+}
+
 /// What is done behind the end of the input, in turn.
 pub(super) enum FinalStep {
     /// Nothing yet.
     Begin,
-    /// Some have their groups in parts: those of others are spread over the parts as well, here groups of one of them.
-    Spread(Option<Box<(Left, Vec<Groups>)>>),
+    /// Some have their groups in parts: home spreads those of others over the parts as well, here groups of one of them.
+    Spread(Option<Box<Spreading>>),
     /// The next part is drawn.
     Draw,
     /// Groups are merged: those of one executor.
@@ -135,15 +144,13 @@ impl Final {
                 if self.partial.shared.parts.get().is_none() {
                     return Ok(Some(FinalStep::Merge(None)));
                 }
-                if turn.context.is_home() {
-                    turn.context.invite_peers();
-                }
-                FinalStep::Spread(None)
+                if turn.context.is_home() { FinalStep::Spread(None) } else { FinalStep::Draw }
             }
             FinalStep::Spread(spreading) => self.spread(&plan, spreading, turn)?,
             FinalStep::Draw => {
                 let part = self.partial.shared.next.fetch_add(1, Ordering::Relaxed);
                 if part >= PARTS {
+                    turn.context.release(std::mem::take(&mut self.partial.charged));
                     return Ok(None);
                 }
                 self.part = Some(part);
@@ -178,37 +185,33 @@ impl Final {
             }
         }))
     }
-    /// A slice of spreading the groups of those who have few, until all are in parts.
+    /// A slice of spreading the groups of those who have few, until all are in parts: then the other executors are called.
     fn spread(
         &mut self,
         plan: &Grouping,
-        spreading: Option<Box<(Left, Vec<Groups>)>>,
+        spreading: Option<Box<Spreading>>,
         turn: &mut Turn<'_, '_>,
     ) -> Try<FinalStep> {
         let shared = self.partial.shared.clone();
         let Some(mut spreading) = spreading else {
-            let mut whole = shared.whole.lock();
-            let Some((groups, _)) = whole.pop() else {
-                let others = shared.spreading.load(Ordering::Acquire);
-                return Ok(if others == 0 { FinalStep::Draw } else { FinalStep::Spread(None) });
+            let Some((groups, released)) = shared.whole.lock().pop() else {
+                turn.context.invite_peers();
+                return Ok(FinalStep::Draw);
             };
-            shared.spreading.fetch_add(1, Ordering::Relaxed);
-            drop(whole);
-            let left = groups.len(plan);
-            let parts = (0..PARTS).map(|_| Groups::new(plan)).collect();
-            return Ok(FinalStep::Spread(Some(Box::new(((groups, left), parts)))));
+            self.charge(released, turn)?;
+            let (left, parts) = (groups.len(plan), (0..PARTS).map(|_| Groups::new(plan)).collect());
+            let is_released = released > 0;
+            return Ok(FinalStep::Spread(Some(Box::new(Spreading { groups, left, parts, is_released }))));
         };
-        let ((groups, left), parts) = &mut *spreading;
+        let Spreading { groups, left, parts, is_released } = &mut *spreading;
         *left = groups.spread(plan, parts, *left)?;
         if *left > 0 {
             return Ok(FinalStep::Spread(Some(spreading)));
         }
-        // They are few, and are charged again with the part that they come to.
-        for (number, mut part) in spreading.1.into_iter().enumerate() {
-            let bytes = part.bytes();
+        for (number, mut part) in parts.drain(..).enumerate() {
+            let bytes = if *is_released { part.bytes() } else { 0 };
             shared.part(number).lock().push((part, bytes));
         }
-        shared.spreading.fetch_sub(1, Ordering::Release);
         self.charge(0, turn)?;
         Ok(FinalStep::Spread(None))
     }

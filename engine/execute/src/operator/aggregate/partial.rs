@@ -18,8 +18,6 @@ pub(super) struct Shared {
     pub(super) parts: Arc<OnceLock<Box<[WaitingGroups]>>>,
     /// The next part to be merged.
     pub(super) next: Arc<AtomicUsize>,
-    /// Groups that were whole and are being spread over the parts.
-    pub(super) spreading: Arc<AtomicUsize>,
     /// Rows that were put aside.
     pub(super) aside: Arc<Mutex<Vec<SpilledPart>>>,
 }

@@ -133,6 +133,15 @@ impl States {
         }
         Ok(())
     }
+    /// Takes over the other's last group, which nobody has here so far.
+    pub(super) fn take_last(&mut self, call: &Call, other: &mut States, group: u32) -> Try<()> {
+        if let (States::General(mine), States::General(theirs)) = (&mut *self, &mut *other) {
+            // What it holds may be much, and stays where it is.
+            theirs.pop().into_iter().for_each(|state| mine[group as usize] = state);
+            return Ok(());
+        }
+        self.merge(call, other, &[group])
+    }
     /// The answers of some groups.
     pub(super) fn finish(&mut self, call: &Call, groups: Range<usize>) -> Try<Column> {
         Ok(match self {

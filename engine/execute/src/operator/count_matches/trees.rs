@@ -29,8 +29,8 @@ struct Node {
 /// What is learnt of it on the way.
 struct State {
     labels: LabelCheck,
-    /// By vertex: one more than the number of ways.
-    known: Arc<SharedTable>,
+    /// By vertex: one more than the number of ways. None where that is read from the store.
+    known: Option<Arc<SharedTable>>,
     /// Bytes of the table that were taken here.
     bytes: usize,
     scratch: Vec<u32>,
@@ -82,8 +82,9 @@ impl Trees {
                 || matches!(&tree.labels, LabelExpr::Has(name) if self.snapshot.catalog().label(name)
                     .is_some_and(|label| lists.all_lead_to(label, &self.snapshot)));
             numbers.push(self.nodes.len());
+            let is_read = tree.is_loop || all && below.is_empty();
+            let known = (!is_read).then(|| self.known.table(self.states.len(), &self.snapshot));
             self.nodes.push(Node { lists, all, optional: tree.optional, is_loop: tree.is_loop, below });
-            let known = self.known.table(self.states.len(), &self.snapshot);
             self.states.push(State { labels, known, bytes: 0, scratch: Vec::new() });
         }
         numbers
@@ -127,7 +128,7 @@ fn ways_of(
         *budget -= 1;
         return Ok(Some(node.lists.degree(vertex)?.max(least)));
     }
-    let known = states[tree].known.get(vertex);
+    let known = states[tree].known.as_ref().map_or(0, |known| known.get(vertex));
     if known > 0 {
         return Ok(Some(known - 1));
     }
@@ -140,7 +141,7 @@ fn ways_of(
     let Some(sum) = sum? else { return Ok(None) };
     let ways = sum.max(least).min(u64::MAX - 1);
     let state = &mut states[tree];
-    state.bytes += state.known.set(vertex, ways + 1);
+    state.bytes += state.known.as_ref().map_or(0, |known| known.set(vertex, ways + 1));
     Ok(Some(ways))
 }
 
