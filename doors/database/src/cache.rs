@@ -4,7 +4,7 @@ use execute::{PLAN_TEXT_BYTES_MAX, PLANS_MAX, Prepared};
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use store::Snapshot;
 
 /// A text's plan.
@@ -29,6 +29,8 @@ pub(crate) struct OldBases {
     strict: AtomicU32,
     /// So many will after the next failure.
     pause: AtomicU32,
+    /// Has an attempt committed?
+    has_committed: AtomicBool,
 }
 
 impl OldBases {
@@ -37,10 +39,15 @@ impl OldBases {
         let less = |strict: u32| strict.checked_sub(1);
         self.strict.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_err()
     }
+    /// Is a long attempt worth it? One that comes to nothing costs the statement its time twice.
+    pub fn try_long(&self) -> bool {
+        self.has_committed.load(Ordering::Relaxed)
+    }
     /// An attempt came to its end; or had to be made again.
     pub fn tried(&self, committed: bool) {
         let pause = self.pause.load(Ordering::Relaxed);
         if committed {
+            self.has_committed.store(true, Ordering::Relaxed);
             self.pause.store(pause / 2, Ordering::Relaxed);
         } else if self.strict.load(Ordering::Relaxed) == 0 {
             // Of those that fail together one counts.

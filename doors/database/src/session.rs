@@ -88,6 +88,8 @@ pub struct Session {
     waits_until_ns: Option<u64>,
     /// Is the statement that runs tried over a graph that is a little old? And has such an attempt said how it ends?
     tries_old_base: bool,
+    /// May that attempt be long?
+    tries_long: bool,
     old_base_settled: AtomicBool,
     /// Its statements are parts of this query, which stands for them.
     part_of: Option<QueryId>,
@@ -142,6 +144,7 @@ impl Session {
             is_traced: false,
             waits_until_ns: None,
             tries_old_base: false,
+            tries_long: false,
             old_base_settled: AtomicBool::new(false),
             part_of: None,
         }

@@ -36,7 +36,7 @@ fn main() -> Result<(), String> {
     let first = Duration::from_nanos(monotonic_ns() - begin_ns).saturating_sub(Duration::from_secs(1));
     println!("{known} rights, told in {first:.1?}");
     let [mut commits, mut alerts, mut questions] = [(); 3].map(|()| Times::default());
-    let mut all = 0;
+    let (mut all, mut late) = (0, 0);
     for _ in 0..CHANGES {
         let (person, group) = (person(chance.below(PEOPLE)), group(chance.below(GROUPS)));
         let (was_there, took) = timed(|| access.untie(&person, Tie::Member, &group))?;
@@ -55,10 +55,17 @@ fn main() -> Result<(), String> {
         let (_, took) = timed(|| access.reach_of(&person))?;
         questions.push(took);
         // The rest of a large change.
-        while !changes.next(PATIENCE).map_err(|error| told(&error))?.is_empty() {}
+        let mut more = 0;
+        while !changes.next(PATIENCE).map_err(|error| told(&error))?.is_empty() {
+            more += 1;
+        }
+        late += usize::from(found.is_empty() && more > 0);
     }
     println!("a change: {}", commits.told());
-    println!("from its commit until it is told: {}; {all} rights at first sight", alerts.told());
+    println!(
+        "from its commit until it is told: {}; {all} rights at first sight; {late} later than {PATIENCE:?}",
+        alerts.told()
+    );
     println!("what a person may reach, asked anew: {}", questions.told());
     arguments.draw(&times_chart(
         "Who may reach what: a change, its consequences, a question",

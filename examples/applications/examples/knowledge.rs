@@ -3,7 +3,7 @@
 //! The folder holds WordNet as `synsets.csv` and `relations.csv`. Without one, a small knowledge is drawn.
 #![allow(clippy::disallowed_methods, clippy::print_stdout)]
 
-use applications::command::{Arguments, Times, below, timed, times_chart, told};
+use applications::command::{Arguments, Over, Times, below, timed, times_chart, told};
 use applications::knowledge::Knowledge;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -17,7 +17,7 @@ use world::threads::in_parallel;
 const MERGES: usize = 200;
 /// Concepts that are drawn.
 const DRAWN: u64 = 2_000;
-/// Nothing more is to come of a merge once nothing came for so long.
+/// Nothing more is to come of a merge once nothing came for so long. What comes later is not among the times.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 fn main() -> Result<(), String> {
@@ -55,14 +55,16 @@ fn main() -> Result<(), String> {
         if number == 1 {
             return read(&mut own, words, &is_over).map(|times| vec![times]);
         }
-        let outcome = merge(&mut own, &mut changes_of(&knowledge)?, &ids);
-        is_over.store(true, SeqCst);
-        outcome
+        let _over = Over(&is_over);
+        merge(&mut own, &mut changes_of(&knowledge)?, &ids)
     });
     let mut done = done.into_iter().collect::<Result<Vec<_>, String>>()?.into_iter().flatten();
     let [merges, alerts, questions, reads] = [(); 4].map(|()| done.next().unwrap_or_default());
     println!("a merge, while somebody reads all words: {}", merges.told());
-    println!("from its commit until what follows is told, where something does: {}", alerts.told());
+    println!(
+        "from its commit until what follows is told, where something is within {PATIENCE:?}: {}",
+        alerts.told()
+    );
     println!("all parts of a thing, asked anew: {}", questions.told());
     println!("all {words} words were there at each of {} looks, each {}", reads.len(), reads.told());
     arguments.draw(&times_chart(
@@ -101,6 +103,8 @@ fn merge(
         }
         let (_, took) = timed(|| knowledge.parts(&stays))?;
         questions.push(took);
+        // The rest of a large change, or one that came late.
+        while !changes.next(PATIENCE).map_err(|error| told(&error))?.is_empty() {}
     }
     Ok(vec![merges, alerts, questions])
 }

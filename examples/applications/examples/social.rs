@@ -6,6 +6,7 @@
 
 use applications::command::{Arguments, Times, timed, times_chart};
 use applications::social::Social;
+use std::collections::BTreeSet;
 use world::chance::Chance;
 use world::clock::monotonic_ns;
 use world::files;
@@ -25,7 +26,7 @@ const CALLS: [&str; 5] = ["range", "count", "get", "tie", "untie"];
 
 fn main() -> Result<(), String> {
     let arguments = Arguments::read()?;
-    let pairs = match &arguments.data {
+    let pairs: Vec<(i64, i64)> = match &arguments.data {
         Some(file) => {
             let text = files::read_text(file).map_err(|error| error.to_string())?;
             let number = |word: Option<&str>| word?.parse::<i64>().ok();
@@ -37,12 +38,17 @@ fn main() -> Result<(), String> {
         }
         None => drawn(),
     };
-    let people = pairs.iter().map(|(from, to)| *from.max(to)).max().ok_or("there is nobody")? as u64 + 1;
+    let ids: BTreeSet<i64> = pairs.iter().flat_map(|(from, to)| [*from, *to]).collect();
+    let people: Vec<i64> = ids.into_iter().collect();
+    if people.is_empty() {
+        return Err("there is nobody".into());
+    }
     let mut social = Social::open(None).map_err(|error| applications::command::told(&error))?;
     let ((), took) = timed(|| social.load(&pairs, PER_COMMIT))?;
-    println!("{} associations of {people} people, loaded in {took:.1?}", pairs.len());
+    println!("{} pairs of {} people, loaded in {took:.1?}", pairs.len(), people.len());
     let until_ns = monotonic_ns() + ASKED_NS;
-    let done = in_parallel("client", CLIENTS, |number| ask(social.client(), people, number as u64, until_ns));
+    let done =
+        in_parallel("client", CLIENTS, |number| ask(social.client(), &people, number as u64, until_ns));
     let done = done.into_iter().collect::<Result<Vec<_>, String>>()?;
     let mut all: [Times; 5] = Default::default();
     let mut calls = 0;
@@ -61,11 +67,11 @@ fn main() -> Result<(), String> {
 }
 
 /// One client, until the time is up.
-fn ask(mut social: Social, people: u64, number: u64, until_ns: u64) -> Result<[Times; 5], String> {
+fn ask(mut social: Social, people: &[i64], number: u64, until_ns: u64) -> Result<[Times; 5], String> {
     let mut chance = Chance::seeded(number);
     let mut times: [Times; 5] = Default::default();
     while monotonic_ns() < until_ns {
-        let [a, b] = [(); 2].map(|()| chance.below(people) as i64);
+        let [a, b] = [(); 2].map(|()| people[chance.index(people.len())]);
         let call = match chance.below(10_000) {
             0..16 => 3,
             16..20 => 4,

@@ -1,7 +1,8 @@
 //! Access control: who may reach what, kept true while people come and go.
 //!
 //! People and groups are principals. Groups lie in groups, and resources in resources. Whoever is allowed a resource may reach it and all below it, and
-//! so may everybody in a group that is allowed it, over any number of groups; whom a resource is barred to may reach neither it nor what lies below it.
+//! so may everybody in a group that is allowed it, over any number of groups; whom a resource is barred to, alone or
+//! in such a group, may reach neither it nor what lies below it.
 //!
 //! The rules are a Datalog program, and its answer is a standing query: a commit that takes somebody out of a group tells what that person may not reach
 //! any more. [`Access::may`] asks the same rules for one person, when it is asked.
@@ -18,6 +19,7 @@ const RULES: &str = "
     reaches(u, r) :- in_group(u, g), ALLOWED(g, r).
     reaches(u, s) :- reaches(u, r), CONTAINS(r, s).
     barred(u, r) :- asked(u), BARRED(u, r).
+    barred(u, r) :- in_group(u, g), BARRED(g, r).
     barred(u, s) :- barred(u, r), CONTAINS(r, s).
     answer(person, resource) :- reaches(u, r), !barred(u, r), Person.name(u, person), Resource.name(r, resource).
 ";
@@ -32,7 +34,7 @@ pub enum Tie {
     Member,
     /// A person or a group is allowed a resource.
     Allowed,
-    /// A resource is barred to a person.
+    /// A resource is barred to a person, or to all in a group.
     Barred,
     /// A resource lies in a resource; the outer one first.
     Contains,

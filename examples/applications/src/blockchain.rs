@@ -3,7 +3,7 @@
 //! A block has transactions; a transaction pays addresses, and spends what others paid. [`Explorer::render`] shows all of a block at one moment.
 //! [`Explorer::taint`] finds every transaction that spends money of an address, over any number of steps. Addresses whose money was spent together belong
 //! to one owner, most likely: [`Explorer::clusters`]. For flagged addresses a standing query tells of each transaction that taint reaches, when its block
-//! comes.
+//! comes. Taint is by transaction, not by output: one that spends any output of a tainted transaction is tainted, and with it all that it pays.
 //!
 //! A block comes in one commit. Where blocks come in their order, an input whose output is known leads to its address.
 
@@ -219,7 +219,8 @@ impl Explorer {
         };
         Ok(found.iter().map(one).collect())
     }
-    /// Every transaction that money of an address reached, and over how many spendings; those that paid the address at 0.
+    /// Every transaction that money of an address reached, and over how many spendings; those that paid the address at 0. Taint is by transaction, not by
+    /// output: whoever spends any output of one of these is reached too, also an output that went to another address.
     ///
     /// # Errors
     /// The graph cannot be read.

@@ -2,6 +2,7 @@
 
 use chart::{Axis, Chart, Series};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 use world::clock::monotonic_ns;
 use world::files;
@@ -126,6 +127,15 @@ pub fn times_chart(title: &str, times: &[(&str, &Times)]) -> Chart {
             .filter(|(_, times)| !times.is_empty())
             .map(|(name, times)| times.curve(name))
             .collect(),
+    }
+}
+
+/// Says that something is over when it is dropped: also where the work failed or panicked, so that nobody waits for its end for ever.
+pub struct Over<'f>(pub &'f AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, SeqCst);
     }
 }
 

@@ -162,14 +162,29 @@ impl Packages {
         let names: BTreeSet<String> = found.iter().filter(falls).map(|row| text(row, 0)).collect();
         Ok(names.into_iter().filter(|name| !gone.contains(name)).collect())
     }
-    /// Everything that may need a package, over any number of steps: the walk that knows no alternatives.
+    /// How many packages may need this one, by its own name or one that it provides, over any number of steps: the walk that knows no alternatives, and
+    /// so the most that could fall without it.
     ///
     /// # Errors
     /// The graph cannot be read.
     pub fn reaches(&mut self, name: &str) -> Result<i64, Error> {
-        let question = "MATCH (p:Package {name: $name})<-[:DEPENDS|PROVIDES]-+(q) WHERE q <> p \
-             RETURN count(DISTINCT q)";
-        number(&mut self.session, question, params! { "name" => name })
+        // All steps read one snapshot.
+        self.session.begin(Mode::Read)?;
+        let reached = self.walk(name);
+        self.session.rollback()?;
+        reached
+    }
+    fn walk(&mut self, name: &str) -> Result<i64, Error> {
+        let question = "MATCH (g:Package) WHERE g.name IN $last \
+             CALL (g) { RETURN g AS n UNION MATCH (g)-[:PROVIDES]->(n) RETURN n } WITH DISTINCT n \
+             MATCH (p:Package)-[:DEPENDS]->(n) RETURN DISTINCT p.name";
+        let (mut known, mut last) = (HashSet::from([name.to_string()]), vec![name.to_string()]);
+        while !last.is_empty() {
+            let given = params! { "last" => list(last.iter().map(String::as_str)) };
+            let found = rows(&mut self.session, question, given)?;
+            last = found.iter().map(|row| text(row, 0)).filter(|name| known.insert(name.clone())).collect();
+        }
+        Ok(known.len() as i64 - 1)
     }
     /// Pairs of packages that need each other.
     ///

@@ -55,14 +55,15 @@ impl Social {
     pub fn client(&self) -> Social {
         Social { database: self.database.clone(), session: self.database.session() }
     }
-    /// Loads who follows whom, as pairs of ids: objects of the kind `person`, and associations `follows` whose time is their place.
+    /// Loads who follows whom, as pairs of ids: objects of the kind `person`, and associations `follows` whose time is their place. A pair that comes again,
+    /// or is there already, changes nothing.
     ///
     /// # Errors
     /// The disk fails.
     pub fn load(&mut self, pairs: &[(i64, i64)], per_commit: usize) -> Result<(), Error> {
         let text = "UNWIND $pairs AS pair MERGE (a:Object {id: pair[0]}) ON CREATE SET a.kind = 'person', a.data = '' \
              MERGE (b:Object {id: pair[1]}) ON CREATE SET b.kind = 'person', b.data = '' \
-             CREATE (a)-[:ASSOCIATION {kind: 'follows', time: pair[2], data: ''}]->(b)";
+             MERGE (a)-[t:ASSOCIATION {kind: 'follows'}]->(b) ON CREATE SET t.time = pair[2], t.data = ''";
         for (part, pairs) in pairs.chunks(per_commit.max(1)).enumerate() {
             let first = (part * per_commit) as i64;
             let pair = |(at, (from, to)): (usize, &(i64, i64))| {

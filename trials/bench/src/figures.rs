@@ -26,9 +26,16 @@ pub struct FigureOptions {
     pub is_quick: bool,
 }
 
+/// Other engines that are asked: these figures are ours alone.
+const PEERS: &str = "none";
+/// Names in a sentence, at most.
+const NAMES_MAX: usize = 3;
+
 /// A figure that was measured.
 struct Measured {
     figure: &'static PaperFigure,
+    /// Parts of the bench that were run.
+    parts: &'static [&'static str],
     lines: Vec<Line>,
     /// Why it could not be measured to its end.
     failure: Option<String>,
@@ -44,20 +51,60 @@ impl Measured {
         });
         verdicts.fold((0, 0), |(reached, all), is_reached| (reached + usize::from(is_reached), all + 1))
     }
-    /// What it shows or fails to show, in a sentence.
+    /// Names of what reached its target.
+    fn reached(&self) -> Vec<String> {
+        let names = self.lines.iter().filter_map(|line| match line {
+            Line::Figure { name, reached: true, .. } => Some(name.clone()),
+            _ => None,
+        });
+        names.collect()
+    }
+    /// What was not compared in this run, and why.
+    fn left_out(&self) -> Vec<String> {
+        let skipped = self.lines.iter().filter_map(|line| match line {
+            Line::Skipped { name, why } => Some(format!("{name} ({why})")),
+            _ => None,
+        });
+        let parts = self.figure.parts.iter().filter(|part| !self.parts.contains(part));
+        skipped.chain(parts.map(|part| format!("{part} (left out by --quick)"))).collect()
+    }
+    /// Was everything compared, and did everything reach its target?
+    fn is_shown(&self) -> bool {
+        let (reached, all) = self.verdicts();
+        self.failure.is_none() && all > 0 && reached == all && self.left_out().is_empty()
+    }
+    /// What it shows or fails to show in this run, in a sentence: nothing is shown by what was not compared.
     fn sentence(&self) -> String {
-        let shows = self.figure.shows;
-        match (self.verdicts(), &self.failure) {
-            (_, Some(why)) => format!("Not shown: {why}"),
-            ((0, 0), None) => format!("Not judged here: {shows}"),
-            ((reached, all), None) if reached == all => format!("Shown: {shows}"),
-            ((0, _), None) => format!("Not shown by any of its figures: {shows}"),
-            ((reached, all), None) => format!("Shown by {reached} of {all} of its figures: {shows}"),
+        let (shows, (reached, all), names) = (self.figure.shows, self.verdicts(), few(&self.reached()));
+        if let Some(why) = &self.failure {
+            return format!("Not shown: {why}");
+        }
+        if self.is_shown() {
+            return format!("Shown: {shows} Compared: {names}.");
+        }
+        let left_out = match self.left_out() {
+            none if none.is_empty() => String::new(),
+            some => format!(" Not compared: {}.", few(&some)),
+        };
+        match (reached, all) {
+            (0, 0) if left_out.is_empty() => format!("Not judged here: {shows}"),
+            (0, 0) => format!("Not shown here: {shows}{left_out}"),
+            (0, _) => format!("Not shown by any of its figures: {shows}{left_out}"),
+            _ => format!("Not shown here: {shows} Reached, {reached} of {all}: {names}.{left_out}"),
         }
     }
 }
 
-/// Measures the figures and writes `index.html` and `figures.json`; true if every figure reached its target.
+/// The first of these names, and how many more there are.
+fn few(names: &[String]) -> String {
+    let first = &names[..names.len().min(NAMES_MAX)];
+    match names.len() - first.len() {
+        0 => first.join("; "),
+        more => format!("{}; and {more} more", first.join("; ")),
+    }
+}
+
+/// Measures the figures and writes `index.html` and `figures.json`; true if no figure failed or fell short of its target.
 ///
 /// # Errors
 /// A name is not known, or the folder cannot be written.
@@ -76,7 +123,7 @@ pub fn run(data: Option<&Path>, options: &FigureOptions) -> Result<bool, String>
     };
     println!(
         "\n{} of {} figures shown: {}",
-        measured.iter().filter(|one| is_reached(one)).count(),
+        measured.iter().filter(|one| one.is_shown()).count(),
         measured.len(),
         options.out.join("index.html").display()
     );
@@ -101,7 +148,7 @@ fn chosen(only: &[String], is_quick: bool) -> Result<Vec<&'static PaperFigure>, 
 fn measure(figure: &'static PaperFigure, data: Option<&Path>, is_quick: bool) -> Measured {
     let parts = if is_quick { figure.quick.unwrap_or(figure.parts) } else { figure.parts };
     let choice =
-        Choice { only: parts.iter().map(ToString::to_string).collect(), peers: vec!["none".to_string()] };
+        Choice { only: parts.iter().map(ToString::to_string).collect(), peers: vec![PEERS.to_string()] };
     println!("\n{}: {}", figure.name, figure.title);
     let mut report = Report::begin(figure.bench, data, choice);
     let (outcome, took_ms) = crate::timing::timed(|| {
@@ -110,7 +157,7 @@ fn measure(figure: &'static PaperFigure, data: Option<&Path>, is_quick: bool) ->
         bench(data, &mut report)
     });
     println!("{} in {}", figure.name, shown_ms(took_ms));
-    Measured { figure, lines: report.lines(), failure: outcome.err(), took_ms }
+    Measured { figure, parts, lines: report.lines(), failure: outcome.err(), took_ms }
 }
 
 fn write(measured: &[Measured], data: Option<&Path>, options: &FigureOptions) -> Result<(), String> {
@@ -135,6 +182,7 @@ fn about(data: Option<&Path>, is_quick: bool) -> Json {
         "is_optimised": !cfg!(debug_assertions),
         "has_data": data.is_some(),
         "is_quick": is_quick,
+        "peers": PEERS,
         "load": files::read_text(Path::new("/proc/loadavg")).map(|text| text.trim().to_string()).unwrap_or_default(),
     })
 }
@@ -162,6 +210,7 @@ fn numbers(one: &Measured) -> Json {
         "scaled": one.figure.scaled,
         "sentence": one.sentence(),
         "failure": one.failure,
+        "not_compared": one.left_out(),
         "seconds": one.took_ms / 1e3,
         "lines": one.lines.iter().map(line).collect::<Vec<Json>>(),
     })
@@ -173,7 +222,8 @@ mod tests {
     use chart::{Axis, Chart};
 
     fn measured(lines: Vec<Line>, failure: Option<&str>) -> Measured {
-        Measured { figure: &FIGURES[0], lines, failure: failure.map(String::from), took_ms: 1.0 }
+        let (figure, failure) = (&FIGURES[0], failure.map(String::from));
+        Measured { figure, parts: figure.parts, lines, failure, took_ms: 1.0 }
     }
 
     fn figure(reached: bool) -> Line {
@@ -203,10 +253,21 @@ mod tests {
     #[test]
     fn the_sentence_says_what_was_shown() {
         assert!(measured(vec![figure(true)], None).sentence().starts_with("Shown: "));
-        assert!(measured(vec![figure(true), figure(false)], None).sentence().starts_with("Shown by 1 of 2"));
+        assert!(
+            measured(vec![figure(true), figure(false)], None).sentence().contains("Reached, 1 of 2: a <b>.")
+        );
         assert!(measured(vec![figure(false)], None).sentence().starts_with("Not shown by any"));
         assert!(measured(vec![], None).sentence().starts_with("Not judged"));
         assert!(measured(vec![figure(true)], Some("no data")).sentence().starts_with("Not shown: no data"));
+        let skipped = || Line::Skipped { name: "beside".into(), why: "not asked".into() };
+        let sentence = measured(vec![figure(true), skipped()], None).sentence();
+        assert!(
+            sentence.starts_with("Not shown here: ") && sentence.contains("beside (not asked)"),
+            "{sentence}"
+        );
+        assert!(measured(vec![skipped()], None).sentence().starts_with("Not shown here: "));
+        let part = Measured { parts: &[], ..measured(vec![figure(true)], None) };
+        assert!(part.sentence().contains("blocks (left out by --quick)") && !part.is_shown());
     }
 
     #[test]
@@ -225,6 +286,9 @@ mod tests {
         for part in ["<script", "src=", "href=\"http"] {
             assert!(!text.contains(part), "{part}");
         }
+        assert!(text.contains("Every answer was verified") && text.contains("no data folder was given"));
+        let failed = page::page(&[measured(vec![], Some("wrong"))], &about(None, true)).unwrap();
+        assert!(!failed.contains("Every answer was verified"));
         assert_eq!(numbers(&all[0])["lines"].as_array().unwrap().len(), 4);
     }
 }

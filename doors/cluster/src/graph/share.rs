@@ -37,7 +37,9 @@ const CHECKPOINT_RECORDS: u64 = 10_000;
 const CHECKPOINT_BYTES: u64 = 32 << 20;
 /// Commits of the whole cluster after which a checkpoint is due, however few of them touched the share: a base of the log that is cut above a checkpoint makes that
 /// useless, and this is a quarter of what lies between two bases at least.
-const CHECKPOINT_COMMITS: u64 = protocol::limits::BASE_COMMITS / 4;
+const CHECKPOINT_COMMITS: u64 = protocol::limits::BASE_COMMITS / CHECKPOINTS_PER_BASE;
+/// The same of large shares and bases, both of which are written less often.
+const CHECKPOINTS_PER_BASE: u64 = 4;
 /// To read a record again costs as much as to write so many bytes of a checkpoint.
 const RECORD_COST_BYTES: u64 = 4 << 10;
 /// Lives have so many bits in a key.
@@ -144,7 +146,8 @@ impl Keeping {
         let records_worth = last_bytes / RECORD_COST_BYTES;
         let is_much = self.records >= self.after.max(records_worth)
             || self.bytes >= CHECKPOINT_BYTES.max(last_bytes / 2)
-            || settled.saturating_sub(self.settled) >= CHECKPOINT_COMMITS.max(records_worth);
+            || settled.saturating_sub(self.settled)
+                >= CHECKPOINT_COMMITS.max(records_worth / CHECKPOINTS_PER_BASE);
         is_much && !self.is_busy.load(Ordering::Acquire)
     }
 }

@@ -22,13 +22,12 @@ use transact::{Mode, OUTCOME_UNKNOWN};
 /// So old a graph is taken. The older it is, the more often what was read has been written since; the younger, the more often shards are asked.
 const OLD_BASE: Duration = Duration::from_millis(50);
 
+/// Shards were waited for in vain.
+const UNAVAILABLE: &str = "Neo.TransientError.General.DatabaseUnavailable";
+
 /// What is final, although nothing was committed as far as is known: of whoever was ended by KILL, its client or a shutdown, waited for shards in vain, or
 /// does not know what became of its commit.
-const FINAL: [&str; 3] = [
-    "Neo.ClientError.Transaction.Terminated",
-    "Neo.TransientError.General.DatabaseUnavailable",
-    OUTCOME_UNKNOWN,
-];
+const FINAL: [&str; 3] = ["Neo.ClientError.Transaction.Terminated", UNAVAILABLE, OUTCOME_UNKNOWN];
 
 /// Of an attempt that wrote nothing; nobody is told.
 const AGAIN: &str = "Tanglewood.TransientError.Cluster.Again";
@@ -50,7 +49,7 @@ impl Session {
         if heard.is_ok() && self.lens().is_some() {
             return None;
         }
-        self.tries_old_base = true;
+        (self.tries_old_base, self.tries_long) = (true, known.old_bases.try_long());
         self.old_base_settled.store(false, Ordering::Relaxed);
         let outcome = heard.and_then(|heard| {
             let begun = (heard, Some(OLD_BASE));
@@ -97,13 +96,17 @@ impl Session {
             }
             transaction
         };
-        let mut transaction = begin();
+        let (mut transaction, mut is_long, mut may_be_committed) = (begin(), false, false);
         let written = transaction.has_begun().map_err(Error::from).and_then(|()| {
             if let Some(written) = self.write_here(request, &transaction)? {
                 return Ok(written);
             }
             // It is too long for this thread, which says nothing of how old its graph is: where others keep the machine busy, any is.
             transaction.rollback();
+            if !self.tries_long {
+                return Err(Error::new(AGAIN, "it is made again over the latest graph"));
+            }
+            is_long = true;
             transaction = begin();
             transaction.has_begun()?;
             self.write(request, transaction.clone())
@@ -114,9 +117,13 @@ impl Session {
             }
             // From here on it may be committed, whatever becomes of this call.
             settled(true);
+            may_be_committed = true;
             self.commit_written(request, &transaction, written)
         });
-        let is_over = |error: &Error| FINAL.contains(&&*error.code);
+        // Who waited for shards in vain on an executor has time left, and is repeated like others.
+        let is_over = |error: &Error| {
+            FINAL.contains(&&*error.code) && !(is_long && &*error.code == UNAVAILABLE && !may_be_committed)
+        };
         settled(attempt.as_ref().err().is_none_or(is_over));
         if attempt.is_err() {
             transaction.rollback();

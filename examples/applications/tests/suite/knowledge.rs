@@ -1,5 +1,6 @@
 //! Merging while others read, and the rules beside a search.
 
+use applications::command::Over;
 use applications::knowledge::{Knowledge, RELATIONS};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -111,13 +112,13 @@ fn readers_see_all_of_a_merge_or_nothing_of_it() {
     let merged = in_parallel("merging", 3, |number| {
         let mut own = knowledge.share();
         if number == 0 {
+            let _over = Over(&is_over);
             let mut chance = Chance::seeded(6);
             let mut merged = 0;
             for _ in 0..60 {
                 let [stays, gone] = [(); 2].map(|()| format!("c{}", chance.below(200)));
                 merged += i64::from(own.merge(&stays, &gone).unwrap());
             }
-            is_over.store(true, SeqCst);
             return merged;
         }
         let (mut last, mut looks) = (200, 0);

@@ -73,6 +73,21 @@ impl Archive {
             gone.extend(fallen);
         }
     }
+    /// The obvious twin of the walk: how many may need a package, by its own name or one that it provides.
+    fn reaches(&self, name: &str) -> usize {
+        let mut known = BTreeSet::from([name.to_string()]);
+        loop {
+            let is_lost =
+                |to: &String| known.contains(to) || known.iter().any(|by| self.provides[by].contains(to));
+            let needs = |(_, clauses): &(&String, &Vec<Vec<String>>)| clauses.iter().flatten().any(is_lost);
+            let more: Vec<String> = self.needs.iter().filter(needs).map(|(name, _)| name.clone()).collect();
+            let before = known.len();
+            known.extend(more);
+            if known.len() == before {
+                return before - 1;
+            }
+        }
+    }
 }
 
 fn names(packages: &mut Packages, without: &str, as_of: Option<u64>) -> BTreeSet<String> {
@@ -96,12 +111,19 @@ fn what_breaks_is_what_a_search_finds_now_and_before_an_update() {
         packages.load("old").unwrap();
         let before = packages.commit().unwrap();
         let check = |packages: &mut Packages, archive: &Archive, as_of: Option<u64>| {
-            let check_one = |name: String| {
-                let wanted = archive.breaks(&name);
-                assert_eq!(names(packages, &name, as_of), wanted, "seed {seed}, without {name}");
-                wanted.len()
-            };
-            (0..30).map(|at| format!("p{at}")).map(check_one).max().unwrap()
+            let breaks = |at: u64| (archive.breaks(&format!("p{at}")), format!("p{at}"));
+            let mut all: Vec<(BTreeSet<String>, String)> = (0..30).map(breaks).collect();
+            all.sort_by_key(|(wanted, _)| std::cmp::Reverse(wanted.len()));
+            // One that breaks most, and fewer and fewer.
+            for (wanted, name) in all.iter().step_by(3) {
+                assert_eq!(&names(packages, name, as_of), wanted, "seed {seed}, without {name}");
+                let reaches = archive.reaches(name);
+                assert!(wanted.len() <= reaches, "seed {seed}, without {name}");
+                if as_of.is_none() {
+                    assert_eq!(packages.reaches(name).unwrap(), reaches as i64, "seed {seed}, {name}");
+                }
+            }
+            all[0].0.len()
         };
         most = most.max(check(&mut packages, &old, None));
         let commit = packages.update("new").unwrap();
@@ -122,18 +144,25 @@ fn what_breaks_is_what_a_search_finds_now_and_before_an_update() {
 fn circles_are_found() {
     let files = TemporaryFolder::new("packages-circles").unwrap();
     let need = |to: &str| vec![vec![to.to_string()]];
-    let ties = [("a", "b"), ("b", "a"), ("c", "d"), ("d", "e"), ("e", "c"), ("f", "c")];
-    let needs: BTreeMap<String, _> = ties.iter().map(|(from, to)| (from.to_string(), need(to))).collect();
-    let provides = needs.keys().map(|name| (name.clone(), Vec::new())).collect();
-    Archive { needs, provides }.write(&files, "one", "1");
+    let ties = [("a", "b"), ("b", "a"), ("c", "d"), ("d", "e"), ("e", "c"), ("f", "c"), ("g", "name")];
+    let mut needs: BTreeMap<String, _> = ties.iter().map(|(from, to)| (from.to_string(), need(to))).collect();
+    needs.insert("h".to_string(), Vec::new());
+    let provided = |name: &str| if "ch".contains(name) { vec!["name".to_string()] } else { Vec::new() };
+    let provides = needs.keys().map(|name| (name.clone(), provided(name))).collect();
+    let archive = Archive { needs, provides };
+    archive.write(&files, "one", "1");
     let mut packages = Packages::open(None, Some(files.path().into())).unwrap();
     packages.load("one").unwrap();
-    assert_eq!(packages.size().unwrap(), [6, 6]);
+    assert_eq!(packages.size().unwrap(), [8, 7]);
     assert_eq!(packages.pairs_in_circles().unwrap(), [["a".to_string(), "b".to_string()]]);
     let circle =
         |packages: &mut Packages, name: &str| packages.circle(name).unwrap().map(|names| names.join(" "));
     assert_eq!(circle(&mut packages, "d").as_deref(), Some("d e c d"));
     assert_eq!(circle(&mut packages, "a").as_deref(), Some("a b a"));
     assert_eq!(circle(&mut packages, "f"), None);
-    assert_eq!(packages.reaches("c").unwrap(), 3);
+    // Who needs a name needs whoever provides it; a provider needs nobody for that.
+    for (name, reaches) in [("a", 1), ("c", 4), ("f", 0), ("g", 0), ("h", 1)] {
+        assert_eq!(packages.reaches(name).unwrap(), reaches, "{name}");
+        assert_eq!(archive.reaches(name) as i64, reaches, "{name}");
+    }
 }

@@ -16,8 +16,6 @@ pub(super) struct PaperFigure {
     pub(super) shows: &'static str,
 }
 
-const TWO_CORES: &str = "One process and the cores of this machine in place of a cluster.";
-
 pub(super) const FIGURES: &[PaperFigure] = &[
     PaperFigure {
         name: "weaver-5.12",
@@ -27,7 +25,7 @@ pub(super) const FIGURES: &[PaperFigure] = &[
         parts: &["blocks"],
         quick: Some(&["blocks"]),
         paper_says: "0.6 to 0.8 ms a transaction of the block, 8 times less than a service over MySQL; 5,000 to 20,000 nodes read a second.",
-        scaled: "Twelve real blocks in place of the whole chain; PostgreSQL with its indexes, on this machine, in place of a service over MySQL.",
+        scaled: "With data: some real blocks of the chain; without: blocks that are drawn. PostgreSQL with its indexes, where it is asked, in place of a service over MySQL.",
         shows: "a block is rendered at least five times as fast as by joins of tables.",
     },
     PaperFigure {
@@ -38,7 +36,7 @@ pub(super) const FIGURES: &[PaperFigure] = &[
         parts: &["traversals"],
         quick: Some(&["traversals"]),
         paper_says: "4.3 times faster than GraphLab asynchronous, 9.4 times than synchronous.",
-        scaled: "A bulk-synchronous search over the same graph, in this process, in place of GraphLab.",
+        scaled: "With data: SNAP's ego-Twitter; without: a graph that is drawn. A bulk-synchronous search in this process in place of GraphLab.",
         shows: "a traversal is four times as fast as one that visits every vertex in each round.",
     },
     PaperFigure {
@@ -49,7 +47,7 @@ pub(super) const FIGURES: &[PaperFigure] = &[
         parts: &["caching"],
         quick: None,
         paper_says: "2 to 2.5 times on average, for two-hop traversals and for traversals of a component.",
-        scaled: TWO_CORES,
+        scaled: "One process in place of a cluster. With data: SNAP's ego-Twitter and Gnutella; without: graphs that are drawn.",
         shows: "requests whose results are cached at their start are answered twice as fast.",
     },
     PaperFigure {
@@ -71,7 +69,7 @@ pub(super) const FIGURES: &[PaperFigure] = &[
         parts: &[],
         quick: Some(&[]),
         paper_says: "ten times the operations of Titan.",
-        scaled: "SNAP's ego-Twitter in place of LiveJournal; one process in place of 44 machines.",
+        scaled: "With data: SNAP's ego-Twitter in place of LiveJournal; without: not run. One process in place of 44 machines.",
         shows: "the mix reaches 300,000 operations a second.",
     },
     PaperFigure {
@@ -82,7 +80,7 @@ pub(super) const FIGURES: &[PaperFigure] = &[
         parts: &["embedded", "memory", "release", "random"],
         quick: Some(&["memory", "release", "random"]),
         paper_says: "bytes an event stay constant, a release is linear in what it collects, a query costs what it visits.",
-        scaled: "One thread; the paper's graphs.",
+        scaled: "One thread; events and graphs that are drawn.",
         shows: "orders are asked and made at the paper's rates or better.",
     },
     PaperFigure {
@@ -93,7 +91,7 @@ pub(super) const FIGURES: &[PaperFigure] = &[
         parts: &["create", "replicas", "failure", "applications"],
         quick: None,
         paper_says: "applications scale with their clients, replicas answer reads, and a failure is over within seconds.",
-        scaled: "Replicas are processes of this machine.",
+        scaled: "Replicas are processes of this machine. With data: SNAP's ego-Twitter for an application; without: it is left out.",
         shows: "the service keeps up with the paper's applications.",
     },
     PaperFigure {
@@ -104,7 +102,7 @@ pub(super) const FIGURES: &[PaperFigure] = &[
         parts: &["snb-like-sf0.1", "E2a", "E2b", "E2c"],
         quick: Some(&["snb-like-sf0.1", "E2a"]),
         paper_says: "scopes make queries 1.3 to 36 times faster on average, policies 1.8 to 3.5 times; instances cost 25 percent at most.",
-        scaled: "A social network of scale 0.1.",
+        scaled: "With data: a social network of scale 0.1; without: not run.",
         shows: "scopes and policies gain what the paper says, and instances cost little.",
     },
     PaperFigure {
@@ -115,7 +113,7 @@ pub(super) const FIGURES: &[PaperFigure] = &[
         parts: &["snb-like-sf0.1", "E3", "E4", "tenants", "rebalance", "instances"],
         quick: None,
         paper_says: "the foreground's 95th percentile rises by 3.5 to 9.5 percent beside large queries.",
-        scaled: "Two cores in place of 32 threads.",
+        scaled: "The cores of this machine in place of 32 threads. With data: a social network of scale 0.1; without: not run.",
         shows: "small queries are as fast beside large ones.",
     },
     PaperFigure {
@@ -126,7 +124,7 @@ pub(super) const FIGURES: &[PaperFigure] = &[
         parts: &["power-law", "random-8"],
         quick: Some(&["random-8"]),
         paper_says: "morsels of many sources are 1.4 to 4.4 times as fast as of one.",
-        scaled: "Generated graphs in place of LDBC 100 and LiveJournal.",
+        scaled: "Graphs that are drawn in place of LDBC 100 and LiveJournal.",
         shows: "many sources share the work of one search.",
     },
     PaperFigure {
@@ -148,7 +146,7 @@ pub(super) const FIGURES: &[PaperFigure] = &[
         parts: &["new", "sustained", "recursive"],
         quick: None,
         paper_says: "a new query against shared arrangements answers within milliseconds.",
-        scaled: "A million vertices and ten million edges, two cores in place of 32.",
+        scaled: "A graph that is drawn, its size as noted below; the cores of this machine in place of 32.",
         shows: "a standing query is made in milliseconds beside a graph that changes.",
     },
     PaperFigure {
@@ -159,8 +157,8 @@ pub(super) const FIGURES: &[PaperFigure] = &[
         parts: &["tpch"],
         quick: None,
         paper_says: "all 22 queries are maintained while rows arrive.",
-        scaled: "Scale factor 0.01.",
-        shows: "rows are taken in at the paper's rates for a core.",
+        scaled: "A small scale factor, as noted below; rates stand beside the paper's and are not judged.",
+        shows: "each query's answer is right while rows arrive.",
     },
     PaperFigure {
         name: "kpg-datalog",

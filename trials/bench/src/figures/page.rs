@@ -34,11 +34,28 @@ pub(super) fn page(measured: &[Measured], about: &Json) -> Result<String, String
         Some(true) => "",
         _ => "<p class=\"bad\">Built without optimisation: times mean nothing.</p>",
     };
+    let verified = match measured.iter().all(|one| one.failure.is_none()) {
+        true => "Every answer was verified.",
+        false => "Not everything could be measured or verified: see what failed.",
+    };
+    let data = match about["has_data"].as_bool() {
+        Some(true) => "A data folder was given",
+        _ => "This run had no data: no data folder was given",
+    };
+    let extent = match about["is_quick"].as_bool() {
+        Some(true) => "--quick: only the parts that take little time",
+        _ => "all parts of each figure",
+    };
+    let peers = match about["peers"].as_str() {
+        Some("none") => "other engines were not asked",
+        _ => "other engines were asked where they are here",
+    };
     let mut text = format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
          <title>Tanglewood: the papers' figures</title><style>{STYLE}</style></head><body>\
          <h1>The papers' figures, at this machine's scale</h1>\
-         <p class=\"soft\">{} with {} cores, {}; commit {}; load {}. Every answer was verified. Dashed lines are what papers say, or simulations.</p>\
+         <p class=\"soft\">{} with {} cores, {}; commit {}; load {}. {verified} Dashed lines are what papers say, or simulations.</p>\
+         <p class=\"soft\">{data}; {extent}; {peers}.</p>\
          {warning}<nav>{}</nav>",
         word("machine"),
         word("cores"),
@@ -77,13 +94,16 @@ fn section(one: &Measured) -> Result<String, String> {
         text += &chart.svg().unwrap_or_else(|why| format!("<p class=\"bad\">{}</p>", escaped(&why)));
     }
     text += "<table><tr><th>figure</th><th>measured</th><th>target</th><th></th></tr>";
+    let mut number = 0;
     for line in &one.lines {
-        text += &row(line);
+        number += usize::from(matches!(line, Line::Figure { .. }));
+        text += &row(line, number);
     }
     Ok(text + "</table></section>")
 }
 
-fn row(line: &Line) -> String {
+/// A row of the table; figures bear their number, as their bars do.
+fn row(line: &Line, number: usize) -> String {
     match line {
         Line::Section(title) => format!("<tr><th colspan=\"4\">{}</th></tr>", escaped(title)),
         Line::Note(note) => format!("<tr><td colspan=\"4\" class=\"soft\">{}</td></tr>", escaped(note)),
@@ -97,7 +117,7 @@ fn row(line: &Line) -> String {
         Line::Figure { name, measured, target, reached } => {
             let (class, word) = if *reached { ("good", "reached") } else { ("bad", "short") };
             format!(
-                "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"{class}\">{word}</td></tr>",
+                "<tr><td>{number}. {}</td><td>{}</td><td>{}</td><td class=\"{class}\">{word}</td></tr>",
                 escaped(name),
                 escaped(measured),
                 escaped(target)
@@ -107,36 +127,46 @@ fn row(line: &Line) -> String {
     }
 }
 
-/// A number with its unit at the begin of a text: `3.5x`, `12 ms`.
+/// The number with its unit that a text begins with: `3.5x`, `12 ms`.
 fn leading(text: &str) -> Option<(f64, &str)> {
-    let text = text.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+    if !text.starts_with(|letter: char| letter.is_ascii_digit()) {
+        return None;
+    }
     let end = text.find(|letter: char| !(letter.is_ascii_digit() || letter == '.')).unwrap_or(text.len());
     let number = text[..end].parse().ok()?;
     let unit = text[end..].trim_start().split([' ', ',', ';']).next().unwrap_or_default();
     Some((number, unit))
 }
 
-/// Measured numbers beside their targets, where the most figures have one unit: as bars that are numbered as the rows of the table.
+/// Measured numbers beside their targets, of the figures whose unit is the most frequent one: as bars that bear the numbers of their rows in the table.
 fn bars(one: &Measured) -> Option<Chart> {
     let figures = one.lines.iter().filter_map(|line| match line {
-        Line::Figure { name, measured, target, .. } => Some((name, leading(measured)?, leading(target)?)),
+        Line::Figure { measured, target, .. } => Some((measured, target)),
         _ => None,
     });
-    let figures: Vec<_> = figures.filter(|(_, (_, unit), (_, wanted))| unit == wanted).collect();
-    let (_, (_, unit), _) = figures.first()?;
-    let same: Vec<_> = figures.iter().filter(|(_, (_, other), _)| other == unit).collect();
-    let points = |pick: fn(&(f64, f64)) -> f64| {
-        let numbers = same.iter().map(|(_, (measured, _), (target, _))| pick(&(*measured, *target)));
+    let pairs = figures.enumerate().filter_map(|(at, (measured, target))| {
+        let ((number, unit), (target, wanted)) = (leading(measured)?, leading(target)?);
+        // The axis is logarithmic: there is no place on it for nothing.
+        let is_drawn = unit == wanted && !unit.is_empty() && number.min(target) > 0.0;
+        is_drawn.then_some((unit, at + 1, number, target))
+    });
+    let pairs: Vec<(&str, usize, f64, f64)> = pairs.collect();
+    let count = |unit: &&str| pairs.iter().filter(|(other, ..)| other == unit).count();
+    // The first of those that are equally frequent.
+    let (unit, ..) = pairs.iter().rev().max_by_key(|(unit, ..)| count(unit))?;
+    let same: Vec<_> = pairs.iter().filter(|(other, ..)| other == unit).collect();
+    let points = |pick: fn(f64, f64) -> f64| {
+        let numbers = same.iter().map(|(_, _, number, target)| pick(*number, *target));
         numbers.enumerate().map(|(at, number)| (at as f64, number)).collect()
     };
     Some(Chart {
         title: format!("measured beside its target, in {unit}"),
-        x: Axis::linear("figures in the order of the table"),
+        x: Axis::linear("figures by their numbers in the table"),
         y: Axis::log(unit),
-        categories: (1..=same.len()).map(|at| at.to_string()).collect(),
+        categories: same.iter().map(|(_, row, ..)| row.to_string()).collect(),
         series: vec![
-            Series { name: "measured".into(), look: Look::Bars, points: points(|pair| pair.0) },
-            Series { name: "target".into(), look: Look::Bars, points: points(|pair| pair.1) },
+            Series { name: "measured".into(), look: Look::Bars, points: points(|number, _| number) },
+            Series { name: "target".into(), look: Look::Bars, points: points(|_, target| target) },
         ],
     })
 }
@@ -148,7 +178,8 @@ mod tests {
     #[test]
     fn numbers_are_read_with_their_units() {
         assert_eq!(leading("3.5x, 12 us"), Some((3.5, "x")));
-        assert_eq!(leading("at least 300000 operations/s"), Some((300_000.0, "operations/s")));
+        assert_eq!(leading("300000 operations/s"), Some((300_000.0, "operations/s")));
+        assert_eq!(leading("at least 300000 operations/s"), None);
         assert_eq!(leading("none"), None);
     }
 }

@@ -15,6 +15,8 @@ const RENDERED: usize = 20;
 /// Times that PostgreSQL takes of ours, at least, over blocks of so many transactions.
 const GAIN_MIN: f64 = 5.0;
 const LARGE: usize = 100;
+/// The variable that names a server of PostgreSQL.
+const SERVER: &str = "TANGLEWOOD_BENCH_POSTGRES";
 /// The chain that is drawn where there is no data.
 const DRAWN: (usize, usize) = (10, 1_000);
 /// Transactions of a block and milliseconds, of Table 5.1.
@@ -23,13 +25,25 @@ const PAPER: [(f64, f64); 7] =
 
 pub(super) fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
     report.section("blocks of a chain, rendered (Figures 5.12 and 5.13, Table 5.1)");
-    let mut blocks = match data {
+    let blocks = match data {
         Some(folder) => read(folder)?,
         None => drawn(DRAWN.0, DRAWN.1, 3),
     };
+    report.note(match data {
+        Some(_) => format!("{} real blocks of the data folder", blocks.len()),
+        None => format!("{} blocks that are drawn; --data gives real ones", blocks.len()),
+    });
+    let server = match report.choice.takes("PostgreSQL", "postgres") {
+        true => std::env::var(SERVER).map_err(|_| format!("{SERVER} names no server")),
+        false => Err("other engines were not asked".to_string()),
+    };
+    measure(blocks, server.as_deref().map_err(String::as_str), report)
+}
+
+/// Renders the blocks, beside a server of PostgreSQL or why there is none.
+fn measure(mut blocks: Vec<Block>, server: Result<&str, &str>, report: &mut Report) -> Result<(), String> {
     blocks.sort_by_key(|block| block.height);
-    let server = std::env::var("TANGLEWOOD_BENCH_POSTGRES").ok();
-    let mut rows = server.as_deref().map(BlockRows::open).transpose()?;
+    let mut rows = server.ok().map(BlockRows::open).transpose()?;
     let mut explorer = Explorer::open(None).map_err(|error| crate::first::told(&error))?;
     for block in &blocks {
         explorer.add(block).map_err(|error| crate::first::told(&error))?;
@@ -45,7 +59,7 @@ pub(super) fn run(data: Option<&Path>, report: &mut Report) -> Result<(), String
             theirs.push((count, rendered(block, || rows.render(&block.hash))?));
         }
     }
-    judge(&blocks, &ours, &theirs, report);
+    judge(&blocks, &ours, server.map(|_| theirs.as_slice()), report);
     Ok(())
 }
 
@@ -76,7 +90,7 @@ fn rendered(
     Ok(samples.median_ms())
 }
 
-fn judge(blocks: &[Block], ours: &[(f64, f64)], theirs: &[(f64, f64)], report: &mut Report) {
+fn judge(blocks: &[Block], ours: &[(f64, f64)], theirs: Result<&[(f64, f64)], &str>, report: &mut Report) {
     // A transaction is a node, and so is each that it spends and each address that it pays.
     let nodes = |block: &Block| {
         let around = |one: &applications::blockchain::Transaction| 1 + one.inputs.len() + one.outputs.len();
@@ -103,10 +117,11 @@ fn judge(blocks: &[Block], ours: &[(f64, f64)], theirs: &[(f64, f64)], report: &
         );
     }
     match theirs {
-        [] => report.skipped("beside PostgreSQL", "TANGLEWOOD_BENCH_POSTGRES names no server"),
-        _ => {
+        Err(why) => report.skipped("beside PostgreSQL", why),
+        Ok(_) if large.is_empty() => report.skipped("beside PostgreSQL", "no block is large"),
+        Ok(theirs) => {
             let gains: Vec<f64> = large.iter().map(|at| theirs[*at].1 / ours[*at].1).collect();
-            let mean = (gains.iter().map(|gain| gain.ln()).sum::<f64>() / gains.len().max(1) as f64).exp();
+            let mean = (gains.iter().map(|gain| gain.ln()).sum::<f64>() / gains.len() as f64).exp();
             report.figure("large blocks beside PostgreSQL", &format!("{mean:.1}x"), "5x", mean >= GAIN_MIN);
         }
     }
@@ -117,7 +132,7 @@ fn judge(blocks: &[Block], ours: &[(f64, f64)], theirs: &[(f64, f64)], report: &
     };
     let mut all =
         vec![series("Tanglewood", ours, Look::Line), series("CoinGraph (Table 5.1)", &PAPER, Look::Dashed)];
-    if !theirs.is_empty() {
+    if let Ok(theirs) = theirs {
         all.push(series("PostgreSQL, with indexes", theirs, Look::Line));
     }
     report.chart(Chart {
@@ -131,10 +146,12 @@ fn judge(blocks: &[Block], ours: &[(f64, f64)], theirs: &[(f64, f64)], report: &
 
 #[cfg(test)]
 mod tests {
+    use super::{DRAWN, drawn, measure};
+
     #[test]
     fn a_drawn_chain_is_rendered_and_judged() {
         let mut report = crate::report::Report::default();
-        super::run(None, &mut report).unwrap();
+        measure(drawn(DRAWN.0, DRAWN.1 / 10, 3), Err("not asked"), &mut report).unwrap();
         assert!(report.lines().iter().any(|line| matches!(line, crate::report::Line::Chart(_))));
     }
 }
