@@ -29,8 +29,8 @@ pub(crate) struct OldBases {
     strict: AtomicU32,
     /// So many will after the next failure.
     pause: AtomicU32,
-    /// Has an attempt committed?
-    has_committed: AtomicBool,
+    /// The last long attempt came to nothing, and none has committed since.
+    long_in_vain: AtomicBool,
 }
 
 impl OldBases {
@@ -41,13 +41,17 @@ impl OldBases {
     }
     /// Is a long attempt worth it? One that comes to nothing costs the statement its time twice.
     pub fn try_long(&self) -> bool {
-        self.has_committed.load(Ordering::Relaxed)
+        !self.long_in_vain.load(Ordering::Relaxed)
+    }
+    /// A long attempt came to nothing.
+    pub fn long_in_vain(&self) {
+        self.long_in_vain.store(true, Ordering::Relaxed);
     }
     /// An attempt came to its end; or had to be made again.
     pub fn tried(&self, committed: bool) {
         let pause = self.pause.load(Ordering::Relaxed);
         if committed {
-            self.has_committed.store(true, Ordering::Relaxed);
+            self.long_in_vain.store(false, Ordering::Relaxed);
             self.pause.store(pause / 2, Ordering::Relaxed);
         } else if self.strict.load(Ordering::Relaxed) == 0 {
             // Of those that fail together one counts.

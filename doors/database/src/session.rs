@@ -87,9 +87,7 @@ pub struct Session {
     /// How long the statement that runs may wait for processes of a cluster, if there is an end to that.
     waits_until_ns: Option<u64>,
     /// Is the statement that runs tried over a graph that is a little old? And has such an attempt said how it ends?
-    tries_old_base: bool,
-    /// May that attempt be long?
-    tries_long: bool,
+    tries_old_base: Option<Arc<Planned>>,
     old_base_settled: AtomicBool,
     /// Its statements are parts of this query, which stands for them.
     part_of: Option<QueryId>,
@@ -143,8 +141,7 @@ impl Session {
             planned: None,
             is_traced: false,
             waits_until_ns: None,
-            tries_old_base: false,
-            tries_long: false,
+            tries_old_base: None,
             old_base_settled: AtomicBool::new(false),
             part_of: None,
         }

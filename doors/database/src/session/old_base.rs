@@ -8,7 +8,7 @@
 
 use super::Session;
 use super::request::Request;
-use crate::cache::Planned;
+use crate::cache::{OldBases, Planned};
 use crate::{Error, Limits, Params, QueryResult};
 use plan::physical::OperatorDriver;
 use plan::statement::Mode as StatementMode;
@@ -49,13 +49,13 @@ impl Session {
         if heard.is_ok() && self.lens().is_some() {
             return None;
         }
-        (self.tries_old_base, self.tries_long) = (true, known.old_bases.try_long());
+        self.tries_old_base = Some(known.clone());
         self.old_base_settled.store(false, Ordering::Relaxed);
         let outcome = heard.and_then(|heard| {
             let begun = (heard, Some(OLD_BASE));
             self.within_net(|session| session.run(text, params.clone(), limits, started_ns, false, begun))
         });
-        self.tries_old_base = false;
+        self.tries_old_base = None;
         known.old_bases.tried(outcome.is_ok());
         self.old_base_settled.load(Ordering::Relaxed).then_some(outcome)
     }
@@ -88,6 +88,7 @@ impl Session {
         snapshot: &Snapshot,
     ) -> Result<QueryResult, Error> {
         let settled = |is_settled: bool| self.old_base_settled.store(is_settled, Ordering::Relaxed);
+        let old_bases = self.tries_old_base.as_ref().map(|known| &known.old_bases);
         let begin = || {
             let transaction = Arc::new(self.begin_over(snapshot, Mode::Write));
             transaction.commit_next();
@@ -103,7 +104,7 @@ impl Session {
             }
             // It is too long for this thread, which says nothing of how old its graph is: where others keep the machine busy, any is.
             transaction.rollback();
-            if !self.tries_long {
+            if !old_bases.is_some_and(OldBases::try_long) {
                 return Err(Error::new(AGAIN, "it is made again over the latest graph"));
             }
             is_long = true;
@@ -127,6 +128,7 @@ impl Session {
         settled(attempt.as_ref().err().is_none_or(is_over));
         if attempt.is_err() {
             transaction.rollback();
+            old_bases.filter(|_| is_long).into_iter().for_each(OldBases::long_in_vain);
         }
         attempt
     }

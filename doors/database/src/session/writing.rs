@@ -48,7 +48,7 @@ impl Session {
         request: &Request<'_>,
         mut planned_by: Option<Snapshot>,
     ) -> Result<QueryResult, Error> {
-        if let Some(old) = planned_by.as_ref().filter(|_| self.tries_old_base) {
+        if let Some(old) = planned_by.as_ref().filter(|_| self.tries_old_base.is_some()) {
             return self.write_over_old_base(request, old);
         }
         self.until_it_commits(|refused| {

@@ -184,7 +184,7 @@ fn a_checkpoint_is_due_when_others_committed_much() {
         !again.wants_checkpoint(3 * CHECKPOINT_COMMITS - 1) && again.wants_checkpoint(3 * CHECKPOINT_COMMITS)
     );
     // A large one is made less often.
-    let large = CHECKPOINT_COMMITS * RECORD_COST_BYTES * 2;
+    let large = CHECKPOINTS_PER_BASE * CHECKPOINT_COMMITS * RECORD_COST_BYTES * 2;
     again.keeping.as_ref().unwrap().last_bytes.store(large, Ordering::Relaxed);
     assert!(
         !again.wants_checkpoint(4 * CHECKPOINT_COMMITS - 1) && again.wants_checkpoint(4 * CHECKPOINT_COMMITS)
