@@ -54,7 +54,7 @@ impl Backup {
             u64::try_from(rows.first()?.get(at)?.as_int()?).ok()
         };
         let count = |title: &str| number(title).unwrap_or_default();
-        show(&BackupReport { files: count("files"), bytes: count("bytes"), place: count("commit") })
+        show(&BackupReport { files: count("files"), bytes: count("bytes"), commit_version: count("commit") })
     }
 }
 
@@ -62,5 +62,5 @@ impl Backup {
 pub fn show(report: &BackupReport) -> Result<(), Exit> {
     let files = counted(report.files, "file", "files");
     let bytes = counted(report.bytes, "byte", "bytes");
-    Ok(writeln!(world::files::stdout(), "{files}, {bytes}; last commit at place {}", report.place)?)
+    Ok(writeln!(world::files::stdout(), "{files}, {bytes}; last commit version {}", report.commit_version)?)
 }

@@ -63,11 +63,11 @@ impl Check {
         let mut out = world::files::stdout();
         writeln!(
             out,
-            "{}, {}, {}; last commit at place {}",
+            "{}, {}, {}; last commit version {}",
             counted(report.files, "file", "files"),
             counted(report.records, "log record", "log records"),
             counted(report.blobs, "blob", "blobs"),
-            report.last_place
+            report.last_version
         )?;
         if report.torn_tail_bytes > 0 {
             let bytes = counted(report.torn_tail_bytes, "byte", "bytes");

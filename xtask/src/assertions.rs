@@ -13,23 +13,25 @@ const KNOWN: &str = include_str!("assertions.txt");
 pub fn check(product: &[ProductFile], faults: &mut Vec<String>) {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for file in product {
-        *counts.entry(&file.room).or_default() += count(&file.text);
+        *counts.entry(&file.package).or_default() += count(&file.text);
     }
     let known: BTreeMap<&str, usize> = known(KNOWN).collect();
-    for (room, fewest) in &known {
-        let found = counts.get(room).copied().unwrap_or(0);
+    for (package, fewest) in &known {
+        let found = counts.get(package).copied().unwrap_or(0);
         if found < *fewest {
             faults.push(format!(
-                "{room} asserts in {found} places, and in {fewest} before: an invariant lost its assertion (xtask/src/assertions.txt)"
+                "{package} asserts in {found} places, and in {fewest} before: an invariant lost its assertion (xtask/src/assertions.txt)"
             ));
         }
     }
-    let unlisted = counts.keys().filter(|room| !known.contains_key(**room));
-    faults.extend(unlisted.map(|room| format!("{room} is not in xtask/src/assertions.txt")));
+    let unlisted = counts.keys().filter(|package| !known.contains_key(**package));
+    faults.extend(unlisted.map(|package| format!("{package} is not in xtask/src/assertions.txt")));
 }
 
 fn known(list: &str) -> impl Iterator<Item = (&str, usize)> {
-    list.lines().filter_map(|line| line.split_once(' ')).filter_map(|(room, n)| Some((room, n.parse().ok()?)))
+    list.lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter_map(|(package, n)| Some((package, n.parse().ok()?)))
 }
 
 /// Assertions of a file.
@@ -52,18 +54,18 @@ mod tests {
 
     #[test]
     fn fewer_than_before_are_told() {
-        let (room, fewest) = known(KNOWN).find(|(_, fewest)| *fewest > 0).expect("some crate asserts");
+        let (package, fewest) = known(KNOWN).find(|(_, fewest)| *fewest > 0).expect("some crate asserts");
         let mut faults = Vec::new();
         let file = ProductFile {
-            room: room.to_string(),
+            package: package.to_string(),
             inner: "a.rs".into(),
             text: "assert!(a);\n".repeat(fewest - 1),
         };
         check(&[file], &mut faults);
         assert!(
-            faults.iter().any(|fault| fault.starts_with(&format!("{room} asserts in {}", fewest - 1))),
+            faults.iter().any(|fault| fault.starts_with(&format!("{package} asserts in {}", fewest - 1))),
             "{faults:?}"
         );
-        assert!(known(KNOWN).map(|(room, _)| room).is_sorted(), "sort assertions.txt");
+        assert!(known(KNOWN).map(|(package, _)| package).is_sorted(), "sort assertions.txt");
     }
 }

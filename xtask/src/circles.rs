@@ -20,18 +20,18 @@ pub type Uses = BTreeMap<String, BTreeSet<String>>;
 pub fn read(product: &[ProductFile]) -> BTreeMap<String, Uses> {
     let mut crates: BTreeMap<String, BTreeMap<Module, String>> = BTreeMap::new();
     for file in product {
-        crates.entry(file.room.clone()).or_default().insert(module(&file.inner), code(&file.text));
+        crates.entry(file.package.clone()).or_default().insert(module(&file.inner), code(&file.text));
     }
-    crates.into_iter().map(|(room, files)| (room, uses(&files))).collect()
+    crates.into_iter().map(|(package, files)| (package, uses(&files))).collect()
 }
 
 /// Tells each crate whose largest circle has too many files.
 pub fn check(crates: &BTreeMap<String, Uses>, faults: &mut Vec<String>) {
-    for (room, uses) in crates {
+    for (package, uses) in crates {
         let circle = largest(uses);
         if circle.len() > CIRCLE_FILES_MAX {
             faults.push(format!(
-                "{room}: a circle of {} files that use each other, at most {CIRCLE_FILES_MAX} may: {}; put what they share into a file below them",
+                "{package}: a circle of {} files that use each other, at most {CIRCLE_FILES_MAX} may: {}; put what they share into a file below them",
                 circle.len(),
                 circle.join(", ")
             ));

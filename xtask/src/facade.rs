@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// The façade.
 pub const FACADE: &str = "tanglewood-database";
-/// Crates below it that are not of this house.
+/// Crates below it that are not of this project.
 const CRATES_MAX: usize = 50;
 
 /// Counts them.
@@ -32,7 +32,7 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
     }
 }
 
-/// Names and versions of the crates of a tree that are not of this house, each once.
+/// Names and versions of the crates of a tree that are not of this project, each once.
 fn others(tree: &str) -> BTreeSet<String> {
     let named = tree.lines().map(|line| line.split(" (").next().unwrap_or(line).trim().to_string());
     named.filter(|name| !name.is_empty() && !name.starts_with("tanglewood")).collect()

@@ -1,28 +1,28 @@
 //! One command says yes or no: `cargo xtask check`.
 //!
-//! Each step is a file: the house rules ([`tidy`]), then formatting, lints and tests through cargo. Steps run in order of how quickly
+//! Each step is a file: the project rules ([`tidy`]), then formatting, lints and tests through cargo. Steps run in order of how quickly
 //! they fail. `mutants` asks how much the tests notice, by a program of its own. One dependency, which reads what cargo
 //! tells of the workspace, so that it builds in seconds.
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    reason = "a developer's tool, outside the house"
+    reason = "a developer's tool, outside the product"
 )]
 
 mod assertions;
 mod circles;
+mod crates;
 mod dist;
 mod facade;
+mod folders;
 mod names;
 mod page;
 mod panics;
 mod product;
-mod rooms;
 mod suites;
 mod tidy;
 mod walk;
-mod wings;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -31,16 +31,16 @@ use std::time::Instant;
 const USAGE: &str = "\
 cargo xtask COMMAND
 
-  check           everything: house rules, formatting, lints, tests (what CI runs)
+  check           everything: project rules, formatting, lints, tests (what CI runs)
   check --slow    the same, and the long soak tests
-  tidy            only the house rules: import table, sizes, banned words, links
+  tidy            only the project rules: import table, sizes, banned words, links
   fmt             formats every file
   dist            everything that is handed out, in target/dist/: static binaries, Debian packages, container, wheel, checksums
   dist binaries   the same without the wheel
   dist pack       what is made from binaries that lie there already: packages, container, manual, list of components, checksums
   dist wheel      the Python package's wheel alone, tested in a fresh environment (needs maturin)
   web             the page that the server shows, from doors/web/src into doors/web/dist (needs node and npm)
-  mutants         changes the code in a sample of small ways, and tells what the tests of its room do not notice
+  mutants         changes the code in a sample of small ways, and tells what the tests of its package do not notice
 ";
 
 fn main() -> ExitCode {
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     let passed = match words.as_slice() {
         ["check"] => check(false),
         ["check", "--slow"] => check(true),
-        ["tidy"] => step("house rules", || tidy::run(&root())),
+        ["tidy"] => step("project rules", || tidy::run(&root())),
         ["mutants", options @ ..] => {
             cargo(&[&["run", "--quiet", "--package", "tanglewood-mutants", "--"], options].concat())
         }
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
 
 fn check(slow: bool) -> bool {
     let started = Instant::now();
-    let passed = step("house rules", || tidy::run(&root()))
+    let passed = step("project rules", || tidy::run(&root()))
         && optional("formatting", "fmt", &["fmt", "--all", "--check"])
         && optional(
             "lints",

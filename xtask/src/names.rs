@@ -5,28 +5,28 @@ use crate::product::{ProductFile, above_tests};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Crates that may define a type of one name.
-const ROOMS_MAX: usize = 2;
+const CRATES_MAX: usize = 2;
 
 /// Names that more crates define, one a line with the number of crates.
 const KNOWN: &str = include_str!("names.txt");
 
 /// Holds the names against the list.
 pub fn check(product: &[ProductFile], faults: &mut Vec<String>) {
-    let mut rooms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut crates: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for file in product {
         for name in types(&file.text) {
-            rooms.entry(name).or_default().insert(file.room.clone());
+            crates.entry(name).or_default().insert(file.package.clone());
         }
     }
     let known = known(KNOWN);
-    for (name, rooms) in rooms {
-        let allowed = known.get(name.as_str()).copied().unwrap_or(ROOMS_MAX).max(ROOMS_MAX);
-        if rooms.len() > allowed {
-            let rooms: Vec<String> = rooms.into_iter().collect();
+    for (name, crates) in crates {
+        let allowed = known.get(name.as_str()).copied().unwrap_or(CRATES_MAX).max(CRATES_MAX);
+        if crates.len() > allowed {
+            let crates: Vec<String> = crates.into_iter().collect();
             faults.push(format!(
                 "a type `{name}` is defined in {} crates, at most {allowed} may: {}; name yours for what it is",
-                rooms.len(),
-                rooms.join(", ")
+                crates.len(),
+                crates.join(", ")
             ));
         }
     }
@@ -73,7 +73,7 @@ mod tests {
     fn the_list_is_sorted_and_of_names_that_too_many_define() {
         let names: Vec<&str> = KNOWN.lines().filter_map(|line| line.split(' ').next()).collect();
         assert!(names.is_sorted(), "sort names.txt");
-        assert!(known(KNOWN).values().all(|rooms| *rooms > ROOMS_MAX));
+        assert!(known(KNOWN).values().all(|crates| *crates > CRATES_MAX));
         assert_eq!(known(KNOWN).len(), KNOWN.lines().count());
     }
 }

@@ -1,6 +1,6 @@
 //! The page that the server shows: built by npm, committed compressed, and known to be current without npm.
 //!
-//! The build writes a hash of its sources beside what it made. Whoever changes a source and does not build again is told by the house rules.
+//! The build writes a hash of its sources beside what it made. Whoever changes a source and does not build again is told by the project rules.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -19,24 +19,24 @@ pub fn check(root: &Path, sources: &[PathBuf], faults: &mut Vec<String>) {
     let page = std::fs::read_to_string(root.join(PAGE)).unwrap_or_default();
     let allowed = allowed(&page);
     let found = found(root, sources);
-    for (room, count) in &found {
-        match allowed.get(room.as_str()) {
+    for (package, count) in &found {
+        match allowed.get(package.as_str()) {
             Some(most) if count > most => faults.push(format!(
-                "{room} may panic in {count} places, and in {most} before: return an error, or show in {PAGE} why it cannot happen"
+                "{package} may panic in {count} places, and in {most} before: return an error, or show in {PAGE} why it cannot happen"
             )),
             Some(_) => {}
-            None => faults.push(format!("{room} may panic in {count} places, and {PAGE} does not list it")),
+            None => faults.push(format!("{package} may panic in {count} places, and {PAGE} does not list it")),
         }
     }
-    let gone = allowed.keys().filter(|room| !found.contains_key(**room));
-    faults.extend(gone.map(|room| format!("{PAGE} lists {room}, which may panic nowhere")));
+    let gone = allowed.keys().filter(|package| !found.contains_key(**package));
+    faults.extend(gone.map(|package| format!("{PAGE} lists {package}, which may panic nowhere")));
 }
 
 /// The second column of the page's table, by the first.
 fn allowed(page: &str) -> BTreeMap<&str, usize> {
     let row = |line| {
-        let (room, cells) = str::strip_prefix(line, "| `")?.split_once("` |")?;
-        Some((room, cells.split('|').next()?.trim().parse().ok()?))
+        let (package, cells) = str::strip_prefix(line, "| `")?.split_once("` |")?;
+        Some((package, cells.split('|').next()?.trim().parse().ok()?))
     };
     page.lines().filter_map(row).collect()
 }
@@ -52,8 +52,8 @@ fn found(root: &Path, sources: &[PathBuf]) -> BTreeMap<String, usize> {
         }
         let count = places(&std::fs::read_to_string(file).unwrap_or_default());
         if count > 0 {
-            let room = path.split_once("/src/").map_or("src", |(room, _)| room);
-            *counts.entry(room.to_string()).or_default() += count;
+            let package = path.split_once("/src/").map_or("src", |(package, _)| package);
+            *counts.entry(package.to_string()).or_default() += count;
         }
     }
     counts

@@ -8,7 +8,7 @@ const FOLDERS: [&str; 4] = ["storage/", "language/", "engine/", "doors/"];
 /// A file of the product.
 pub struct ProductFile {
     /// Its crate: `storage/store`.
-    pub room: String,
+    pub package: String,
     /// Its path below `src`.
     pub inner: String,
     pub text: String,
@@ -19,9 +19,9 @@ pub fn read(root: &Path, sources: &[PathBuf]) -> Vec<ProductFile> {
     let file = |file: &PathBuf| {
         let path = file.strip_prefix(root).unwrap_or(file).display().to_string();
         let is_product = FOLDERS.iter().any(|folder| path.starts_with(folder)) && !crate::tidy::is_test(file);
-        let (room, inner) = path.split_once("/src/").filter(|_| is_product)?;
+        let (package, inner) = path.split_once("/src/").filter(|_| is_product)?;
         let text = std::fs::read_to_string(file).unwrap_or_default();
-        Some(ProductFile { room: room.to_string(), inner: inner.to_string(), text })
+        Some(ProductFile { package: package.to_string(), inner: inner.to_string(), text })
     };
     sources.iter().filter_map(file).collect()
 }

@@ -1,18 +1,18 @@
-//! House rules that are tests: the import table, sizes of files and functions, words that must not stand in the code, links in the
-//! pages, places that would panic, assertions, circles of files, borders of wings, names of types, tests that nothing runs, the walk
+//! Project rules that are tests: the import table, sizes of files and functions, words that must not stand in the code, links in the
+//! pages, places that would panic, assertions, circles of files, borders of folders, names of types, tests that nothing runs, the walk
 //! through the architecture, the page that the server shows. Limits only ever go down.
 
 use crate::assertions;
 use crate::circles;
+use crate::crates::{self, Imports};
 use crate::facade;
+use crate::folders;
 use crate::names;
 use crate::page;
 use crate::panics;
 use crate::product;
-use crate::rooms::{self, Imports};
 use crate::suites;
 use crate::walk;
-use crate::wings;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ pub fn run(root: &Path) -> bool {
     assertions::check(&product, &mut faults);
     let crates = circles::read(&product);
     circles::check(&crates, &mut faults);
-    wings::check(root, &crates, &mut faults);
+    folders::check(root, &crates, &mut faults);
     walk::check(root, &mut faults);
     page::check(root, &mut faults);
     faults.iter().for_each(|fault| println!("   {fault}"));
@@ -64,21 +64,21 @@ fn import_table(root: &Path, faults: &mut Vec<String>) {
     let Ok(page) = std::fs::read_to_string(root.join("ARCHITECTURE.md")) else {
         return faults.push("ARCHITECTURE.md is missing".into());
     };
-    let actual = match rooms::actual(root) {
+    let actual = match crates::actual(root) {
         Ok(actual) => actual,
         Err(error) => return faults.push(error),
     };
-    compare_imports(&rooms::promised(&page, rooms::IMPORTS), &actual.imports, rooms::IMPORTS, faults);
-    let with_some = |(room, imports): (&String, &BTreeSet<String>)| {
-        (!imports.is_empty()).then(|| (room.clone(), imports.clone()))
+    compare_imports(&crates::promised(&page, crates::IMPORTS), &actual.imports, crates::IMPORTS, faults);
+    let with_some = |(package, imports): (&String, &BTreeSet<String>)| {
+        (!imports.is_empty()).then(|| (package.clone(), imports.clone()))
     };
     let tests: Imports = actual.tests_import.iter().filter_map(with_some).collect();
-    compare_imports(&rooms::promised(&page, rooms::TESTS_IMPORT), &tests, rooms::TESTS_IMPORT, faults);
-    for (room, imports) in &actual.imports {
-        let above = |import: &&String| actual.storeys.get(*import) > actual.storeys.get(room);
-        if actual.storeys.contains_key(room) {
+    compare_imports(&crates::promised(&page, crates::TESTS_IMPORT), &tests, crates::TESTS_IMPORT, faults);
+    for (package, imports) in &actual.imports {
+        let above = |import: &&String| actual.layers.get(*import) > actual.layers.get(package);
+        if actual.layers.contains_key(package) {
             let above = imports.iter().filter(above);
-            faults.extend(above.map(|import| format!("{room} imports {import} from a storey above it")));
+            faults.extend(above.map(|import| format!("{package} imports {import} from a layer above it")));
         }
     }
     let unused = actual.unused_lines.iter();
@@ -89,42 +89,42 @@ fn import_table(root: &Path, faults: &mut Vec<String>) {
 /// Holds a table against what is: each arrow has a place in it, and each of its arrows is used.
 fn compare_imports(promised: &Imports, actual: &Imports, table: &str, faults: &mut Vec<String>) {
     let none = BTreeSet::new();
-    for (room, imports) in actual {
-        let Some(allowed) = promised.get(room) else {
-            faults.push(format!("room {room} is not in ARCHITECTURE.md, {table}"));
+    for (package, imports) in actual {
+        let Some(allowed) = promised.get(package) else {
+            faults.push(format!("crate {package} is not in ARCHITECTURE.md, {table}"));
             continue;
         };
         let extra = imports.difference(allowed);
+        faults.extend(extra.map(|extra| {
+            format!("{package} imports {extra}, which ARCHITECTURE.md, {table} does not allow")
+        }));
+    }
+    for (package, allowed) in promised {
+        let stale = allowed.difference(actual.get(package).unwrap_or(&none));
         faults.extend(
-            extra.map(|extra| {
-                format!("{room} imports {extra}, which ARCHITECTURE.md, {table} does not allow")
+            stale.map(|stale| {
+                format!("{package} does not import {stale}, which ARCHITECTURE.md, {table} says")
             }),
         );
-    }
-    for (room, allowed) in promised {
-        let stale = allowed.difference(actual.get(room).unwrap_or(&none));
-        faults.extend(
-            stale.map(|stale| format!("{room} does not import {stale}, which ARCHITECTURE.md, {table} says")),
-        );
-        if !actual.contains_key(room) {
+        if !actual.contains_key(package) {
             faults.push(format!(
-                "ARCHITECTURE.md, {table} names {room}, which does not exist or imports nothing"
+                "ARCHITECTURE.md, {table} names {package}, which does not exist or imports nothing"
             ));
         }
     }
 }
 
 fn cycles(imports: &Imports, faults: &mut Vec<String>) {
-    fn visit<'a>(room: &'a str, imports: &'a Imports, trail: &mut Vec<&'a str>, faults: &mut Vec<String>) {
-        if trail.contains(&room) {
+    fn visit<'a>(package: &'a str, imports: &'a Imports, trail: &mut Vec<&'a str>, faults: &mut Vec<String>) {
+        if trail.contains(&package) {
             return faults
-                .push(format!("rooms import each other in a circle: {} > {room}", trail.join(" > ")));
+                .push(format!("crates import each other in a circle: {} > {package}", trail.join(" > ")));
         }
-        trail.push(room);
-        imports[room].iter().for_each(|next| visit(next, imports, trail, faults));
+        trail.push(package);
+        imports[package].iter().for_each(|next| visit(next, imports, trail, faults));
         trail.pop();
     }
-    imports.keys().for_each(|room| visit(room, imports, &mut Vec::new(), faults));
+    imports.keys().for_each(|package| visit(package, imports, &mut Vec::new(), faults));
 }
 
 fn sizes(root: &Path, sources: &[PathBuf], faults: &mut Vec<String>) {
@@ -264,7 +264,7 @@ fn files(root: &Path, extension: &str) -> Vec<PathBuf> {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let (path, name) = (entry.path(), entry.file_name());
             if path.is_dir() {
-                // A template is the begin of others' projects, and belongs to none of the rooms.
+                // A template is the begin of others' projects, and belongs to none of the crates.
                 let is_others = ["target", "node_modules", "template"].iter().any(|other| name == *other);
                 if !is_others && !name.to_string_lossy().starts_with('.') {
                     open.push(path);
@@ -311,7 +311,7 @@ mod tests {
     fn a_table_of_imports_holds_both_ways() {
         let of = |pairs: &[(&str, &[&str])]| -> Imports {
             let set = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
-            pairs.iter().map(|(room, imports)| (room.to_string(), set(imports))).collect()
+            pairs.iter().map(|(package, imports)| (package.to_string(), set(imports))).collect()
         };
         let mut faults = Vec::new();
         let promised = of(&[("a", &["b", "c"]), ("d", &[])]);
@@ -320,7 +320,7 @@ mod tests {
             faults,
             [
                 "a imports x, which ARCHITECTURE.md, T does not allow",
-                "room e is not in ARCHITECTURE.md, T",
+                "crate e is not in ARCHITECTURE.md, T",
                 "a does not import c, which ARCHITECTURE.md, T says",
                 "ARCHITECTURE.md, T names d, which does not exist or imports nothing",
             ]

@@ -18,7 +18,7 @@ pub fn check(root: &Path, faults: &mut Vec<String>) {
         faults.push(format!("ARCHITECTURE.md names no file under {HEADING}"));
     }
     let crates: BTreeSet<&str> =
-        files.iter().filter_map(|file| file.split_once("/src/").map(|(room, _)| room)).collect();
+        files.iter().filter_map(|file| file.split_once("/src/").map(|(package, _)| package)).collect();
     if crates.len() > CRATES_MAX || files.len() > FILES_MAX {
         let (crates, files) = (crates.len(), files.len());
         faults.push(format!(

@@ -1,14 +1,14 @@
-//! What a shard holds: records go in by place, queries are answered as of a place.
+//! What a shard holds: records go in by commit version, queries are answered as of a commit version.
 
 use protocol::{Bytes, ShardCounts, ShardPoint};
 
-/// The store of one shard. All versions that a read may still ask for are there: places between the last one and the oldest open read.
+/// The store of one shard. All versions that a read may still ask for are there: commit versions between the last one and the oldest open read.
 pub trait Content: Send {
-    /// Everything is lost; the parts of all records follow, from place 1 on.
+    /// Everything is lost; the parts of all records follow, from commit version 1 on.
     fn reset(&mut self);
-    /// Executes this shard's part of a record at the next place. Places rise by one.
-    fn apply(&mut self, place: u64, part: &[u8]);
-    /// No query asks for a place below this one any more.
+    /// Executes this shard's part of a record at the next commit version. Commit versions rise by one.
+    fn apply(&mut self, commit_version: u64, part: &[u8]);
+    /// No query asks for a commit version below this one any more.
     fn forget(&mut self, below: u64) {
         let _ = below;
     }
@@ -20,7 +20,7 @@ pub trait Content: Send {
     fn point(&self) -> Option<ShardPoint> {
         None
     }
-    /// Is so much new that a checkpoint is due, and none is being made? Everything up to the cluster place `settled` is applied.
+    /// Is so much new that a checkpoint is due, and none is being made? Everything up to the cluster version `settled` is applied.
     fn wants_checkpoint(&self, settled: u64) -> bool {
         let _ = settled;
         false
@@ -29,6 +29,6 @@ pub trait Content: Send {
     fn checkpoint(&mut self, point: ShardPoint) {
         let _ = point;
     }
-    /// Answers a query as of this place.
-    fn query(&mut self, place: u64, query: &[u8]) -> Bytes;
+    /// Answers a query as of this commit version.
+    fn query(&mut self, commit_version: u64, query: &[u8]) -> Bytes;
 }

@@ -2,7 +2,7 @@
 
 use crate::addresses::Addresses;
 use crate::content::Content;
-use crate::handle::{GateHandle, Told, Waiting};
+use crate::handle::{GateHandle, RequestOutcome, Waiting};
 use crate::inputs::Inputs;
 use crate::machine::{Machine, Outputs, Publish};
 use crate::oracle::{OracleReplica, Posted};
@@ -104,7 +104,7 @@ impl Driver {
     pub fn other_version(&self) -> Option<u8> {
         self.inputs.other_version()
     }
-    /// The scribe; each commit that has got its place in the cluster's sequence is told.
+    /// The scribe; each commit that has got its version in the cluster's sequence is told.
     pub fn scribe(
         net: Box<dyn Net>,
         addresses: Addresses,
@@ -217,7 +217,7 @@ impl Running {
             self.inputs.net().flush();
             if let Machine::Shard(shard, content) = &mut machine {
                 content.tell(shard.counts());
-                content.forget(shard.oldest_place());
+                content.forget(shard.oldest_version());
                 if content.wants_checkpoint(shard.settled())
                     && let Some(point) = shard.point()
                 {
@@ -251,20 +251,24 @@ impl Running {
                 }
             }
             (Output::Answered { request, answers }, _) => {
-                self.waiting.lock().tell(request, Told::Answered(answers));
+                self.waiting.lock().tell(request, RequestOutcome::Answered(answers));
             }
-            (Output::Ended { request, end }, _) => self.waiting.lock().tell(request, Told::Ended(end)),
+            (Output::Ended { request, end }, _) => {
+                self.waiting.lock().tell(request, RequestOutcome::Ended(end))
+            }
             (Output::Reset, Machine::Shard(_, content)) => content.reset(),
-            (Output::Apply { place, record }, Machine::Shard(_, content)) => {
+            (Output::Apply { commit_version, record }, Machine::Shard(_, content)) => {
                 let own = record.parts.iter().find(|(shard, _)| Node::Shard(*shard) == self.node);
-                // A record of other shards, from the log of all, changes nothing here; its place is taken.
-                content.apply(place, own.map_or(&[][..], |(_, part)| part));
+                // A record of other shards, from the log of all, changes nothing here; its commit version is taken.
+                content.apply(commit_version, own.map_or(&[][..], |(_, part)| part));
             }
-            (Output::Query { gate, read, request, place, query }, Machine::Shard(_, content)) => {
-                let body = Body::Pinned { request, answer: content.query(place, &query) };
+            (Output::Query { gate, read, request, commit_version, query }, Machine::Shard(_, content)) => {
+                let body = Body::Pinned { request, answer: content.query(commit_version, &query) };
                 self.send(Node::Gate(gate), &Message { epoch: read.epoch(), body });
             }
-            (Output::Publish { place, commit }, Machine::Scribe(_, publish)) => publish(place, commit),
+            (Output::Publish { commit_version, commit }, Machine::Scribe(_, publish)) => {
+                publish(commit_version, commit)
+            }
             (Output::Reset | Output::Apply { .. } | Output::Query { .. } | Output::Publish { .. }, _) => {
                 debug_assert!(false, "another machine's output");
             }

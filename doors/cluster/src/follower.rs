@@ -1,17 +1,17 @@
 //! A follower: reads the cluster's sequence of commits from truth, and hands each whole commit to whoever keeps a copy of the graph.
 //!
 //! ```text
-//!   truth: places, records by shards ── page after page ──> one list of changes a commit ──> copy
+//!   truth: commit versions, records by shards ── page after page ──> one list of changes a commit ──> copy
 //! ```
 //!
 //! Idea: a record has a list of changes for each shard, all in the order in which the transaction made them; a change that two shards carry out, or all, stands
 //! in the list of each. Merged again, they are the transaction.
-//! Invariant: the copy has all commits up to a place, and none behind it.
+//! Invariant: the copy has all commits up to a version, and none behind it.
 
 use model::ChunkNo;
 use parking_lot::{Condvar, Mutex};
 use protocol::limits::LOG_PAGE;
-use protocol::{PlacedCommit, Sequence, Unknown};
+use protocol::{Sequence, Unknown, VersionedCommit};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,8 +38,8 @@ pub enum NotTaken {
 
 /// A copy of the graph that takes over commits.
 pub trait GraphCopy: Send {
-    /// The place of the last commit that it has.
-    fn place(&self) -> u64;
+    /// The version of the last commit that it has.
+    fn commit_version(&self) -> u64;
     /// Takes over commits behind the last, in order; they stay, whatever happens from then on.
     ///
     /// # Errors
@@ -49,7 +49,7 @@ pub trait GraphCopy: Send {
     fn base_begun(&self) -> Option<u64> {
         None
     }
-    /// It begins with the log's base, which is at this place.
+    /// It begins with the log's base, which is at this commit version.
     ///
     /// # Errors
     /// It cannot keep that in mind; nothing may be taken.
@@ -64,7 +64,7 @@ pub trait GraphCopy: Send {
 /// How far it is.
 #[derive(Default)]
 struct Reached {
-    place: u64,
+    commit_version: u64,
     /// The base of the log, as it was read last.
     base: u64,
     /// Bytes of the commits that were read so far.
@@ -81,10 +81,10 @@ pub(crate) struct FollowProgress {
 }
 
 impl FollowProgress {
-    /// The place of the last commit that the copy has, the base of the log, and bytes of commits that were read by this follower.
+    /// The version of the last commit that the copy has, the base of the log, and bytes of commits that were read by this follower.
     pub(crate) fn read(&self) -> (u64, u64, u64) {
         let state = self.state.lock();
-        (state.place, state.base, state.bytes)
+        (state.commit_version, state.base, state.bytes)
     }
 }
 
@@ -105,11 +105,11 @@ impl Follower {
         copy: impl GraphCopy + 'static,
     ) -> std::io::Result<Follower> {
         let progress = Arc::new(FollowProgress::default());
-        progress.state.lock().place = copy.place();
+        progress.state.lock().commit_version = copy.commit_version();
         let following = FollowerState {
             name: name.to_string(),
             truth,
-            begun: copy.base_begun().unwrap_or_else(|| copy.place()),
+            begun: copy.base_begun().unwrap_or_else(|| copy.commit_version()),
             said: None,
             is_at_end: false,
             owners: BTreeMap::new(),
@@ -123,26 +123,26 @@ impl Follower {
     pub(crate) fn progress(&self) -> Arc<FollowProgress> {
         self.progress.clone()
     }
-    /// The place of the last commit that the copy has; or why it stands still for good.
+    /// The version of the last commit that the copy has; or why it stands still for good.
     ///
     /// # Errors
     /// Why it stands still for good.
-    pub fn place(&self) -> Result<u64, String> {
+    pub fn commit_version(&self) -> Result<u64, String> {
         let state = self.progress.state.lock();
-        state.failure.clone().map_or(Ok(state.place), Err)
+        state.failure.clone().map_or(Ok(state.commit_version), Err)
     }
-    /// Waits until the copy has the commit at a place, or for so long; true if it has.
+    /// Waits until the copy has the commit at a version, or for so long; true if it has.
     ///
     /// # Errors
     /// Why it stands still for good.
-    pub fn await_place(&self, place: u64, longest: Duration) -> Result<bool, String> {
+    pub fn await_version(&self, commit_version: u64, longest: Duration) -> Result<bool, String> {
         let until_ns = clock::after_ns(longest);
         let mut state = self.progress.state.lock();
         loop {
             let left = until_ns.saturating_sub(clock::monotonic_ns());
             match &state.failure {
                 Some(failure) => return Err(failure.clone()),
-                None if state.place >= place => return Ok(true),
+                None if state.commit_version >= commit_version => return Ok(true),
                 None if left == 0 => return Ok(false),
                 None => drop(self.progress.moved.wait_for(&mut state, Duration::from_nanos(left))),
             }
@@ -160,7 +160,7 @@ impl Drop for Follower {
 struct FollowerState {
     name: String,
     truth: Box<dyn Sequence + Send>,
-    /// The base that its copy began with; or the place of the copy when it was opened, which was not below the base.
+    /// The base that its copy began with; or the commit version of the copy when it was opened, which was not below the base.
     begun: u64,
     /// When it said how far it is, and how far that was.
     said: Option<(u64, u64)>,
@@ -195,17 +195,17 @@ impl FollowerState {
 
     /// Takes over a page of commits; false where there were none. The outer error is for good.
     fn step(&mut self, copy: &mut impl GraphCopy) -> Result<Result<bool, Unknown>, String> {
-        if let Err(unknown) = self.say(copy.place()) {
+        if let Err(unknown) = self.say(copy.commit_version()) {
             return Ok(Err(unknown));
         }
-        let page = match self.truth.after(copy.place(), LOG_PAGE) {
+        let page = match self.truth.after(copy.commit_version(), LOG_PAGE) {
             Ok(page) => page,
             Err(unknown) => return Ok(Err(unknown)),
         };
-        if !page.continues(copy.place(), self.begun) {
-            return Err(too_old(copy.place(), page.base));
+        if !page.continues(copy.commit_version(), self.begun) {
+            return Err(too_old(copy.commit_version(), page.base));
         }
-        if copy.place() < page.base && copy.base_begun() != Some(page.base) {
+        if copy.commit_version() < page.base && copy.base_begun() != Some(page.base) {
             match copy.begin_base(page.base) {
                 Ok(()) => {}
                 Err(NotTaken::ForNow(why)) => return Ok(Err(self.tell(why))),
@@ -213,7 +213,7 @@ impl FollowerState {
             }
         }
         self.begun = page.base;
-        let page_bytes: usize = page.commits.iter().map(|placed| placed.record.bytes()).sum();
+        let page_bytes: usize = page.commits.iter().map(|versioned| versioned.record.bytes()).sum();
         let mut state = self.progress.state.lock();
         (state.base, state.bytes) = (page.base, state.bytes + page_bytes as u64);
         drop(state);
@@ -222,20 +222,20 @@ impl FollowerState {
             return Ok(Ok(false));
         }
         let mut commits = Vec::with_capacity(page.commits.len());
-        for placed in &page.commits {
-            match self.whole(placed)? {
+        for versioned in &page.commits {
+            match self.whole(versioned)? {
                 Ok(changes) => {
-                    let (place, time_micros) = (placed.place, placed.at_us);
-                    commits.push(Followed { place, time_micros, changes });
+                    let (commit_version, time_micros) = (versioned.commit_version, versioned.at_us);
+                    commits.push(Followed { commit_version, time_micros, changes });
                 }
                 Err(unknown) => return Ok(Err(unknown)),
             }
         }
         let taken = copy.take(commits);
-        if copy.base_begun().is_some_and(|base| copy.place() >= base) {
+        if copy.base_begun().is_some_and(|base| copy.commit_version() >= base) {
             copy.has_base();
         }
-        self.progress.state.lock().place = copy.place();
+        self.progress.state.lock().commit_version = copy.commit_version();
         self.progress.moved.notify_all();
         match taken {
             Ok(()) => Ok(Ok(true)),
@@ -253,23 +253,23 @@ impl FollowerState {
     }
 
     /// Says how far it is, now and then.
-    fn say(&mut self, place: u64) -> Result<(), Unknown> {
+    fn say(&mut self, commit_version: u64) -> Result<(), Unknown> {
         let now_ns = clock::monotonic_ns();
         let is_due = |then: u64| now_ns >= then.saturating_add(clock::span_ns(TELL_EVERY));
         // One that stands still, since its disk is full perhaps, does not hold the log for ever.
-        let moves = |said: u64| self.is_at_end || place != said;
+        let moves = |said: u64| self.is_at_end || commit_version != said;
         if self.said.is_none_or(|(then, said)| is_due(then) && moves(said)) {
-            self.truth.follows(&self.name, place)?;
-            self.said = Some((now_ns, place));
+            self.truth.follows(&self.name, commit_version)?;
+            self.said = Some((now_ns, commit_version));
         }
         Ok(())
     }
 
     /// The changes of a commit, from the lists of its shards.
-    fn whole(&mut self, placed: &PlacedCommit) -> Result<Result<Vec<Change>, Unknown>, String> {
-        let failed = |why: String| format!("commit {} cannot be read: {why}", placed.place);
+    fn whole(&mut self, versioned: &VersionedCommit) -> Result<Result<Vec<Change>, Unknown>, String> {
+        let failed = |why: String| format!("commit {} cannot be read: {why}", versioned.commit_version);
         let mut parts = Vec::new();
-        for (shard, bytes) in &placed.record.parts {
+        for (shard, bytes) in &versioned.record.parts {
             let changes = Change::decode_all(bytes).map_err(|error| failed(error.to_string()))?;
             parts.push((*shard, VecDeque::from(changes)));
         }
@@ -286,8 +286,8 @@ impl FollowerState {
 }
 
 /// Why a copy cannot go on: what it lacks is cut off from the log.
-pub(crate) fn too_old(place: u64, base: u64) -> String {
-    format!("it has the commits up to {place}, and the cluster's log begins at {base} by now")
+pub(crate) fn too_old(commit_version: u64, base: u64) -> String {
+    format!("it has the commits up to {commit_version}, and the cluster's log begins at {base} by now")
 }
 
 /// One list of the lists of all shards, each change once, in an order that agrees with each of them. Nothing where there is none.

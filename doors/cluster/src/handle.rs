@@ -51,13 +51,13 @@ struct AnswerSlot {
 
 #[derive(Default)]
 struct AnswerSlotState {
-    told: Option<Told>,
+    told: Option<RequestOutcome>,
     /// Nobody will tell anything any more.
     is_closed: bool,
 }
 
 impl AnswerSlot {
-    fn tell(&self, told: Option<Told>) {
+    fn tell(&self, told: Option<RequestOutcome>) {
         let mut state = self.state.lock();
         state.is_closed = told.is_none();
         state.told = told;
@@ -70,7 +70,7 @@ impl AnswerSlot {
         let waits = |state: &mut AnswerSlotState| state.told.is_none() && !state.is_closed;
         self.came.wait_while_for(&mut state, waits, longest);
         match (state.told.take(), state.is_closed) {
-            (Some(told), _) => Received::Told(told),
+            (Some(told), _) => Received::RequestOutcome(told),
             (None, true) => Received::Closed,
             (None, false) => Received::NotYet,
         }
@@ -78,17 +78,17 @@ impl AnswerSlot {
 }
 
 enum Received {
-    Told(Told),
+    RequestOutcome(RequestOutcome),
     NotYet,
     Closed,
 }
 
 /// The answer, unless the statement of this thread is over before.
-fn received_or_over(place: &AnswerSlot, longest: Duration) -> Option<Told> {
+fn received_or_over(place: &AnswerSlot, longest: Duration) -> Option<RequestOutcome> {
     let until_ns = after_ns(longest);
     loop {
         match place.receive(LOOK_EVERY.min(longest)) {
-            Received::Told(told) => return Some(told),
+            Received::RequestOutcome(told) => return Some(told),
             Received::NotYet if monotonic_ns() < until_ns && walk::check().is_ok() => {}
             Received::NotYet | Received::Closed => return None,
         }
@@ -96,13 +96,13 @@ fn received_or_over(place: &AnswerSlot, longest: Duration) -> Option<Told> {
 }
 
 /// How a request ended.
-pub(crate) enum Told {
+pub(crate) enum RequestOutcome {
     Answered(Vec<(u16, Bytes)>),
     Ended(End),
 }
 
 /// Takes an answer, or nothing where none came in time, on the thread of the gate: it does little, and asks the gate nothing that waits.
-pub(crate) type TakeAnswer = Box<dyn FnOnce(Option<Told>) + Send>;
+pub(crate) type TakeAnswer = Box<dyn FnOnce(Option<RequestOutcome>) + Send>;
 
 /// Who waits for an answer.
 enum Waiter {
@@ -113,7 +113,7 @@ enum Waiter {
 }
 
 impl Waiter {
-    fn tell(self, told: Option<Told>) {
+    fn tell(self, told: Option<RequestOutcome>) {
         match self {
             Waiter::Slot(slot) => slot.tell(told),
             Waiter::Later(_, take) => take(told),
@@ -143,7 +143,7 @@ impl Waiting {
         let is_over = self.lingering.as_ref().is_some_and(|(until_ns, _)| now_ns >= *until_ns);
         if is_over { self.lingering.take().map(|(_, lingering)| lingering) } else { None }
     }
-    pub(crate) fn tell(&mut self, request: u64, told: Told) {
+    pub(crate) fn tell(&mut self, request: u64, told: RequestOutcome) {
         if let Some(waiter) = self.by_request.remove(&request) {
             waiter.tell(Some(told));
         }
@@ -207,9 +207,9 @@ impl GateHandle {
         let input = |request| Input::Read { request, queries };
         let (request, told) = self.ask(input, longest, received_or_over)?;
         match told {
-            Some(Told::Answered(answers)) => Ok((request, answers)),
-            Some(Told::Ended(End::Refused(refusal))) => Err(Failure::Refused(refusal)),
-            Some(Told::Ended(End::Committed(_))) | None => {
+            Some(RequestOutcome::Answered(answers)) => Ok((request, answers)),
+            Some(RequestOutcome::Ended(End::Refused(refusal))) => Err(Failure::Refused(refusal)),
+            Some(RequestOutcome::Ended(End::Committed(_))) | None => {
                 self.close(request);
                 Err(Failure::Unknown)
             }
@@ -223,9 +223,9 @@ impl GateHandle {
         longest: Duration,
     ) -> Result<Vec<(u16, Bytes)>, Failure> {
         match self.wait(request, Input::Read { request, queries }, longest, received_or_over)? {
-            Some(Told::Answered(answers)) => Ok(answers),
-            Some(Told::Ended(End::Refused(refusal))) => Err(Failure::Refused(refusal)),
-            Some(Told::Ended(End::Committed(_))) | None => {
+            Some(RequestOutcome::Answered(answers)) => Ok(answers),
+            Some(RequestOutcome::Ended(End::Refused(refusal))) => Err(Failure::Refused(refusal)),
+            Some(RequestOutcome::Ended(End::Committed(_))) | None => {
                 self.close(request);
                 Err(Failure::Unknown)
             }
@@ -245,13 +245,13 @@ impl GateHandle {
     pub fn commit(&self, commit: Commit, longest: Duration) -> Result<Stamp, Failure> {
         let input = |request| Input::Commit { request, commit };
         let received = |place: &AnswerSlot, longest| match place.receive(longest) {
-            Received::Told(told) => Some(told),
+            Received::RequestOutcome(told) => Some(told),
             Received::NotYet | Received::Closed => None,
         };
         match self.ask(input, longest, received)?.1 {
-            Some(Told::Ended(End::Committed(stamp))) => Ok(stamp),
-            Some(Told::Ended(End::Refused(refusal))) => Err(Failure::Refused(refusal)),
-            Some(Told::Answered(_)) | None => Err(Failure::Unknown),
+            Some(RequestOutcome::Ended(End::Committed(stamp))) => Ok(stamp),
+            Some(RequestOutcome::Ended(End::Refused(refusal))) => Err(Failure::Refused(refusal)),
+            Some(RequestOutcome::Answered(_)) | None => Err(Failure::Unknown),
         }
     }
 
@@ -263,13 +263,13 @@ impl GateHandle {
         take: impl FnOnce(Option<Vec<(u16, Bytes)>>) + Send + 'static,
     ) -> bool {
         let (request, inputs) = (self.next_request(), self.inputs.clone());
-        let take = Box::new(move |told: Option<Told>| {
-            if !matches!(told, Some(Told::Ended(_))) {
+        let take = Box::new(move |told: Option<RequestOutcome>| {
+            if !matches!(told, Some(RequestOutcome::Ended(_))) {
                 inputs.put(Input::Close(request));
             }
             take(match told {
-                Some(Told::Answered(answers)) => Some(answers),
-                Some(Told::Ended(_)) | None => None,
+                Some(RequestOutcome::Answered(answers)) => Some(answers),
+                Some(RequestOutcome::Ended(_)) | None => None,
             });
         });
         {
@@ -295,8 +295,8 @@ impl GateHandle {
         &self,
         input: impl FnOnce(u64) -> Input,
         longest: Duration,
-        receive: impl FnOnce(&AnswerSlot, Duration) -> Option<Told>,
-    ) -> Result<(u64, Option<Told>), Failure> {
+        receive: impl FnOnce(&AnswerSlot, Duration) -> Option<RequestOutcome>,
+    ) -> Result<(u64, Option<RequestOutcome>), Failure> {
         let request = self.next_request();
         Ok((request, self.wait(request, input(request), longest, receive)?))
     }
@@ -306,8 +306,8 @@ impl GateHandle {
         request: u64,
         input: Input,
         longest: Duration,
-        receive: impl FnOnce(&AnswerSlot, Duration) -> Option<Told>,
-    ) -> Result<Option<Told>, Failure> {
+        receive: impl FnOnce(&AnswerSlot, Duration) -> Option<RequestOutcome>,
+    ) -> Result<Option<RequestOutcome>, Failure> {
         let place = Arc::new(AnswerSlot::default());
         {
             let mut waiting = self.waiting.lock();
@@ -319,7 +319,7 @@ impl GateHandle {
         let told = if self.inputs.put(input) {
             receive(&place, longest)
         } else {
-            Some(Told::Ended(End::Refused(Refusal::Busy)))
+            Some(RequestOutcome::Ended(End::Refused(Refusal::Busy)))
         };
         self.waiting.lock().by_request.remove(&request);
         Ok(told)

@@ -1,7 +1,7 @@
 //! The base of the cluster's log, made by a replica: what was committed long ago, as few records that make the same graph. What it replaces is deleted.
 //!
 //! ```text
-//!   replica at place n ── its graph as records ──> truth, beside the log ── all followers have n? ──> the log begins with them ──> what is below is deleted
+//!   replica at commit version n ── its graph as records ──> truth, beside the log ── all followers have n? ──> the log begins with them ──> what is below is deleted
 //! ```
 //!
 //! Idea: a base is a part of the log as any other, so shards and replicas that begin anew read it as they read commits. The first follower by name that lives makes it.
@@ -96,7 +96,7 @@ impl Drop for BaseMaker {
 struct BaseMaking {
     parts: BaseParts,
     stop: Arc<BaseStop>,
-    /// A base that waits for followers: its place, and how many records it has.
+    /// A base that waits for followers: its commit version, and how many records it has.
     made: Option<(u64, u64)>,
     /// Bytes that had been followed when the last base was made.
     bytes_before: u64,
@@ -157,7 +157,7 @@ impl BaseMaking {
         let Some((base, records)) = self.made else { return Ok(()) };
         match truth.cut(&self.parts.name, base, records)? {
             LogCut::NeededBy(name) => self.tell(format!(
-                "the cluster's log keeps what {name} has not read yet, which is behind place {base}; it does so for a week"
+                "the cluster's log keeps what {name} has not read yet, which is behind version {base}; it does so for a week"
             )),
             LogCut::Done | LogCut::Outdated => (self.made, self.told) = (None, None),
         }
@@ -165,20 +165,20 @@ impl BaseMaking {
     }
 
     fn is_due(&self) -> bool {
-        let (place, base, bytes) = self.parts.progress.read();
-        let commits = place.saturating_sub(base);
+        let (commit_version, base, bytes) = self.parts.progress.read();
+        let commits = commit_version.saturating_sub(base);
         commits > 0
             && (commits >= self.parts.after.max(self.last_bytes / COMMIT_COST_BYTES)
                 || bytes - self.bytes_before >= BASE_BYTES.max(self.last_bytes))
     }
 
-    /// Puts down the graph of the replica; its place, and how many records that are. Nothing where they are no fewer than the commits.
+    /// Puts down the graph of the replica; its commit version, and how many records that are. Nothing where they are no fewer than the commits.
     fn make(&mut self, truth: &mut dyn Sequence) -> Result<Option<(u64, u64)>, NotMade> {
         let (_, _, bytes_before) = self.parts.progress.read();
         let graph = self.parts.database.snapshot();
         let owners: BTreeMap<ChunkNo, u16> =
             truth.routes()?.iter().map(|route| (route.chunk, route.owner)).collect();
-        let (base, name) = (graph.place(), &self.parts.name);
+        let (base, name) = (graph.commit_version(), &self.parts.name);
         let (mut records, mut bytes) = (0, 0);
         load::records::<NotMade>(&graph, &owners, self.parts.shards, |parts| {
             if *self.stop.is_wanted.lock() {

@@ -7,7 +7,7 @@ use protocol::{CommitId, Gate, Input, Keeper, Output, Scribe, Shard};
 use replicate::ReplicateError;
 use std::sync::Arc;
 
-/// Hears each commit with its place in the cluster's sequence.
+/// Hears each commit with its version in the cluster's sequence.
 pub(crate) type Publish = Box<dyn FnMut(u64, CommitId) + Send>;
 
 /// What a step wants done.

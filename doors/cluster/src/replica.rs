@@ -5,7 +5,7 @@ use crate::log_base::{BaseMaker, BaseParts};
 use database::{Database, Error, Interrupted, Options, ReplicaHost};
 use parking_lot::Mutex;
 use protocol::limits::BASE_COMMITS;
-use protocol::{CommitId, PlacedCommit, Sequence};
+use protocol::{CommitId, Sequence, VersionedCommit};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use world::{clock, files};
 
 /// Whoever waits for a replica looks so often whether it is still wanted.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Commits get their places so soon; truth is asked again after this.
-const PLACED_SOON: Duration = Duration::from_millis(2);
+/// Commits get their versions so soon; truth is asked again after this.
+const VERSIONED_SOON: Duration = Duration::from_millis(2);
 
-/// In the folder of a replica that has not taken all of the log's base yet: the place of that base, in digits. It goes on with this base alone.
+/// In the folder of a replica that has not taken all of the log's base yet: the commit version of that base, in digits. It goes on with this base alone.
 const BASE_NAME: &str = "BASE";
 
 /// Code of a disk that took no commit, and may take the next.
@@ -147,16 +147,16 @@ impl ReplicaHost for GateReplica {
                 Some(Ok(newest)) => break newest,
                 _ => may_wait()?,
             }
-            world::threads::sleep(PLACED_SOON);
+            world::threads::sleep(VERSIONED_SOON);
         };
-        let place = loop {
-            if let Some(place) = running.place_of(&newest) {
-                break place.max(last);
+        let commit_version = loop {
+            if let Some(commit_version) = running.version_of(&newest) {
+                break commit_version.max(last);
             }
             may_wait()?;
-            world::threads::sleep(PLACED_SOON);
+            world::threads::sleep(VERSIONED_SOON);
         };
-        while !running.follower.await_place(place, LOOK_EVERY).map_err(stopped)? {
+        while !running.follower.await_version(commit_version, LOOK_EVERY).map_err(stopped)? {
             may_wait()?;
         }
         Ok(running.database.clone())
@@ -167,13 +167,13 @@ impl ReplicaHost for GateReplica {
 }
 
 impl Running {
-    fn place_of(&self, commits: &[CommitId]) -> Option<u64> {
-        self.truth.try_lock_for(LOOK_EVERY)?.place_of(commits).ok().flatten()
+    fn version_of(&self, commits: &[CommitId]) -> Option<u64> {
+        self.truth.try_lock_for(LOOK_EVERY)?.version_of(commits).ok().flatten()
     }
     fn behind(&self) -> Error {
-        match self.follower.place() {
-            Ok(place) => unavailable(format!(
-                "the replica of this gate has not caught up yet: it is at commit {place}"
+        match self.follower.commit_version() {
+            Ok(commit_version) => unavailable(format!(
+                "the replica of this gate has not caught up yet: it is at commit {commit_version}"
             ))
             .hint("it carries out the cluster's commits one after the other; try again later"),
             Err(failure) => stopped(failure),
@@ -192,7 +192,7 @@ fn stopped(failure: String) -> Error {
     )
 }
 
-/// Why this database cannot follow, if so: the last commit here is not the one that truth has at its place, or what it lacks is cut off from the log. A place
+/// Why this database cannot follow, if so: the last commit here is not the one that truth has at its commit version, or what it lacks is cut off from the log. A commit version
 /// that was given again, to another commit, was given later.
 fn cannot_follow(
     database: &Database,
@@ -200,14 +200,16 @@ fn cannot_follow(
     truth: &mut dyn Sequence,
 ) -> Result<Option<String>, String> {
     let newest = database.kept().1;
-    let Some(before) = newest.place.checked_sub(1) else { return Ok(None) };
+    let Some(before) = newest.commit_version.checked_sub(1) else { return Ok(None) };
     let page = truth
         .after(before, 1)
         .map_err(|_| "the database that the cluster trusts does not answer".to_string())?;
-    if newest.place < page.base && base_begun != Some(page.base) {
-        return Ok(Some(too_old(newest.place, page.base)));
+    if newest.commit_version < page.base && base_begun != Some(page.base) {
+        return Ok(Some(too_old(newest.commit_version, page.base)));
     }
-    let is_same = |commit: &PlacedCommit| commit.place == newest.place && commit.at_us <= newest.time_micros;
+    let is_same = |commit: &VersionedCommit| {
+        commit.commit_version == newest.commit_version && commit.at_us <= newest.time_micros
+    };
     let other = || "the database that the cluster trusts has another history: it was set back".to_string();
     Ok((!page.commits.first().is_some_and(is_same)).then(other))
 }
@@ -226,7 +228,7 @@ impl DatabaseCopy {
         let base = files::read_text(&base_file).ok().and_then(|text| text.trim().parse().ok());
         let mut copy = DatabaseCopy { database: database.clone(), base_file, base };
         // It was ended between the last record and the end of the base.
-        if base.is_some_and(|base| copy.place() >= base) {
+        if base.is_some_and(|base| copy.commit_version() >= base) {
             copy.has_base();
         }
         copy
@@ -234,8 +236,8 @@ impl DatabaseCopy {
 }
 
 impl GraphCopy for DatabaseCopy {
-    fn place(&self) -> u64 {
-        self.database.place()
+    fn commit_version(&self) -> u64 {
+        self.database.commit_version()
     }
     fn take(&mut self, commits: Vec<Followed>) -> Result<(), NotTaken> {
         self.database.follow(commits).map_err(|error| match error.code == DISK_FAILED {

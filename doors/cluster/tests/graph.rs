@@ -12,7 +12,7 @@ use common::{Shared, Small};
 use database::gremlin::GremlinOptions;
 use database::{Database, Limits, Mode, Options, Params, params};
 use parking_lot::Mutex;
-use protocol::{MemoryTruth, PlacedCommit, Rules, Truth};
+use protocol::{MemoryTruth, Rules, Truth, VersionedCommit};
 use std::sync::Arc;
 use std::time::Duration;
 use tanglewood_cluster::Content;
@@ -116,7 +116,7 @@ fn both_gates_see_what_either_wrote() {
     // Vertices lie on all shards.
     let mut truth = cluster.truth.clone();
     let mut touched = [0; SHARDS as usize];
-    for PlacedCommit { record, .. } in truth.log(None, 0, 100).unwrap().commits {
+    for VersionedCommit { record, .. } in truth.log(None, 0, 100).unwrap().commits {
         for (shard, part) in &record.parts {
             touched[usize::from(*shard)] += part.len();
         }
@@ -520,7 +520,7 @@ fn no_update_is_lost_between_gates_and_a_shard_comes_back() {
     // It began with a checkpoint, as all the others would.
     for shard in 0..SHARDS {
         let kept = ShardGraph::open(shard, cluster.disk.clone(), &folder(shard));
-        assert!(kept.point().is_some_and(|point| point.place >= KEPT_AFTER), "shard {shard}");
+        assert!(kept.point().is_some_and(|point| point.commit_version >= KEPT_AFTER), "shard {shard}");
     }
 }
 

@@ -7,8 +7,8 @@ use common::{Shared, Small};
 use database::{Database, History, Options, Params, QueryResult, ReplicaHost, Value, params};
 use parking_lot::Mutex;
 use protocol::{
-    Bytes, CommitId, Following, LogCut, LogPage, MemoryTruth, PlacedCommit, Record, Route, Rules, Sequence,
-    ToldUsage, Unknown,
+    Bytes, CommitId, Following, LogCut, LogPage, MemoryTruth, Record, Route, Rules, Sequence, ToldUsage,
+    Unknown, VersionedCommit,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -70,16 +70,17 @@ fn code(database: &Database, text: &str) -> String {
     outcome.err().unwrap_or_else(|| panic!("{text} is taken")).code.to_string()
 }
 
-/// The rows of a subscription so far, each so often as it is there, until the mark of a commit has come that is not before this place.
+/// The rows of a subscription so far, each so often as it is there, until the mark of a commit has come that is not before this commit version.
 fn kept(told: &mut QueryResult, until: u64) -> Vec<String> {
     let mut held: BTreeMap<String, i64> = BTreeMap::new();
     loop {
         let batch = told.next_batch().unwrap().unwrap();
         for row in 0..batch.len() {
             let values: Vec<Value> = batch.row(row);
-            let (place, count) = (values[0].as_int().unwrap_or(0) as u64, values[2].as_int().unwrap_or(0));
+            let (commit_version, count) =
+                (values[0].as_int().unwrap_or(0) as u64, values[2].as_int().unwrap_or(0));
             match count {
-                0 if place >= until => {
+                0 if commit_version >= until => {
                     held.retain(|_, count| *count != 0);
                     let all = held.into_iter();
                     return all.flat_map(|(row, count)| std::iter::repeat_n(row, count as usize)).collect();
@@ -122,11 +123,12 @@ fn standing_queries_are_kept_true_at_each_gate() {
             ),
         };
     }
-    let place = cluster.replicas[0].caught_up(Duration::from_secs(20), &|| None).unwrap().place();
+    let commit_version =
+        cluster.replicas[0].caught_up(Duration::from_secs(20), &|| None).unwrap().commit_version();
     let mut want = rows(one, pairs);
     want.sort();
     for told in &mut subscriptions {
-        assert_eq!(kept(told, place), want);
+        assert_eq!(kept(told, commit_version), want);
     }
     assert_eq!(rows(one, "SHOW STANDING QUERIES YIELD name, state").len(), 1);
     rows(other, "DROP STANDING QUERY pairs");
@@ -154,11 +156,13 @@ fn who_sees_a_part_follows_it_at_a_gate() {
     let mut session = other.session();
     session.log_on(ann);
     let mut told = session.query("SUBSCRIBE all SNAPSHOT", params! {}).unwrap();
-    let place = cluster.replicas[1].caught_up(Duration::from_secs(20), &|| None).unwrap().place();
-    assert_eq!(kept(&mut told, place), ["[Int(1)]"]);
+    let commit_version =
+        cluster.replicas[1].caught_up(Duration::from_secs(20), &|| None).unwrap().commit_version();
+    assert_eq!(kept(&mut told, commit_version), ["[Int(1)]"]);
     rows(one, "CREATE (:P {n: 3}), (:Q {n: 4})");
-    let place = cluster.replicas[1].caught_up(Duration::from_secs(20), &|| None).unwrap().place();
-    assert_eq!(kept(&mut told, place), ["[Int(3)]"], "what came is told, and what is hidden is not");
+    let commit_version =
+        cluster.replicas[1].caught_up(Duration::from_secs(20), &|| None).unwrap().commit_version();
+    assert_eq!(kept(&mut told, commit_version), ["[Int(3)]"], "what came is told, and what is hidden is not");
     // What ann may is changed at the other gate: the subscription ends.
     rows(one, "GRANT MATCH {*} ON GRAPH * NODES Q TO readers");
     let error = loop {
@@ -176,7 +180,7 @@ fn the_past_and_backups_are_the_clusters() {
     let [one, other] = &cluster.gates[..] else { panic!() };
     rows(one, "UNWIND range(1, 20) AS n CREATE (:P {n: n})-[:R]->(:Q {n: n})");
     // The replicas begin here, with what was committed before.
-    let before = cluster.replicas[1].caught_up(Duration::from_secs(20), &|| None).unwrap().place();
+    let before = cluster.replicas[1].caught_up(Duration::from_secs(20), &|| None).unwrap().commit_version();
     rows(other, "MATCH (p:P) WHERE p.n > 5 DETACH DELETE p");
     rows(one, "CREATE CONSTRAINT FOR (q:Q) REQUIRE q.n IS UNIQUE");
     let count = "MATCH (p:P) RETURN count(p)";
@@ -223,13 +227,13 @@ fn a_replica_goes_on_where_it_was() {
         GateReplica::new((GATES, SHARDS), folder.clone(), options(), Box::new(connect))
     };
     let first = made(&cluster);
-    let place = first.caught_up(Duration::from_secs(20), &|| None).unwrap().place();
+    let commit_version = first.caught_up(Duration::from_secs(20), &|| None).unwrap().commit_version();
     drop(first);
     rows(one, "MATCH (p:P) SET p.n = 2");
     rows(one, "CREATE (:P {n: 3})");
     let second = made(&cluster);
     let replica = second.caught_up(Duration::from_secs(20), &|| None).unwrap();
-    assert_eq!(replica.place(), place + 2);
+    assert_eq!(replica.commit_version(), commit_version + 2);
     assert_eq!(rows(&replica, "MATCH (p:P) RETURN p.n ORDER BY p.n"), ["[Int(2)]", "[Int(3)]"]);
     assert_eq!(code(&replica, "CREATE (:P)"), "Neo.ClientError.Statement.AccessMode");
     assert_eq!(replica.standing().len(), 1);
@@ -253,7 +257,7 @@ fn a_replica_runs_the_programs_that_were_deployed() {
     let caught_up =
         |number: usize| cluster.replicas[number].caught_up(Duration::from_secs(20), &|| None).unwrap();
     let call = "CALL program.each() YIELD value RETURN count(*), sum(value)";
-    let deployed_at = caught_up(1).place();
+    let deployed_at = caught_up(1).commit_version();
     assert_eq!(rows(&caught_up(1), "SHOW PROGRAMS YIELD name"), ["[String(\"each\")]"]);
     for database in [one, other, &caught_up(0), &caught_up(1)] {
         assert_eq!(rows(database, call), ["[Int(5), Int(5)]"]);
@@ -286,7 +290,7 @@ fn a_log_that_is_cut_is_enough_for_who_begins_anew() {
     rows(&one, "UNWIND range(1, 300) AS n CREATE (:P {n: n})-[:R {w: n}]->(:Q {n: n})");
     // One that follows and is lost: the log keeps what it lacks.
     let lost = replica(&cluster.truth, 7, "lost");
-    let lost_at = lost.caught_up(Duration::from_secs(20), &|| None).unwrap().place();
+    let lost_at = lost.caught_up(Duration::from_secs(20), &|| None).unwrap().commit_version();
     drop(lost);
     let last = rows(&one, "MATCH (p:P {n: 1})-[:R]->(q:Q) CREATE (p)-[e:LAST]->(q) RETURN elementId(e)");
     rows(&one, "MATCH ()-[e:LAST]->() DELETE e");
@@ -295,7 +299,7 @@ fn a_log_that_is_cut_is_enough_for_who_begins_anew() {
     }
     rows(&one, "MATCH (p:P) WHERE p.n > 250 DETACH DELETE p");
     let first = replica(&cluster.truth, 0, "first");
-    let place = first.caught_up(Duration::from_secs(20), &|| None).unwrap().place();
+    let commit_version = first.caught_up(Duration::from_secs(20), &|| None).unwrap().commit_version();
     let truth = cluster.truth.clone();
     let base = || truth.0.lock().after(0, 1).unwrap().base;
     world::threads::sleep(Duration::from_secs(3));
@@ -303,12 +307,16 @@ fn a_log_that_is_cut_is_enough_for_who_begins_anew() {
     // It is away for too long.
     cluster.truth.0.lock().follows("gate-7", u64::MAX).unwrap();
     let until = world::clock::after_ns(Duration::from_secs(20));
-    while base() < place && world::clock::monotonic_ns() < until {
+    while base() < commit_version && world::clock::monotonic_ns() < until {
         world::threads::sleep(Duration::from_millis(50));
     }
-    assert_eq!(base(), place, "it is cut at the place of the replica, {lost_at} is forgotten");
+    assert_eq!(base(), commit_version, "it is cut at the place of the replica, {lost_at} is forgotten");
     let records = cluster.truth.0.lock().after(0, 1_000).unwrap().commits;
-    assert!(records.len() < 20 && records.last().map(|last| last.place) == Some(place), "{}", records.len());
+    assert!(
+        records.len() < 20 && records.last().map(|last| last.commit_version) == Some(commit_version),
+        "{}",
+        records.len()
+    );
     let before = rows(&one, WHOLE);
     // Shards that begin with nothing, and more commits.
     for shard in 0..SHARDS {
@@ -357,14 +365,14 @@ fn a_log_that_is_cut_is_enough_for_who_begins_anew() {
 /// A sequence that is a list.
 struct Listed {
     base: u64,
-    commits: Vec<PlacedCommit>,
+    commits: Vec<VersionedCommit>,
     routes: Vec<Route>,
-    /// It says nothing behind this place.
+    /// It says nothing behind this commit version.
     silent_behind: u64,
 }
 
 impl Listed {
-    fn new(commits: Vec<PlacedCommit>, routes: Vec<Route>) -> Listed {
+    fn new(commits: Vec<VersionedCommit>, routes: Vec<Route>) -> Listed {
         Listed { base: 0, commits, routes, silent_behind: u64::MAX }
     }
 }
@@ -374,7 +382,10 @@ impl Sequence for Listed {
         if after >= self.silent_behind {
             return Err(Unknown);
         }
-        let told = self.commits.iter().filter(|one| one.place > after && one.place <= self.silent_behind);
+        let told = self
+            .commits
+            .iter()
+            .filter(|one| one.commit_version > after && one.commit_version <= self.silent_behind);
         Ok(LogPage { base: self.base, commits: told.take(limit).cloned().collect() })
     }
     fn follows(&mut self, _: &str, _: u64) -> Result<(), Unknown> {
@@ -396,9 +407,9 @@ impl Sequence for Listed {
         Ok(false)
     }
     fn newest(&mut self) -> Result<(u64, Vec<CommitId>), Unknown> {
-        Ok((self.commits.last().map_or(0, |last| last.place), Vec::new()))
+        Ok((self.commits.last().map_or(0, |last| last.commit_version), Vec::new()))
     }
-    fn place_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {
+    fn version_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {
         Ok(Some(commits.iter().map(|id| id.counter).max().unwrap_or(0)))
     }
     fn routes(&mut self) -> Result<Vec<Route>, Unknown> {
@@ -428,9 +439,13 @@ fn a_database_becomes_the_first_commits_of_a_cluster() {
     let owners = load::place(&graph, SHARDS).unwrap();
     let mut commits = Vec::new();
     load::records::<database::Error>(&graph, &owners, SHARDS, |parts| {
-        let place = commits.len() as u64 + 1;
-        let stamp = order::Stamp::from_parts(0, 0, [place].into()).unwrap();
-        commits.push(PlacedCommit { place, at_us: place, record: Arc::new(Record { stamp, parts }) });
+        let commit_version = commits.len() as u64 + 1;
+        let stamp = order::Stamp::from_parts(0, 0, [commit_version].into()).unwrap();
+        commits.push(VersionedCommit {
+            commit_version,
+            at_us: commit_version,
+            record: Arc::new(Record { stamp, parts }),
+        });
         Ok(())
     })
     .unwrap();
@@ -488,11 +503,11 @@ fn a_replica_that_is_ended_within_a_base_goes_on_with_it() {
     let count = records.len() as u64;
     assert!(count > 3, "{count} records");
     let commit = |(number, parts): (u64, &Vec<(u16, Bytes)>)| {
-        let place = BASE + 1 - count + number;
-        let stamp = order::Stamp::from_parts(0, 0, [place].into()).unwrap();
-        PlacedCommit { place, at_us: 7, record: Arc::new(Record { stamp, parts: parts.clone() }) }
+        let commit_version = BASE + 1 - count + number;
+        let stamp = order::Stamp::from_parts(0, 0, [commit_version].into()).unwrap();
+        VersionedCommit { commit_version, at_us: 7, record: Arc::new(Record { stamp, parts: parts.clone() }) }
     };
-    let commits: Vec<PlacedCommit> = (0..).zip(&records).map(commit).collect();
+    let commits: Vec<VersionedCommit> = (0..).zip(&records).map(commit).collect();
     let routes: Vec<Route> =
         owners.iter().map(|(chunk, owner)| Route { chunk: *chunk, owner: *owner, version: 0 }).collect();
     let begun = |base: u64, silent_behind: u64| {
@@ -508,7 +523,7 @@ fn a_replica_that_is_ended_within_a_base_goes_on_with_it() {
         let replica = begun(BASE, silent_behind);
         let until = world::clock::after_ns(Duration::from_secs(20));
         replica.begin().unwrap();
-        while replica.running().is_none_or(|copy| copy.place() < silent_behind) {
+        while replica.running().is_none_or(|copy| copy.commit_version() < silent_behind) {
             assert!(world::clock::monotonic_ns() < until, "it stands still before {silent_behind}");
             world::threads::sleep(Duration::from_millis(2));
         }
@@ -529,14 +544,18 @@ fn a_replica_that_is_ended_within_a_base_goes_on_with_it() {
 #[test]
 fn a_replica_of_another_history_is_refused() {
     let folder = TemporaryFolder::new("history").unwrap();
-    // Two commits, made at some time; after a restore of the database that is trusted, others have their places, later.
+    // Two commits, made at some time; after a restore of the database that is trusted, others have their commit versions, later.
     let sequence = |times: &[u64]| {
         let commit = |(at, at_us): (usize, &u64)| {
-            let place = at as u64 + 1;
-            let stamp = order::Stamp::from_parts(0, 0, [place].into()).unwrap();
-            PlacedCommit { place, at_us: *at_us, record: Arc::new(Record { stamp, parts: Vec::new() }) }
+            let commit_version = at as u64 + 1;
+            let stamp = order::Stamp::from_parts(0, 0, [commit_version].into()).unwrap();
+            VersionedCommit {
+                commit_version,
+                at_us: *at_us,
+                record: Arc::new(Record { stamp, parts: Vec::new() }),
+            }
         };
-        let commits: Vec<PlacedCommit> = times.iter().enumerate().map(commit).collect();
+        let commits: Vec<VersionedCommit> = times.iter().enumerate().map(commit).collect();
         let connect = move || {
             let listed = Listed::new(commits.clone(), Vec::new());
             Ok(Box::new(listed) as Box<dyn Sequence + Send>)
@@ -544,8 +563,8 @@ fn a_replica_of_another_history_is_refused() {
         GateReplica::new((0, SHARDS), folder.path().join("copy"), options(), Box::new(connect))
     };
     let caught_up = |replica: &GateReplica| replica.caught_up(Duration::from_secs(20), &|| None);
-    assert_eq!(caught_up(&sequence(&[1_000, 2_000])).unwrap().place(), 2);
-    assert_eq!(caught_up(&sequence(&[1_000, 2_000, 2_500])).unwrap().place(), 3);
+    assert_eq!(caught_up(&sequence(&[1_000, 2_000])).unwrap().commit_version(), 2);
+    assert_eq!(caught_up(&sequence(&[1_000, 2_000, 2_500])).unwrap().commit_version(), 3);
     for other in [&[1_000, 2_000, 9_000][..], &[1_000, 2_000]] {
         let error = caught_up(&sequence(other)).err().expect("it is refused");
         assert_eq!(error.code, "Tanglewood.DatabaseError.Cluster.Replica", "{other:?}");

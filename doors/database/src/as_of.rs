@@ -1,6 +1,6 @@
 //! `AS OF`: from the version a statement names to the graph as it was.
 //!
-//! A version is a commit's place, or a point in time; a text is read as a point in time, and what has no zone is meant in UTC.
+//! A version is a commit's version, or a point in time; a text is read as a point in time, and what has no zone is meant in UTC.
 
 use crate::{Database, Error, Params};
 use execute::watch::{self, Limited};
@@ -38,8 +38,10 @@ pub(crate) fn snapshot(
 /// The moment that a value names.
 pub(crate) fn moment(value: &Value) -> Result<Moment, Error> {
     let time = match value {
-        Value::Int(place) => {
-            return u64::try_from(*place).map(Moment::Place).map_err(|_| bad("a place is not negative"));
+        Value::Int(commit_version) => {
+            return u64::try_from(*commit_version)
+                .map(Moment::CommitVersion)
+                .map_err(|_| bad("a commit version is not negative"));
         }
         Value::String(text) => from_text(Kind::DateTime, text).map_err(bad)?,
         Value::Date(_) | Value::LocalDateTime(_) | Value::DateTime(_) => {
@@ -47,7 +49,7 @@ pub(crate) fn moment(value: &Value) -> Result<Moment, Error> {
         }
         other => {
             let kind = other.value_type().name();
-            return Err(bad(format!("a version is a commit's place or a point in time, not a {kind}")));
+            return Err(bad(format!("a version is a commit's number or a point in time, not a {kind}")));
         }
     };
     let Value::DateTime(time) = &time else { return Err(bad("a point in time was expected")) };
@@ -66,7 +68,7 @@ mod tests {
 
     #[test]
     fn versions_are_places_or_times() {
-        assert_eq!(moment(&7.into()).unwrap(), Moment::Place(7));
+        assert_eq!(moment(&7.into()).unwrap(), Moment::CommitVersion(7));
         assert_eq!(moment(&"1970-01-01T00:00:01.5Z".into()).unwrap(), Moment::Time(1_500_000));
         assert_eq!(moment(&"1970-01-01T01:00:02+01:00".into()).unwrap(), Moment::Time(2_000_000));
         assert_eq!(moment(&"1970-01-02".into()).unwrap(), Moment::Time(86_400_000_000));

@@ -3,7 +3,7 @@
 use crate::entries::{self, SetAside};
 use crate::replica::{Interrupted, REPLICA_PATIENCE};
 use crate::standing::definition::Definition;
-use crate::standing::{Creator, Told};
+use crate::standing::{Creator, SubscriptionRows};
 use crate::{Database, Error, Params};
 use ::standing::{Standing, StandingError, State};
 use plan::standing::StandingCommand;
@@ -17,11 +17,11 @@ use world::clock;
 const LISTING_PATIENCE: Duration = Duration::from_secs(2);
 
 impl Database {
-    /// Takes over commits of a cluster in order of their places, the first of which follows the last commit here, or has any place where nothing is here; they are on disk on return. For a replica,
+    /// Takes over commits of a cluster in order of their commit versions, the first of which follows the last commit here, or has any commit version where nothing is here; they are on disk on return. For a replica,
     /// at which nobody else commits.
     ///
     /// # Errors
-    /// A place is not the next one, or the changes do not fit: this is no replica of that cluster. Or the disk fails.
+    /// A commit version is not the next one, or the changes do not fit: this is no replica of that cluster. Or the disk fails.
     pub fn follow(&self, commits: Vec<Followed>) -> Result<(), Error> {
         self.engine().follow(commits)?;
         let snapshot = self.snapshot();
@@ -31,9 +31,9 @@ impl Database {
         self.after_commit();
         Ok(())
     }
-    /// The place of the last commit.
-    pub fn place(&self) -> u64 {
-        self.snapshot().place()
+    /// The version of the last commit.
+    pub fn commit_version(&self) -> u64 {
+        self.snapshot().commit_version()
     }
     /// The replica with everything that was acknowledged so far.
     ///
@@ -182,7 +182,7 @@ pub(crate) fn carry_out(
     command: &StandingCommand,
     params: &Params,
     (tenant, creator): (&str, &Creator<'_>),
-) -> Result<Option<Told>, Error> {
+) -> Result<Option<SubscriptionRows>, Error> {
     let replica = || gate.replica(creator.time, creator.interrupted, "standing queries");
     match command {
         StandingCommand::Create { .. } => gate.create_at_gate(command, tenant, creator)?,

@@ -98,7 +98,7 @@ fn backup(
 ) -> Result<Vec<Value>, Error> {
     let (name, path) = folder(name, params, database, ("a backup", "makes no backups"))?;
     let report = back_up(&path)?;
-    Ok(vec![name.into(), whole(report.files), whole(report.bytes), whole(report.place)])
+    Ok(vec![name.into(), whole(report.files), whole(report.bytes), whole(report.commit_version)])
 }
 
 /// Exports the graph in a format, into the folder that stands behind it: what was written.
@@ -285,7 +285,7 @@ fn standing(database: &Database, sees_all: bool) -> Vec<Vec<Value>> {
             told(database.accounts().names(query.payer, 0).0.into()),
             told(milliseconds(query.used_ns / 1_000_000)),
             told(whole(query.bytes as u64)),
-            whole(query.place),
+            whole(query.commit_version),
             retain.map_or(Value::Null, |retain| retain.to_string().into()),
             told(failure.map_or(Value::Null, Value::from)),
         ]

@@ -13,7 +13,7 @@ use crate::notes::Notes;
 use crate::query_log::{QueryFigures, QueryLog};
 use crate::query_trace::TraceListener;
 use crate::replica::ReplicaHost;
-use crate::roles::{Lens, Lenses};
+use crate::roles::{Lenses, RestrictedView};
 use crate::running::{OWN_QUERY, REPLICA_QUERY, Running, RunningQuery, shortened};
 use crate::standing::definition;
 use crate::standing::queries::StandingQueries;
@@ -49,7 +49,7 @@ struct Inner {
     engine: Engine,
     runtime: Arc<Runtime>,
     plans: PlanCache,
-    lenses: Lenses,
+    restricted_views: Lenses,
     degrees: Arc<Degrees>,
     traversals: traverse::answer::planned::Plans,
     options: Options,
@@ -167,7 +167,7 @@ impl Database {
             engine,
             runtime: Arc::new(runtime),
             plans: PlanCache::default(),
-            lenses: Lenses::default(),
+            restricted_views: Lenses::default(),
             degrees: Arc::default(),
             traversals: Default::default(),
             options,
@@ -479,9 +479,13 @@ impl Database {
     }
 
     /// What the planner may know of this snapshot. What was sampled for all tells of what is hidden from some, so each lens samples for itself.
-    pub(crate) fn planning(&self, snapshot: &Snapshot, lens: Option<&Lens>) -> SnapshotPlanning {
-        let degrees = match lens.filter(|lens| lens.hides()) {
-            Some(lens) => &lens.degrees,
+    pub(crate) fn planning(
+        &self,
+        snapshot: &Snapshot,
+        restricted_view: Option<&RestrictedView>,
+    ) -> SnapshotPlanning {
+        let degrees = match restricted_view.filter(|restricted_view| restricted_view.hides()) {
+            Some(restricted_view) => &restricted_view.degrees,
             None if snapshot.is_restricted() => return SnapshotPlanning::new(snapshot.clone()),
             None => &self.inner.degrees,
         };
@@ -493,28 +497,32 @@ impl Database {
         &self,
         text: &str,
         snapshot: &Snapshot,
-        lens: Option<&Lens>,
+        restricted_view: Option<&RestrictedView>,
     ) -> Option<Arc<Planned>> {
-        lens.map_or(&self.inner.plans, |lens| &lens.plans).get(text, snapshot)
+        restricted_view
+            .map_or(&self.inner.plans, |restricted_view| &restricted_view.plans)
+            .get(text, snapshot)
     }
     /// A plan for a text that has none in the cache.
     pub(crate) fn make_plan(
         &self,
         text: &str,
         snapshot: &Snapshot,
-        lens: Option<&Lens>,
+        restricted_view: Option<&RestrictedView>,
     ) -> Result<Arc<Planned>, Error> {
-        let planned = Arc::new(planned(text, snapshot, &self.planning(snapshot, lens))?);
+        let planned = Arc::new(planned(text, snapshot, &self.planning(snapshot, restricted_view))?);
         // A password stays nowhere.
         if !matches!(planned.plan.statement.kind, plan::StatementKind::Users(_)) {
-            lens.map_or(&self.inner.plans, |lens| &lens.plans).put(text, planned.clone());
+            restricted_view
+                .map_or(&self.inner.plans, |restricted_view| &restricted_view.plans)
+                .put(text, planned.clone());
         }
         Ok(planned)
     }
 
     /// What those are shown who may not do everything.
-    pub(crate) fn lenses(&self) -> &Lenses {
-        &self.inner.lenses
+    pub(crate) fn restricted_views(&self) -> &Lenses {
+        &self.inner.restricted_views
     }
     /// Results of node programs.
     pub(crate) fn program_cache(&self) -> &Arc<ProgramCache> {

@@ -1,4 +1,4 @@
-//! What this room keeps in the graph's catalogue: users, tenants, users of tenants, standing queries, each an entry of its own.
+//! What this crate keeps in the graph's catalogue: users, tenants, users of tenants, standing queries, each an entry of its own.
 //!
 //! Idea: entries are changed by commits, one after the other, and what a session acknowledges is on disk by then. The content of a user is in
 //! [`crate::users`], of the others the statement that declares it, which people may read and the parser reads back.

@@ -31,8 +31,8 @@ pub struct GremlinOptions {
 /// What a traversal gives, in parts.
 pub struct GremlinAnswer {
     answer: Answer,
-    /// Place of the commit it made, if it made one.
-    pub place: Option<u64>,
+    /// Commit version of the commit it made, if it made one.
+    pub commit_version: Option<u64>,
     ticket: Option<Ticket>,
     counted: Option<Box<AnswerCount>>,
 }
@@ -54,10 +54,10 @@ fn told(objects: &Objects) -> u64 {
 
 impl GremlinAnswer {
     pub(crate) fn new(answer: Answer, ticket: Option<Ticket>) -> GremlinAnswer {
-        GremlinAnswer { answer, place: None, ticket, counted: None }
+        GremlinAnswer { answer, commit_version: None, ticket, counted: None }
     }
-    pub(crate) fn committed(answer: Answer, place: u64) -> GremlinAnswer {
-        GremlinAnswer { answer, place: Some(place), ticket: None, counted: None }
+    pub(crate) fn committed(answer: Answer, commit_version: u64) -> GremlinAnswer {
+        GremlinAnswer { answer, commit_version: Some(commit_version), ticket: None, counted: None }
     }
     /// Do its objects come from executors that still work?
     pub(crate) fn is_running(&self) -> bool {

@@ -100,7 +100,7 @@ pub(crate) fn log_checkpoint(began_ns: u64, outcome: Result<&CheckpointReport, &
     match outcome {
         Ok(report) => tracing::info!(
             target: "tanglewood::storage",
-            commit = report.place,
+            commit = report.commit_version,
             pieces = report.blobs,
             bytes = report.bytes,
             took_ms,

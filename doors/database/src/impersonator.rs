@@ -22,8 +22,16 @@ impl Impersonator {
     pub fn check(&mut self, other: &str, database: &Database) -> Result<(), Error> {
         self.credential.check()?;
         let snapshot = database.snapshot();
-        self.allowed.settle(self.credential.name(), snapshot.catalog().entries(), database.lenses());
-        match self.allowed.lens().is_some_and(|lens| !lens.rights.may_act_as(other)) {
+        self.allowed.settle(
+            self.credential.name(),
+            snapshot.catalog().entries(),
+            database.restricted_views(),
+        );
+        match self
+            .allowed
+            .restricted_view()
+            .is_some_and(|restricted_view| !restricted_view.rights.may_act_as(other))
+        {
             true => Err(forbidden("act as this user")),
             false => Ok(()),
         }

@@ -1,6 +1,6 @@
 //! # database: the façade
 //!
-//! Open a [`Database`], take a [`Session`], ask it: that is all a program needs. No algorithm lives here; this room joins the
+//! Open a [`Database`], take a [`Session`], ask it: that is all a program needs. No algorithm lives here; this crate joins the
 //! languages, the executors and the commits, and holds the one table from inner errors to what users see.
 //!
 //! Reading order: [`Database`], [`Session`], [`QueryResult`], [`Error`], [`entity`] (vertices and edges with their properties).

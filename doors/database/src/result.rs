@@ -6,7 +6,7 @@
 use crate::Error;
 use crate::interrupt::Ticket;
 use crate::query_log::{OpenQuery, QueryRecord};
-use crate::standing::Told;
+use crate::standing::SubscriptionRows;
 use execute::{Counters, ResultStream};
 use model::{Batch, Value};
 use plan::explain::PlanDescription;
@@ -62,8 +62,8 @@ pub struct Summary {
     pub schema_changes: u64,
     /// The same, each by itself.
     pub schema: SchemaCounters,
-    /// Place of the commit it made or of the snapshot it read.
-    pub place: u64,
+    /// Commit version of the commit it made or of the snapshot it read.
+    pub commit_version: u64,
     /// From the request to its first row.
     pub first_after: Duration,
     /// From the request to its end.
@@ -92,7 +92,7 @@ impl Summary {
             counters: Counters::default(),
             schema_changes: 0,
             schema: SchemaCounters::default(),
-            place: snapshot.place(),
+            commit_version: snapshot.commit_version(),
             first_after: Duration::ZERO,
             elapsed: Duration::ZERO,
             plan_text: None,
@@ -125,7 +125,7 @@ pub struct QueryResult {
 enum Source {
     Batches(VecDeque<Batch>),
     Stream(Box<Running>),
-    Subscription(Box<Told>),
+    Subscription(Box<SubscriptionRows>),
 }
 
 /// A query whose rows are still coming.
@@ -218,7 +218,7 @@ impl QueryResult {
         QueryResult { started_ns, profile_of, ..QueryResult::new(columns, source, snapshot, summary, false) }
     }
     /// What a standing query tells, as rows: it has no end but that of the subscription.
-    pub(crate) fn of_subscription(told: Told, summary: Summary) -> QueryResult {
+    pub(crate) fn of_subscription(told: SubscriptionRows, summary: Summary) -> QueryResult {
         let snapshot = told.snapshot();
         let (columns, source) = (told.columns(), Source::Subscription(Box::new(told)));
         QueryResult::new(columns, source, snapshot, summary, false)
@@ -344,8 +344,8 @@ impl QueryResult {
         while self.next_batch()?.is_some() {}
         Ok(self.summary)
     }
-    pub(crate) fn set_place(&mut self, place: u64) {
-        self.summary.place = place;
+    pub(crate) fn set_commit_version(&mut self, commit_version: u64) {
+        self.summary.commit_version = commit_version;
     }
     /// What the request did; complete once the last batch was read.
     pub fn summary(&self) -> &Summary {

@@ -164,7 +164,7 @@ fn rights_of(entries: &Entries, user: &str) -> Rights {
 }
 
 /// Rights that are not everything, and what is planned for those who have them.
-pub(crate) struct Lens {
+pub(crate) struct RestrictedView {
     pub rights: Arc<Rights>,
     pub party: Party,
     pub plans: PlanCache,
@@ -173,12 +173,12 @@ pub(crate) struct Lens {
     pub traversals: traverse::answer::planned::Plans,
 }
 
-impl Lens {
-    fn new(rights: Rights) -> Lens {
+impl RestrictedView {
+    fn new(rights: Rights) -> RestrictedView {
         let rights = Arc::new(rights);
         let restriction = (!rights.sees_everything()).then(|| Restriction::new(rights.clone()));
         let party = Party { restriction, permission: rights.clone() };
-        Lens {
+        RestrictedView {
             rights,
             party,
             plans: PlanCache::default(),
@@ -200,16 +200,16 @@ impl Lens {
 #[derive(Clone, Default)]
 pub(crate) struct Allowed {
     of: Option<[Option<Arc<EntryTable>>; 2]>,
-    lens: Option<Arc<Lens>>,
+    restricted_view: Option<Arc<RestrictedView>>,
 }
 
 impl Allowed {
     /// None where everything is allowed.
-    pub fn lens(&self) -> Option<&Arc<Lens>> {
-        self.lens.as_ref()
+    pub fn restricted_view(&self) -> Option<&Arc<RestrictedView>> {
+        self.restricted_view.as_ref()
     }
     /// Looks it up anew, if any role or anybody's roles changed.
-    pub fn settle(&mut self, user: &str, entries: &Entries, lenses: &Lenses) {
+    pub fn settle(&mut self, user: &str, entries: &Entries, restricted_views: &Lenses) {
         let now = [EntryKind::ROLE, EntryKind::USER_ROLES].map(|kind| entries.table(kind).cloned());
         let is_same = |a: &Option<Arc<EntryTable>>, b: &Option<Arc<EntryTable>>| match (a, b) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
@@ -223,7 +223,7 @@ impl Allowed {
             return;
         }
         let rights = rights_of(entries, user);
-        self.lens = (!rights.is_everything()).then(|| lenses.find(rights));
+        self.restricted_view = (!rights.is_everything()).then(|| restricted_views.find(rights));
         self.of = Some(now);
     }
 }
@@ -231,19 +231,19 @@ impl Allowed {
 /// The lenses in use, so that all who have the same rights share one.
 #[derive(Default)]
 pub(crate) struct Lenses {
-    known: Mutex<BTreeMap<Rights, Weak<Lens>>>,
+    known: Mutex<BTreeMap<Rights, Weak<RestrictedView>>>,
 }
 
 impl Lenses {
-    fn find(&self, rights: Rights) -> Arc<Lens> {
+    fn find(&self, rights: Rights) -> Arc<RestrictedView> {
         let mut known = self.known.lock();
-        if let Some(lens) = known.get(&rights).and_then(Weak::upgrade) {
-            return lens;
+        if let Some(restricted_view) = known.get(&rights).and_then(Weak::upgrade) {
+            return restricted_view;
         }
-        known.retain(|_, lens| lens.strong_count() > 0);
-        let lens = Arc::new(Lens::new(rights.clone()));
-        known.insert(rights, Arc::downgrade(&lens));
-        lens
+        known.retain(|_, restricted_view| restricted_view.strong_count() > 0);
+        let restricted_view = Arc::new(RestrictedView::new(rights.clone()));
+        known.insert(rights, Arc::downgrade(&restricted_view));
+        restricted_view
     }
 }
 

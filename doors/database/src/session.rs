@@ -33,7 +33,7 @@ use crate::database::Database;
 use crate::impersonator::Impersonator;
 use crate::query_log::{OpenQuery, QueryLanguage, QueryRecord, QuerySubject, TraceParts};
 use crate::query_trace::parent_of;
-use crate::roles::{Allowed, Lens};
+use crate::roles::{Allowed, RestrictedView};
 use crate::running::shortened;
 use crate::{Credential, Error, Interrupter, Params, QueryResult, Value};
 use execute::QueryId;
@@ -189,7 +189,7 @@ impl Session {
         if own.name() == user {
             return Ok(());
         }
-        if self.lens().is_some_and(|lens| !lens.rights.may_act_as(user)) {
+        if self.restricted_view().is_some_and(|restricted_view| !restricted_view.rights.may_act_as(user)) {
             return Err(refused());
         }
         // Whether there is such a user is told only to whom may act as it.
@@ -200,8 +200,8 @@ impl Session {
         Ok(())
     }
     /// What whoever asks is shown, where that is not everything.
-    pub(crate) fn lens(&self) -> Option<&Lens> {
-        self.allowed.lens().map(|lens| &**lens)
+    pub(crate) fn restricted_view(&self) -> Option<&RestrictedView> {
+        self.allowed.restricted_view().map(|restricted_view| &**restricted_view)
     }
     /// Which figures of the server whoever asks may be told by name: as SHOW TENANTS and SHOW STANDING QUERIES would list them.
     ///
@@ -210,8 +210,10 @@ impl Session {
     pub fn named_figures(&mut self) -> Result<NamedFigures, Error> {
         self.check_credential()?;
         self.settle_rights()?;
-        let may = |action| self.lens().is_none_or(|lens| lens.rights.allows_whole(action));
-        let sees_all = self.lens().is_none_or(|lens| !lens.hides());
+        let may = |action| {
+            self.restricted_view().is_none_or(|restricted_view| restricted_view.rights.allows_whole(action))
+        };
+        let sees_all = self.restricted_view().is_none_or(|restricted_view| !restricted_view.hides());
         Ok(NamedFigures {
             tenants: may(Action::TenantManagement),
             standing: sees_all && may(Action::Subscribe),
@@ -221,8 +223,12 @@ impl Session {
     pub(crate) fn settle_rights(&mut self) -> Result<(), Error> {
         let Some(credential) = &self.credential else { return Ok(()) };
         let snapshot = self.database.snapshot();
-        self.allowed.settle(credential.name(), snapshot.catalog().entries(), self.database.lenses());
-        if self.transaction.as_ref().is_some_and(|open| !open.is_of(self.allowed.lens())) {
+        self.allowed.settle(
+            credential.name(),
+            snapshot.catalog().entries(),
+            self.database.restricted_views(),
+        );
+        if self.transaction.as_ref().is_some_and(|open| !open.is_of(self.allowed.restricted_view())) {
             self.break_transaction();
             let message = "what the user may do was changed since the transaction began";
             return Err(Error::new("Neo.ClientError.Security.AuthorizationExpired", message)

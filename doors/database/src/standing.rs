@@ -8,14 +8,14 @@ mod installation;
 mod maker;
 pub(crate) mod queries;
 mod restricted;
-mod told;
+mod subscription_rows;
 
 pub(crate) use definition::retained;
 pub(crate) use maker::Creator;
-pub(crate) use told::Told;
+pub(crate) use subscription_rows::SubscriptionRows;
 
 use crate::accounts::DEFAULT_TENANT;
-use crate::roles::Lens;
+use crate::roles::RestrictedView;
 use crate::{Database, Error, Params, Value, entries};
 use ::standing::{Begin, Mark, Resume, Standing, StandingError, Subscription};
 use definition::Definition;
@@ -122,7 +122,7 @@ impl Database {
         command: &StandingCommand,
         params: &Params,
         creator: &Creator<'_>,
-    ) -> Result<Option<Told>, Error> {
+    ) -> Result<Option<SubscriptionRows>, Error> {
         match command {
             StandingCommand::Create { name, if_not_exists, .. }
                 if *if_not_exists && self.has_standing(name) => {}
@@ -139,7 +139,10 @@ impl Database {
                 let from = from.as_ref().map(|from| resume(from, params)).transpose()?;
                 let begin = Begin { from, snapshot: *snapshot, with_base: !key.is_empty() };
                 let subscription = self.begin_subscription(name, params, begin, creator)?;
-                return Ok(Some(Told::new(subscription, key, self.clone())?.seen_with(creator.lens.clone())));
+                return Ok(Some(
+                    SubscriptionRows::new(subscription, key, self.clone())?
+                        .seen_with(creator.restricted_view.clone()),
+                ));
             }
         }
         Ok(None)
@@ -196,7 +199,7 @@ impl Database {
         all.sort_by(|one, other| one.name.cmp(&other.name));
         all
     }
-    /// Reads a standing query, of which these are the arguments: what changes from now on, or after the commit at place `from`; with `snapshot`, its whole answer first.
+    /// Reads a standing query, of which these are the arguments: what changes from now on, or after the commit at version `from`; with `snapshot`, its whole answer first.
     ///
     /// # Errors
     /// No such query; it has failed; an argument is missing; what changed since `from` is not kept any more.
@@ -261,8 +264,10 @@ impl Database {
         creator: &Creator<'_>,
     ) -> Result<Subscription, Error> {
         self.standing_queries().installations.await_ready(name, creator)?;
-        if let Some(lens) = creator.lens.as_ref().filter(|lens| lens.hides()) {
-            return self.subscribe_restricted(name, arguments, begin, (creator, lens));
+        if let Some(restricted_view) =
+            creator.restricted_view.as_ref().filter(|restricted_view| restricted_view.hides())
+        {
+            return self.subscribe_restricted(name, arguments, begin, (creator, restricted_view));
         }
         self.maker().subscribe(name, arguments.clone(), begin, creator)
     }
@@ -272,10 +277,10 @@ impl Database {
         name: &str,
         params: &Params,
         begin: Begin,
-        (creator, lens): (&Creator<'_>, &Arc<Lens>),
+        (creator, restricted_view): (&Creator<'_>, &Arc<RestrictedView>),
     ) -> Result<Subscription, Error> {
         let restricted = &self.standing_queries().restricted;
-        let (keeper, making) = restricted.keeper(lens, &self.standing_queries().keeper)?;
+        let (keeper, making) = restricted.keeper(restricted_view, &self.standing_queries().keeper)?;
         let _making = await_turn(&making, creator)?;
         let maker = Maker { keeper: keeper.clone(), ..self.maker() };
         let snapshot = self.snapshot();
@@ -283,7 +288,7 @@ impl Database {
         let content = content.ok_or_else(|| Error::from(StandingError::NoSuchQuery(name.into())))?;
         let definition = Definition::read(name, content)?;
         // Marks of other rights are of another answer.
-        let text = format!("{}\n-- as seen with {}", definition.text, lens.rights.told());
+        let text = format!("{}\n-- as seen with {}", definition.text, restricted_view.rights.told());
         let is_kept = || {
             keeper
                 .list()
@@ -293,7 +298,8 @@ impl Database {
         if !is_kept() {
             // What has failed, or was of a query of the same name, goes.
             let _ = keeper.drop_query(name);
-            let made = maker.make_as((&definition, &text), Some(lens), creator.payer.tenant, creator);
+            let made =
+                maker.make_as((&definition, &text), Some(restricted_view), creator.payer.tenant, creator);
             match made {
                 Err(error) if error.code.ends_with("NameTaken") => {}
                 made => made?,
@@ -337,15 +343,18 @@ fn resume(from: &ResumeFrom, params: &Params) -> Result<Resume, Error> {
     };
     let mark = |text: &str| text.parse().map(Resume::Mark).map_err(wrong);
     let given = match from {
-        ResumeFrom::Place(place) => return Ok(Resume::Commit(*place)),
+        ResumeFrom::CommitVersion(commit_version) => return Ok(Resume::Commit(*commit_version)),
         ResumeFrom::Mark(text) => return mark(text),
         ResumeFrom::Parameter(name) => params.get(name),
     };
     if let Some(text) = given.and_then(Value::as_str) {
         return mark(text);
     }
-    let place = given.and_then(Value::as_int).and_then(|place| u64::try_from(place).ok());
-    place.map(Resume::Commit).ok_or_else(|| wrong("FROM takes a mark, or the number of a commit".into()))
+    let commit_version =
+        given.and_then(Value::as_int).and_then(|commit_version| u64::try_from(commit_version).ok());
+    commit_version
+        .map(Resume::Commit)
+        .ok_or_else(|| wrong("FROM takes a mark, or the number of a commit".into()))
 }
 
 impl From<StandingError> for Error {

@@ -76,13 +76,13 @@ fn expected(session: &mut Session, text: &str, params: Params) -> Rows {
 struct Reader {
     subscription: Subscription,
     rows: Rows,
-    place: u64,
+    commit_version: u64,
 }
 
 impl Reader {
     fn new(database: &Database, name: &str, params: &Params) -> Reader {
         let subscription = database.subscribe(name, params, None, true).unwrap();
-        Reader { subscription, rows: Rows::new(), place: 0 }
+        Reader { subscription, rows: Rows::new(), commit_version: 0 }
     }
     fn take(&mut self, rows: &[(Row, isize)]) {
         for (row, diff) in rows {
@@ -92,10 +92,10 @@ impl Reader {
         }
         self.rows.retain(|_, count| *count != 0);
     }
-    fn read_to(&mut self, place: u64) {
-        while self.place < place {
+    fn read_to(&mut self, commit_version: u64) {
+        while self.commit_version < commit_version {
             let event = self.subscription.next(Duration::from_secs(120)).unwrap().expect("told in time");
-            self.place = event.place();
+            self.commit_version = event.commit_version();
             match event {
                 Event::Snapshot { rows, .. } | Event::Changes { rows, .. } => self.take(&rows),
                 Event::Progress { .. } => {}
@@ -163,9 +163,9 @@ fn a_kept_program_says_what_cypher_says() {
         for round in 0..50 {
             // Several commits may be one turn.
             (0..1 + round % 3).for_each(|_| commit(&mut session, &mut chance));
-            let place = database.snapshot().place();
+            let commit_version = database.snapshot().commit_version();
             for (reader, (text, cypher)) in readers.iter_mut().zip(SHAPES) {
-                reader.read_to(place);
+                reader.read_to(commit_version);
                 let rows = expected(&mut session, cypher, Params::new());
                 assert_eq!(reader.rows, rows, "seed {seed}, round {round}: {text}");
                 let asked = expected(&mut session, &format!("DATALOG {{ {text} }}"), Params::new());
@@ -194,9 +194,9 @@ fn arguments_are_told_their_own_answers() {
                 readers.swap_remove(chance.below(24) as usize);
             }
             (0..1 + round % 2).for_each(|_| commit(&mut session, &mut chance));
-            let place = database.snapshot().place();
+            let commit_version = database.snapshot().commit_version();
             for (number, params, reader) in &mut readers {
-                reader.read_to(place);
+                reader.read_to(commit_version);
                 let text = format!("DATALOG {{ {} }}", ASKED[*number]);
                 let rows = expected(&mut session, &text, params.clone());
                 assert_eq!(reader.rows, rows, "seed {seed}, round {round}, {params:?}: {text}");
@@ -217,27 +217,27 @@ fn a_reader_goes_on_after_the_database_was_opened_anew() {
         reach(a, b) :- ROAD(a, b). reach(a, c) :- reach(a, b), ROAD(b, c).
         to(name) :- City.name(a, $from), reach(a, b), City.name(b, name). ?- to(name). }";
     let from = params! { "from" => "a" };
-    let place = {
+    let commit_version = {
         let database = open();
         let mut session = database.session();
         let mut run = |text: &str| session.query(text, Params::new()).unwrap().rows().unwrap();
         run("CREATE (:City {name: 'a'})-[:ROAD]->(:City {name: 'b'}), (:City {name: 'c'})");
         run(text);
         let mut reader = Reader::new(&database, "reached", &from);
-        reader.read_to(database.snapshot().place());
+        reader.read_to(database.snapshot().commit_version());
         assert_eq!(reader.rows.keys().collect::<Vec<_>>(), [&shown(&Value::from("b"))]);
         let listed = "SHOW STANDING QUERIES YIELD name, tenant, query, subscribers RETURN name, tenant, query, subscribers";
         let row = run(listed).remove(0);
         assert_eq!((row[1].as_str(), row[3].as_int()), (Some("riders"), Some(1)));
         assert!(row[2].as_str().unwrap().starts_with("DATALOG {"), "{row:?}");
-        let place = reader.place;
+        let commit_version = reader.commit_version;
         run("MATCH (b:City {name: 'b'}), (c:City {name: 'c'}) CREATE (b)-[:ROAD]->(c)");
-        place
+        commit_version
     };
     let database = open();
-    let subscription = database.subscribe("reached", &from, Some(place), false).unwrap();
-    let mut reader = Reader { subscription, rows: Rows::new(), place };
-    reader.read_to(database.snapshot().place());
+    let subscription = database.subscribe("reached", &from, Some(commit_version), false).unwrap();
+    let mut reader = Reader { subscription, rows: Rows::new(), commit_version };
+    reader.read_to(database.snapshot().commit_version());
     assert_eq!(reader.rows.into_iter().collect::<Vec<_>>(), [(shown(&Value::from("c")), 1)]);
     let missing = database.subscribe("reached", &Params::new(), None, true).map(drop).unwrap_err();
     assert_eq!(missing.code, "Neo.ClientError.Statement.ParameterMissing");
@@ -260,14 +260,14 @@ fn facts_are_charged_to_the_tenant() {
     assert!(rows.iter().all(|row| (1..4 << 20).contains(&row[1].as_int().unwrap())), "{rows:?}");
     let pairs = || {
         let query = database.standing().into_iter().find(|query| query.name == "others");
-        query.map(|query| (query.rows, query.place))
+        query.map(|query| (query.rows, query.commit_version))
     };
     // One chain of 300, then a circle of 300: 90,000 pairs.
     run("MATCH (a:P), (b:P) WHERE b.i = a.i + 1 AND a.i % 50 = 0 CREATE (a)-[:NEXT]->(b)").unwrap();
     run("MATCH (a:P {i: 300}), (b:P {i: 1}) CREATE (a)-[:NEXT]->(b)").unwrap();
-    let place = database.snapshot().place();
+    let commit_version = database.snapshot().commit_version();
     let subscription = database.subscribe("others", &Params::new(), None, false).unwrap();
-    while pairs() != Some((90_000, place)) {
+    while pairs() != Some((90_000, commit_version)) {
         subscription.next(Duration::from_secs(120)).unwrap();
     }
     let rows = run(listed).unwrap();
@@ -296,7 +296,7 @@ fn arguments_without_room_are_refused() {
     assert!(refused.message.contains("memory of the tenant"), "{refused:?}");
     // Whoever read before is told as before.
     run("MATCH (a:P {i: 10}), (b:P {i: 1}) CREATE (b)-[:NEXT]->(a)").unwrap();
-    reader.read_to(database.snapshot().place());
+    reader.read_to(database.snapshot().commit_version());
     let theirs = expected(
         &mut session,
         "MATCH (a:P)-[:NEXT*]->(b) WHERE a.i <= 3 RETURN DISTINCT a, b",
@@ -318,21 +318,22 @@ fn readers_of_one_and_of_one_point_nought_are_two() {
     run("CREATE STANDING QUERY named AS DATALOG { named(n) :- P.x(a, $x), P.n(a, n). ?- named(n). }");
     run("CREATE STANDING QUERY held AS DATALOG { held(x) :- P.x(a, x), P.n(a, 'whole'). ?- held(x). }");
     let of = |x: Value| Reader::new(&database, "named", &params! { "x" => x });
-    let place = database.snapshot().place();
+    let commit_version = database.snapshot().commit_version();
     let (mut whole, mut float) = (of(Value::Int(1)), of(Value::Float(1.0)));
     let mut held = Reader::new(&database, "held", &Params::new());
-    [&mut whole, &mut float, &mut held].into_iter().for_each(|reader| reader.read_to(place));
+    [&mut whole, &mut float, &mut held].into_iter().for_each(|reader| reader.read_to(commit_version));
     assert_eq!(whole.rows.keys().collect::<Vec<_>>(), [&shown(&Value::from("whole"))]);
     assert_eq!(float.rows.keys().collect::<Vec<_>>(), [&shown(&Value::from("float"))]);
     run("MATCH (p:P {n: 'whole'}) SET p.x = 1.0");
-    let now = database.snapshot().place();
+    let now = database.snapshot().commit_version();
     [&mut whole, &mut float, &mut held].into_iter().for_each(|reader| reader.read_to(now));
     assert_eq!((whole.rows.len(), float.rows.len()), (0, 2));
     assert_eq!(held.rows.keys().collect::<Vec<_>>(), [&shown(&Value::Float(1.0))]);
     // Of one whose arguments were not known then, the change is the difference of two answers.
     run("CREATE STANDING QUERY late AS DATALOG { late(x) :- P.x(a, x), P.n(a, $n). ?- late(x). }");
-    let subscription = database.subscribe("late", &params! { "n" => "whole" }, Some(place), false).unwrap();
-    let mut late = Reader { subscription, rows: Rows::from([(shown(&Value::Int(1)), 1)]), place };
+    let subscription =
+        database.subscribe("late", &params! { "n" => "whole" }, Some(commit_version), false).unwrap();
+    let mut late = Reader { subscription, rows: Rows::from([(shown(&Value::Int(1)), 1)]), commit_version };
     late.read_to(now);
     assert_eq!(late.rows.keys().collect::<Vec<_>>(), [&shown(&Value::Float(1.0))]);
 }
@@ -350,15 +351,15 @@ fn many_changed_vertices_are_found_by_value() {
     let mut reader = Reader::new(&database, "same", &Params::new());
     run("MATCH (r:R) WITH collect(r) AS all UNWIND range(1, 4000) AS i CREATE (:Q {x: -i})");
     run("MATCH (r:R) SET r:P");
-    reader.read_to(database.snapshot().place());
+    reader.read_to(database.snapshot().commit_version());
     assert_eq!(reader.rows.len(), 4_000);
     run("MATCH (p:P) SET p.x = -p.x");
     run("MATCH (q:Q) WHERE q.x % 2 = 0 SET q.x = -q.x");
-    reader.read_to(database.snapshot().place());
+    reader.read_to(database.snapshot().commit_version());
     assert_eq!(reader.rows.len(), 4_000);
     run("MATCH (p:P) WHERE p.x < 0 REMOVE p:P");
     run("MATCH (q:Q) WHERE q.x > 3000 DELETE q");
-    reader.read_to(database.snapshot().place());
+    reader.read_to(database.snapshot().commit_version());
     assert_eq!(reader.rows.len(), 1_500);
 }
 
@@ -379,7 +380,7 @@ fn a_neighbour_on_the_account_ends_nobody() {
     let mut readers = ["one", "other"].map(|name| Reader::new(&database, name, &Params::new()));
     run("UNWIND range(1, 600) AS i CREATE (:P {i: i})").unwrap();
     for reader in &mut readers {
-        reader.read_to(database.snapshot().place());
+        reader.read_to(database.snapshot().commit_version());
         assert_eq!(reader.rows.len(), 3_600);
     }
 }
@@ -402,7 +403,7 @@ fn what_equals_nothing_is_found_beside_an_index() {
         ("CREATE (:Q {x: 0.0 / 0.0})", 2),
     ] {
         run(change);
-        reader.read_to(database.snapshot().place());
+        reader.read_to(database.snapshot().commit_version());
         assert_eq!(reader.rows.len(), count, "{change}");
     }
 }

@@ -128,7 +128,7 @@ fn child() {
                     faults.push(format!("{name} {size}: {elapsed:?}, {peak} to {peak_after} bytes, {came}"));
                 }
                 // What a text wrote is of no use to the next.
-                if database.snapshot().place() > 1 {
+                if database.snapshot().commit_version() > 1 {
                     database = self::database();
                 }
             }

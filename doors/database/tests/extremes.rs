@@ -420,7 +420,7 @@ fn steps_with_extreme_arguments() {
                     });
                 faults.extend(fault(&text, began, outcome.map_err(|error| error.to_string())));
             }
-            if database.snapshot().place() > 200 {
+            if database.snapshot().commit_version() > 200 {
                 database = self::database();
             }
         }

@@ -22,14 +22,14 @@ fn count(session: &mut Session) -> i64 {
 #[test]
 fn each_batch_is_a_commit_and_what_follows_sees_all_rows() {
     let mut session = session();
-    let before = session.database().snapshot().place();
+    let before = session.database().snapshot().commit_version();
     let text = "UNWIND range(1, 10) AS i CALL (i) { CREATE (a:A {i: i}) RETURN a.i * 2 AS double } \
                 IN TRANSACTIONS OF $size ROWS RETURN i, double ORDER BY i DESC LIMIT 2";
     let result = session.query(text, params! { "size" => 3 }).unwrap();
     assert_eq!(result.summary().counters.nodes_created, 10);
     let shown = format!("{:?}", result.rows().unwrap());
     assert_eq!(shown, format!("{:?}", [[10, 20], [9, 18]].map(|row| row.map(Value::Int))));
-    assert_eq!(session.database().snapshot().place() - before, 4);
+    assert_eq!(session.database().snapshot().commit_version() - before, 4);
     assert_eq!(count(&mut session), 10);
     rows(&mut session, "MATCH (a:A) CALL (a) { DETACH DELETE a } IN TRANSACTIONS");
     assert_eq!(count(&mut session), 0);
@@ -204,7 +204,7 @@ fn it_is_ended_as_any_query_is() {
     }
 }
 
-/// Its parts take no place of their own: one place is enough.
+/// Its parts take no commit version of their own: one commit version is enough.
 #[test]
 fn it_takes_one_place_of_its_tenant() {
     let database = database(2);
@@ -214,7 +214,7 @@ fn it_takes_one_place_of_its_tenant() {
     let text = "UNWIND range(1, 400) AS i CALL (i) { CREATE (a:A {i: i}) RETURN a.i AS x } IN TRANSACTIONS OF 3 ROWS RETURN sum(x)";
     assert_eq!(rows(&mut session, text)[0][0].as_int(), Some(400 * 401 / 2));
     rows(&mut session, "MATCH (n) DELETE n");
-    // Who waits for the place waits for the whole.
+    // Who waits for the commit version waits for the whole.
     let running = started(&database, "t", 10, Limits::default());
     until("it has begun", || made(&database) > 500);
     let waiting = spawn(move || rows(&mut session, "PROFILE MATCH (n:A) RETURN count(n)"));

@@ -16,9 +16,9 @@ fn numbers(database: &Database, text: &str, params: Params) -> Vec<i64> {
     rows(database, text, params).iter().map(|row| row[0].as_int().unwrap()).collect()
 }
 
-fn place(database: &Database, text: &str) -> i64 {
+fn commit_version(database: &Database, text: &str) -> i64 {
     let mut session = database.session();
-    session.query(text, Params::new()).unwrap().finish().unwrap().place as i64
+    session.query(text, Params::new()).unwrap().finish().unwrap().commit_version as i64
 }
 
 fn with_history() -> Options {
@@ -29,12 +29,12 @@ fn with_history() -> Options {
 fn statements_ask_older_versions() {
     let folder = TemporaryFolder::new("past").unwrap();
     let database = Database::open(folder.path(), with_history()).unwrap();
-    let first = place(&database, "CREATE (:P {name: 'Ann', age: 30})");
+    let first = commit_version(&database, "CREATE (:P {name: 'Ann', age: 30})");
     let then = rows(&database, "RETURN datetime.realtime()", Params::new())[0][0].clone();
     world::threads::sleep(std::time::Duration::from_millis(2));
-    let second = place(&database, "MATCH (p:P) SET p.age = 31");
+    let second = commit_version(&database, "MATCH (p:P) SET p.age = 31");
     database.session().query("CREATE INDEX FOR (p:P) ON (p.name)", Params::new()).unwrap();
-    place(&database, "MATCH (p:P) DELETE p");
+    commit_version(&database, "MATCH (p:P) DELETE p");
     let ask = "MATCH (p:P {name: 'Ann'}) RETURN p.age";
     let check = |database: &Database| {
         let age =
@@ -82,13 +82,13 @@ fn a_backup_beside_writers_is_one_moment() {
     let path = |name: &str| folder.path().join(name);
     let options = Options { checkpoint_log_bytes: 4_096, ..with_history() };
     let database = Database::open(path("db"), options).unwrap();
-    place(&database, "CREATE (:A {n: 0}), (:B {n: 0})");
+    commit_version(&database, "CREATE (:A {n: 0}), (:B {n: 0})");
     let over = AtomicBool::new(false);
     let backups = 8;
     let reports = in_parallel("party", 3, |who| {
         if who > 0 {
             while !over.load(Ordering::Relaxed) {
-                place(&database, "MATCH (a:A), (b:B) SET a.n = a.n + 1, b.n = b.n + 1");
+                commit_version(&database, "MATCH (a:A), (b:B) SET a.n = a.n + 1, b.n = b.n + 1");
             }
             return Vec::new();
         }
@@ -104,9 +104,12 @@ fn a_backup_beside_writers_is_one_moment() {
         let copy = Database::open(&restored, Options::default()).unwrap();
         let found = numbers(&copy, "MATCH (a:A), (b:B) WHERE a.n = b.n RETURN a.n", Params::new());
         assert_eq!(found.len(), 1, "both numbers are equal");
-        assert!(report.place >= last && copy.snapshot().place() == report.place, "{report:?}");
-        last = report.place;
-        let past = format!("AS OF {} MATCH (a:A) RETURN a.n", report.place);
+        assert!(
+            report.commit_version >= last && copy.snapshot().commit_version() == report.commit_version,
+            "{report:?}"
+        );
+        last = report.commit_version;
+        let past = format!("AS OF {} MATCH (a:A) RETURN a.n", report.commit_version);
         assert_eq!(numbers(&copy, &past, Params::new()), found);
     }
 }

@@ -97,7 +97,7 @@ fn expected(session: &mut Session, text: &str) -> Rows {
 struct Reader {
     subscription: Subscription,
     rows: Rows,
-    place: u64,
+    commit_version: u64,
 }
 
 impl Reader {
@@ -110,14 +110,14 @@ impl Reader {
         }
         self.rows.retain(|_, count| *count != 0);
     }
-    fn read_to(&mut self, place: u64) {
-        while self.place < place {
+    fn read_to(&mut self, commit_version: u64) {
+        while self.commit_version < commit_version {
             let event = self.subscription.next(Duration::from_secs(20)).unwrap().expect("told in time");
             assert!(
-                event.place() > self.place || matches!(event, Event::Snapshot { .. }),
-                "places only rise"
+                event.commit_version() > self.commit_version || matches!(event, Event::Snapshot { .. }),
+                "versions only rise"
             );
-            self.place = event.place();
+            self.commit_version = event.commit_version();
             match event {
                 Event::Snapshot { rows, .. } | Event::Changes { rows, .. } => self.take(&rows),
                 Event::Progress { .. } => {}
@@ -167,13 +167,13 @@ fn what_is_accumulated_is_what_the_query_answers() {
             let name = format!("q{number}");
             database.create_standing(&name, text).unwrap_or_else(|error| panic!("{text}: {error}"));
             let subscription = database.subscribe(&name, &Params::new(), None, true).unwrap();
-            readers.push(Reader { subscription, rows: Rows::new(), place: 0 });
+            readers.push(Reader { subscription, rows: Rows::new(), commit_version: 0 });
         }
         for round in 0..60 {
             commit(&mut session, &mut chance);
-            let place = database.snapshot().place();
+            let commit_version = database.snapshot().commit_version();
             for (reader, text) in readers.iter_mut().zip(SHAPES) {
-                reader.read_to(place);
+                reader.read_to(commit_version);
                 let expected = expected(&mut session, text);
                 assert_eq!(reader.rows, expected, "seed {seed}, round {round}: {text}");
             }
@@ -186,9 +186,9 @@ fn run(database: &Database, text: &str) -> Vec<Vec<Value>> {
 }
 
 /// Reads rows of a SUBSCRIBE until the mark or change of this commit.
-fn told(result: &mut QueryResult, place: u64) -> Vec<(i64, Vec<Value>)> {
+fn told(result: &mut QueryResult, commit_version: u64) -> Vec<(i64, Vec<Value>)> {
     let (mut found, mut at) = (Vec::new(), 0);
-    while at < place {
+    while at < commit_version {
         let batch = result.next_batch().unwrap().expect("a subscription does not end");
         for row in 0..batch.len() {
             let row = batch.row(row);
@@ -231,13 +231,13 @@ fn statements_make_read_and_drop_them_and_they_outlive_the_process() {
         ["commit", "time", "difference", "mark", "x"]
     );
     run(&database, "MATCH (p:P {x: 1}) SET p.x = 8");
-    let place = database.snapshot().place();
+    let commit_version = database.snapshot().commit_version();
     let numbers = |told: Vec<(i64, Vec<Value>)>| {
         let mut told: Vec<_> = told.into_iter().map(|(diff, row)| (diff, row[0].as_int().unwrap())).collect();
         told.sort_unstable();
         told
     };
-    assert_eq!(numbers(told(&mut result, place)), [(1, 7), (1, 8)]);
+    assert_eq!(numbers(told(&mut result, commit_version)), [(1, 7), (1, 8)]);
     let listed = run(
         &database,
         "SHOW STANDING QUERIES YIELD name, state, rows, subscribers RETURN name, state, rows, subscribers",
@@ -253,10 +253,10 @@ fn statements_make_read_and_drop_them_and_they_outlive_the_process() {
     run(&database, "MATCH (p:P {x: 7}) DELETE p");
     run(&database, "CREATE (:P {x: 9})");
     let mut session = database.session();
-    let from = Params::from([("from".into(), Value::Int(place as i64))]);
+    let from = Params::from([("from".into(), Value::Int(commit_version as i64))]);
     let mut result = session.query("SUBSCRIBE `big ones` FROM $from", from).unwrap();
     run(&database, "CREATE (:P {x: 10}), (:P {x: 2})");
-    assert_eq!(numbers(told(&mut result, database.snapshot().place())), [(-1, 7), (1, 9), (1, 10)]);
+    assert_eq!(numbers(told(&mut result, database.snapshot().commit_version())), [(-1, 7), (1, 9), (1, 10)]);
     run(&database, "DROP STANDING QUERY `big ones`");
     assert!(result.next_batch().unwrap_err().message.contains("dropped"));
     assert!(run(&database, "SHOW STANDING QUERIES").is_empty());
@@ -265,7 +265,7 @@ fn statements_make_read_and_drop_them_and_they_outlive_the_process() {
     assert!(run(&Database::open(folder.path(), options()).unwrap(), "SHOW STANDING QUERIES").is_empty());
 }
 
-/// Several commits are taken up at once where they come quickly; each is told at its own place all the same.
+/// Several commits are taken up at once where they come quickly; each is told at its own commit version all the same.
 #[test]
 fn every_commit_of_a_burst_is_told_at_its_place() {
     let folder = TemporaryFolder::new("standing-burst").unwrap();
@@ -277,20 +277,20 @@ fn every_commit_of_a_burst_is_told_at_its_place() {
     for (number, text) in SHAPES.iter().enumerate() {
         database.create_standing(&format!("q{number}"), text).unwrap();
         let subscription = database.subscribe(&format!("q{number}"), &Params::new(), None, true).unwrap();
-        readers.push(Reader { subscription, rows: Rows::new(), place: 0 });
+        readers.push(Reader { subscription, rows: Rows::new(), commit_version: 0 });
     }
     for round in 0..3 {
-        let before = database.snapshot().place();
+        let before = database.snapshot().commit_version();
         world::threads::in_parallel("writers", 4, |writer| {
             let (mut session, mut chance) = (database.session(), Chance::seeded(100 * round + writer as u64));
             (0..6).for_each(|_| commit(&mut session, &mut chance));
         });
-        for place in before + 1..=database.snapshot().place() {
+        for commit_version in before + 1..=database.snapshot().commit_version() {
             for (reader, text) in readers.iter_mut().zip(SHAPES) {
-                reader.read_to(place);
-                if reader.place == place {
-                    let expected = expected(&mut session, &format!("AS OF {place} {text}"));
-                    assert_eq!(reader.rows, expected, "round {round}, commit {place}: {text}");
+                reader.read_to(commit_version);
+                if reader.commit_version == commit_version {
+                    let expected = expected(&mut session, &format!("AS OF {commit_version} {text}"));
+                    assert_eq!(reader.rows, expected, "round {round}, commit {commit_version}: {text}");
                 }
             }
         }
@@ -331,14 +331,14 @@ fn arguments_come_and_go(seed: u64, is_indexed: bool) {
             let [x, y] = [chance.below(6) as i64, chance.below(6) as i64];
             let params = Params::from([("x".into(), Value::Int(x)), ("y".into(), Value::Int(y))]);
             let subscription = database.subscribe(&format!("q{shape}"), &params, None, true).unwrap();
-            readers.push((shape, [x, y], Reader { subscription, rows: Rows::new(), place: 0 }));
+            readers.push((shape, [x, y], Reader { subscription, rows: Rows::new(), commit_version: 0 }));
         } else if !readers.is_empty() {
             readers.swap_remove(chance.below(readers.len() as u64) as usize);
         }
         (0..1 + chance.below(3)).for_each(|_| commit(&mut session, &mut chance));
-        let place = database.snapshot().place();
+        let commit_version = database.snapshot().commit_version();
         for (shape, [x, y], reader) in &mut readers {
-            reader.read_to(place);
+            reader.read_to(commit_version);
             let text = GIVEN[*shape].replace("$x", &x.to_string()).replace("$y", &y.to_string());
             assert_eq!(reader.rows, expected(&mut session, &text), "seed {seed}, round {round}: {text}");
         }
@@ -371,20 +371,20 @@ fn a_reader_who_waits_is_woken_by_each_commit() {
         };
         let read = || {
             let begin_ns = world::clock::monotonic_ns();
-            while subscription.next(Duration::from_secs(30)).unwrap().expect("nobody told").place() <= number
-            {
-            }
+            while subscription.next(Duration::from_secs(30)).unwrap().expect("nobody told").commit_version()
+                <= number
+            {}
             world::clock::monotonic_ns() - begin_ns
         };
         let session = &mut session;
-        let mut write = move || session.query(text, Params::new()).unwrap().finish().unwrap().place;
-        let (slept_ns, place) = std::thread::scope(|scope| {
+        let mut write = move || session.query(text, Params::new()).unwrap().finish().unwrap().commit_version;
+        let (slept_ns, commit_version) = std::thread::scope(|scope| {
             let reader = scope.spawn(read);
-            let place = write();
-            (reader.join().unwrap(), place)
+            let commit_version = write();
+            (reader.join().unwrap(), commit_version)
         });
         assert!(slept_ns < 20_000_000_000, "the reader slept through commit {number}");
-        assert!(place >= number);
+        assert!(commit_version >= number);
     }
 }
 
@@ -464,10 +464,10 @@ fn upserts_go_on_with_the_rows_that_were_there() {
         assert_eq!(found, [r#"String("upsert") Null String("b") Int(1)"#], "restart: {restart}");
     }
     run(&database, "CREATE (:P {x: 1, y: 'c'})");
-    let place = database.snapshot().place();
+    let commit_version = database.snapshot().commit_version();
     let mut session = database.session();
     let mut told = session.query(&format!("SUBSCRIBE q {envelope}"), Params::new()).unwrap();
-    assert_eq!(told.next_batch().unwrap().unwrap().row(0)[0].as_int(), Some(place as i64));
+    assert_eq!(told.next_batch().unwrap().unwrap().row(0)[0].as_int(), Some(commit_version as i64));
     run(&database, "MATCH (p:P {y: 'b'}) DELETE p");
     let batch = told.next_batch().unwrap().unwrap();
     assert_eq!(shown(&batch.row(0)[2]), shown(&Value::from("upsert")));
@@ -498,10 +498,10 @@ fn a_stream_is_woken_by_each_commit() {
     let mut told = 0;
     for number in 1..=300 {
         let text = if number % 2 == 0 { "MATCH (a:P) SET a.x = a.x + 1" } else { "CREATE ()" };
-        let place = session.query(text, Params::new()).unwrap().finish().unwrap().place;
-        while told < place {
+        let commit_version = session.query(text, Params::new()).unwrap().finish().unwrap().commit_version;
+        while told < commit_version {
             match Pin::new(&mut stream).poll_next(&mut context) {
-                Poll::Ready(event) => told = event.unwrap().unwrap().place(),
+                Poll::Ready(event) => told = event.unwrap().unwrap().commit_version(),
                 Poll::Pending => bell.recv_timeout(Duration::from_secs(20)).expect("nobody rang"),
             }
         }
@@ -539,8 +539,9 @@ fn queries_belong_to_tenants() {
     assert_eq!(owners(&database), expected);
     run(&database, "UNWIND range(1, 20000) AS x CREATE (:P {x: x})");
     let subscription = database.subscribe("mine", &Params::new(), None, true).unwrap();
-    while subscription.next(Duration::from_secs(20)).unwrap().unwrap().place() < database.snapshot().place() {
-    }
+    while subscription.next(Duration::from_secs(20)).unwrap().unwrap().commit_version()
+        < database.snapshot().commit_version()
+    {}
     let used = database.standing().iter().find(|query| query.name == "mine").unwrap().used_ns;
     assert!(used > 100_000, "{used} ns for 20,000 vertices");
     drop(subscription);

@@ -38,13 +38,13 @@ impl Past {
     fn remember(&mut self, database: &Database) {
         let (mut session, newest) = (database.session(), database.kept().1);
         let answers = SHAPES.iter().map(|text| asked(&mut session, text)).collect();
-        self.answers.insert(newest.place, answers);
-        self.times_ms.insert(newest.place, (newest.time_micros / 1_000) as i64);
+        self.answers.insert(newest.commit_version, answers);
+        self.times_ms.insert(newest.commit_version, (newest.time_micros / 1_000) as i64);
     }
     /// A copy, as of a mark, is what the query answered then.
     fn check(&self, copy: &Copy, query: usize, why: &str) {
-        let (_, answers) = self.answers.range(..=copy.place).next_back().unwrap();
-        assert_eq!(copy.rows, answers[query], "{why}, commit {}: {}", copy.place, SHAPES[query]);
+        let (_, answers) = self.answers.range(..=copy.commit_version).next_back().unwrap();
+        assert_eq!(copy.rows, answers[query], "{why}, commit {}: {}", copy.commit_version, SHAPES[query]);
     }
 }
 
@@ -57,22 +57,22 @@ fn go_on(database: &Database, past: &Past, query: usize, from: &Copy, why: &str)
         .query(&format!("SUBSCRIBE q{query} FROM $mark"), params)
         .unwrap_or_else(|error| panic!("{why}, from {:?}: {error}", from.mark));
     let mut copy = from.clone();
-    let newest = database.snapshot().place();
+    let newest = database.snapshot().commit_version();
     loop {
         copy.read(&mut told, usize::MAX, &mut |copy, row_time| {
             past.check(copy, query, why);
-            let time = past.times_ms.get(&copy.place).copied().filter(|time| *time > 0);
+            let time = past.times_ms.get(&copy.commit_version).copied().filter(|time| *time > 0);
             assert!(
-                !past.times_ms.contains_key(&copy.place) || row_time == time,
+                !past.times_ms.contains_key(&copy.commit_version) || row_time == time,
                 "{why}: {} {row_time:?} {time:?}",
-                copy.place
+                copy.commit_version
             );
         });
-        if copy.place >= newest {
+        if copy.commit_version >= newest {
             break;
         }
     }
-    assert_eq!(copy.place, newest, "{why}");
+    assert_eq!(copy.commit_version, newest, "{why}");
 }
 
 /// Random commits with readers that break off anywhere; then every mark that was ever given is gone on from.
@@ -103,7 +103,9 @@ fn every_mark(seed: u64, rounds: usize, between: impl Fn(usize, &Database)) {
             };
             let mut told = session.query(&text, params! { "x" => 3 }).unwrap();
             let mut rows_left = chance.below(40) as usize;
-            while rows_left > 0 && (copy.mark.is_none() || copy.place < database.snapshot().place()) {
+            while rows_left > 0
+                && (copy.mark.is_none() || copy.commit_version < database.snapshot().commit_version())
+            {
                 rows_left = copy.read(&mut told, rows_left, &mut |copy, _| {
                     past.check(copy, query, "read as it came");
                     copies.push(copy.clone());
@@ -171,7 +173,7 @@ fn marks_before_an_import_and_before_names_that_came_later() {
 fn mark_of(database: &Database, text: &str) -> (Copy, usize) {
     let (mut session, mut copy, mut marks) = (database.session(), Copy::default(), 0);
     let mut told = session.query(text, params! { "x" => 3 }).unwrap();
-    while copy.mark.is_none() || copy.place < database.snapshot().place() {
+    while copy.mark.is_none() || copy.commit_version < database.snapshot().commit_version() {
         copy.read(&mut told, usize::MAX, &mut |_, _| marks += 1);
     }
     (copy, marks)
@@ -185,10 +187,14 @@ fn an_empty_answer_has_a_mark_too() {
         database.create_standing("q", "MATCH (n:Nobody) RETURN n.x AS x").unwrap();
         for text in ["SUBSCRIBE q SNAPSHOT", "SUBSCRIBE q", "SUBSCRIBE q SNAPSHOT ENVELOPE UPSERT (x)"] {
             let (copy, marks) = mark_of(&database, text);
-            assert_eq!((copy.rows.len(), marks, copy.place), (0, 1, database.snapshot().place()), "{text}");
             assert_eq!(
-                copy.mark.as_ref().map(|mark| mark.parse::<Mark>().unwrap().at.place),
-                Some(copy.place)
+                (copy.rows.len(), marks, copy.commit_version),
+                (0, 1, database.snapshot().commit_version()),
+                "{text}"
+            );
+            assert_eq!(
+                copy.mark.as_ref().map(|mark| mark.parse::<Mark>().unwrap().at.commit_version),
+                Some(copy.commit_version)
             );
         }
         let (copy, _) = mark_of(&database, "SUBSCRIBE q");
@@ -200,7 +206,7 @@ fn an_empty_answer_has_a_mark_too() {
         while copy.rows.is_empty() {
             copy.read(&mut told, usize::MAX, &mut |_, _| ());
         }
-        assert_eq!(copy.place, database.snapshot().place());
+        assert_eq!(copy.commit_version, database.snapshot().commit_version());
     }
 }
 
@@ -242,13 +248,13 @@ fn marks_of_others_and_what_is_no_mark_are_refused() {
     assert!(with(3, &marks[2].1).is_ok());
     assert_eq!(with(4, &marks[2].1).unwrap_err().code, foreign);
     // A commit at another time, one that has not come, and what is no mark.
-    let (place, rest) = marks[0].1.split_once('-').unwrap();
-    let place: u64 = place.parse().unwrap();
-    for moved in [place - 1, place - 2, 0] {
+    let (commit_version, rest) = marks[0].1.split_once('-').unwrap();
+    let commit_version: u64 = commit_version.parse().unwrap();
+    for moved in [commit_version - 1, commit_version - 2, 0] {
         assert_eq!(code(&database, "q", &format!("{moved}-{rest}")), foreign, "{moved}");
     }
     assert_eq!(
-        code(&database, "q", &format!("{}-{rest}", place + 1_000)),
+        code(&database, "q", &format!("{}-{rest}", commit_version + 1_000)),
         "Tanglewood.ClientError.Standing.NotKept"
     );
     let wrong = "Neo.ClientError.Statement.ArgumentError";
@@ -267,7 +273,7 @@ fn marks_of_others_and_what_is_no_mark_are_refused() {
     run(&database, "CREATE (:P {x: 9})");
     let subscription = database.resume("q", &Params::new(), &marks[0].1.parse().unwrap()).unwrap();
     let event = subscription.next(Duration::from_secs(10)).unwrap().unwrap();
-    assert_eq!(event.place(), database.snapshot().place());
+    assert_eq!(event.commit_version(), database.snapshot().commit_version());
     run(&database, "DROP STANDING QUERY q");
     run(&database, "CREATE STANDING QUERY q AS MATCH (p:P) RETURN p.x + 1 AS x");
     assert_eq!(code(&database, "q", &marks[0].1), foreign);
@@ -357,7 +363,7 @@ fn in_memory_the_recent_past_is_remembered() {
     let mut told =
         session.query("SUBSCRIBE q FROM $mark", params! { "mark" => before.mark.clone().unwrap() }).unwrap();
     let mut marks = 0;
-    while copy.place < database.snapshot().place() {
+    while copy.commit_version < database.snapshot().commit_version() {
         copy.read(&mut told, usize::MAX, &mut |_, _| marks += 1);
     }
     assert_eq!((copy.rows.len(), marks), (50, 51), "each commit has a mark of its own");
@@ -389,5 +395,5 @@ fn marks_of_nothing_are_few() {
     while copy.rows.is_empty() {
         copy.read(&mut told, usize::MAX, &mut |_, _| ());
     }
-    assert_eq!(copy.place, database.snapshot().place());
+    assert_eq!(copy.commit_version, database.snapshot().commit_version());
 }

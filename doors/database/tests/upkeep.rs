@@ -236,7 +236,7 @@ fn who_resumes_can_be_ended() {
     let folder = TemporaryFolder::new("upkeep-resume").unwrap();
     let database = database(folder.path().to_str().unwrap());
     ask(&database, "CREATE (:T {x: 1})");
-    let from = database.snapshot().place();
+    let from = database.snapshot().commit_version();
     ask(&database, "MATCH (t:T) DELETE t");
     for kind in &KINDS {
         database.create_standing_for("default", "kept", kind.text).unwrap();

@@ -28,12 +28,12 @@ pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Places that are taken, by address.
 #[derive(Default)]
-struct Places {
+struct Slots {
     taken: Mutex<HashMap<IpAddr, usize>>,
 }
 
-impl Places {
-    fn take(self: &Arc<Places>, address: IpAddr) -> Option<Place> {
+impl Slots {
+    fn take(self: &Arc<Slots>, address: IpAddr) -> Option<Slot> {
         let mut taken = self.taken.lock();
         if taken.values().sum::<usize>() >= CONNECTIONS_MAX {
             return None;
@@ -43,17 +43,17 @@ impl Places {
             return None;
         }
         *of_address += 1;
-        Some(Place { places: self.clone(), address })
+        Some(Slot { places: self.clone(), address })
     }
 }
 
 /// One place, until it is dropped.
-struct Place {
-    places: Arc<Places>,
+struct Slot {
+    places: Arc<Slots>,
     address: IpAddr,
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         let mut taken = self.places.taken.lock();
         if let Some(count) = taken.get_mut(&self.address) {
@@ -68,12 +68,12 @@ impl Drop for Place {
 /// A connection that has a place.
 pub(crate) struct Served {
     stream: TcpStream,
-    _place: Place,
+    _place: Slot,
 }
 
 /// Connections as they come, without those that find no place.
 pub(crate) fn served(listener: TcpListenerStream) -> impl Stream<Item = io::Result<Served>> {
-    let places = Arc::new(Places::default());
+    let places = Arc::new(Slots::default());
     Accepted { incoming: listener, pause: None }.filter_map(move |stream| {
         // Of a listener that is handed over, the library leaves connections as they are: an answer would wait until the one before it is acknowledged.
         stream.set_nodelay(true).ok()?;
@@ -189,14 +189,14 @@ mod tests {
 
     #[test]
     fn places_are_bounded_and_given_back() {
-        let places = Arc::new(Places::default());
+        let places = Arc::new(Slots::default());
         let address = |last: u8| IpAddr::from([10, 0, 0, last]);
-        let mut first: Vec<Place> =
+        let mut first: Vec<Slot> =
             (0..CONNECTIONS_PER_ADDRESS_MAX).filter_map(|_| places.take(address(1))).collect();
         assert_eq!(first.len(), CONNECTIONS_PER_ADDRESS_MAX);
         assert!(places.take(address(1)).is_none(), "an address has no more");
         let left = CONNECTIONS_MAX - CONNECTIONS_PER_ADDRESS_MAX;
-        let others: Vec<Place> = (0..left).filter_map(|_| places.take(address(2))).collect();
+        let others: Vec<Slot> = (0..left).filter_map(|_| places.take(address(2))).collect();
         assert_eq!(others.len(), left);
         assert!(places.take(address(3)).is_none(), "there are no more");
         first.pop();

@@ -29,12 +29,12 @@ pub(crate) struct Service {
     machine: Shared,
     calls: Arc<Semaphore>,
     searches: Mutex<Vec<Search>>,
-    asked: Asked,
+    asked: PendingRequest,
 }
 
 /// What was asked of this process.
 #[derive(Default)]
-struct Asked {
+struct PendingRequest {
     /// Pairs.
     questions: AtomicU64,
     /// Calls that waited for the leader.
@@ -50,7 +50,7 @@ impl Service {
             machine,
             calls: Arc::new(Semaphore::new(CALLS_MAX)),
             searches: Mutex::new(Vec::new()),
-            asked: Asked::default(),
+            asked: PendingRequest::default(),
         }
     }
 

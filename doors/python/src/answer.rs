@@ -6,7 +6,7 @@
 use crate::arrow;
 use crate::cells::{Cells, shown};
 use crate::errors::{Stop, closed, ended, raised};
-use crate::home::{Dependents, Ends, Home, Kept};
+use crate::home::{Dependents, Ends, OwnedByProcess, ProcessDatabase};
 use crate::imported::Imported;
 use crate::patience::{CTRL_C, LOOK_EVERY, locked, locked_for, patiently};
 use crate::running::{Call, Running};
@@ -24,7 +24,7 @@ static RECORD: Imported = Imported::new("tanglewood.graph", "record_class");
 /// An answer.
 #[pyclass(frozen, weakref, name = "Result", module = "tanglewood")]
 pub struct Answer {
-    rows: Kept<Arc<Answered>>,
+    rows: OwnedByProcess<Arc<Answered>>,
     #[pyo3(get)]
     columns: Py<PyTuple>,
     record: Mutex<Option<Py<PyAny>>>,
@@ -155,7 +155,7 @@ impl Answer {
     pub fn of_query(
         py: Python<'_>,
         result: QueryResult,
-        home: Home,
+        home: ProcessDatabase,
         dependents: &Dependents,
     ) -> PyResult<Answer> {
         let columns = PyTuple::new(py, result.columns().iter().map(|column| &**column))?.unbind();
@@ -165,7 +165,7 @@ impl Answer {
         py: Python<'_>,
         rows: GremlinRows,
         running: Running,
-        home: Home,
+        home: ProcessDatabase,
         dependents: &Dependents,
     ) -> PyResult<Answer> {
         let columns = PyTuple::new(py, ["value"])?.unbind();
@@ -175,14 +175,14 @@ impl Answer {
         source: Source,
         running: Option<Running>,
         columns: Py<PyTuple>,
-        home: Home,
+        home: ProcessDatabase,
         dependents: &Dependents,
     ) -> Answer {
         let rows = Mutex::new(Rows { source, kept: VecDeque::new(), left: 0, handed: 0, summary: None });
         let answered = Arc::new(Answered { rows, running });
         let weak = Arc::downgrade(&answered);
         dependents.add(weak);
-        Answer { rows: Kept::new(answered, home), columns, record: Mutex::new(None) }
+        Answer { rows: OwnedByProcess::new(answered, home), columns, record: Mutex::new(None) }
     }
     fn shared(&self) -> Result<&Arc<Answered>, Error> {
         self.rows.home().check()?;
@@ -430,7 +430,7 @@ fn told(dict: &Bound<'_, PyDict>, summary: &Summary) -> PyResult<()> {
     for (name, count) in counts {
         dict.set_item(name, count)?;
     }
-    dict.set_item("commit", summary.place)?;
+    dict.set_item("commit", summary.commit_version)?;
     dict.set_item("first_after", summary.first_after.as_secs_f64())?;
     dict.set_item("elapsed", summary.elapsed.as_secs_f64())?;
     dict.set_item("plan", summary.plan_text.as_deref())?;

@@ -106,7 +106,7 @@ pub struct Stream {
 }
 
 /// What an array points into.
-enum Held {
+enum BackingMemory {
     /// A column of a batch.
     Cells {
         _cells: Arc<Cells>,
@@ -119,7 +119,7 @@ enum Held {
 
 /// Private data of an array.
 struct Owned {
-    _held: Held,
+    _held: BackingMemory,
     _bits: [Vec<u64>; 2],
     _offsets: Vec<i32>,
     buffers: Vec<*const c_void>,
@@ -151,7 +151,7 @@ fn exported(cells: &Arc<Cells>, at: usize, begin: usize, kind: Kind) -> ArrowArr
         return of_nulls(kind, len);
     }
     if carried.rows().is_none() && !matches!(carried.column(), Column::Constant(..)) {
-        let held = Held::Cells { _cells: cells.clone() };
+        let held = BackingMemory::Cells { _cells: cells.clone() };
         return array(carried.column(), begin, cells.len, held);
     }
     let rows: Vec<u32> = (begin..cells.len).map(|row| carried.at(row) as u32).collect();
@@ -161,15 +161,15 @@ fn exported(cells: &Arc<Cells>, at: usize, begin: usize, kind: Kind) -> ArrowArr
     };
     // A moved column leaves its vectors where they are.
     let boxed = Box::new(column);
-    let made = array(&boxed, 0, len, Held::None);
+    let made = array(&boxed, 0, len, BackingMemory::None);
     // SAFETY: the array was made just now, by us, and nobody else has it.
     let owned = unsafe { &mut *made.private_data.cast::<Owned>() };
-    owned._held = Held::Column { _column: *boxed };
+    owned._held = BackingMemory::Column { _column: *boxed };
     made
 }
 
 /// Rows of a typed column as an array; `held` keeps the column where it is.
-fn array(column: &Column, begin: usize, end: usize, held: Held) -> ArrowArray {
+fn array(column: &Column, begin: usize, end: usize, held: BackingMemory) -> ArrowArray {
     let mut bits = [Vec::new(), Vec::new()];
     let (mut offsets, null_count) = (Vec::new(), nulls(column).map(|nulls| validity(nulls, begin, end)));
     let null_count = null_count.map_or(0, |(words, count)| {
@@ -229,8 +229,13 @@ fn of_nulls(kind: Kind, len: usize) -> ArrowArray {
         Kind::Text => vec![valid, offsets.as_ptr().cast(), filler],
         _ => vec![valid, filler],
     };
-    let owned =
-        Owned { _held: Held::None, _bits: [zeros, values], _offsets: offsets, buffers, children: Vec::new() };
+    let owned = Owned {
+        _held: BackingMemory::None,
+        _bits: [zeros, values],
+        _offsets: offsets,
+        buffers,
+        children: Vec::new(),
+    };
     ArrowArray::new(len, len as i64, owned)
 }
 
@@ -238,8 +243,13 @@ fn of_nulls(kind: Kind, len: usize) -> ArrowArray {
 fn record(columns: Vec<ArrowArray>, len: usize) -> ArrowArray {
     let children = columns.into_iter().map(|column| Box::into_raw(Box::new(column))).collect();
     let buffers = vec![ptr::null()];
-    let owned =
-        Owned { _held: Held::None, _bits: [Vec::new(), Vec::new()], _offsets: Vec::new(), buffers, children };
+    let owned = Owned {
+        _held: BackingMemory::None,
+        _bits: [Vec::new(), Vec::new()],
+        _offsets: Vec::new(),
+        buffers,
+        children,
+    };
     ArrowArray::new(len, 0, owned)
 }
 

@@ -1,7 +1,7 @@
 //! The database as an object: opened, asked for sessions, filled from files, closed.
 
 use crate::errors::{closed, raised};
-use crate::home::{Dependents, Home, Kept};
+use crate::home::{Dependents, OwnedByProcess, ProcessDatabase};
 use crate::patience::patiently;
 use crate::session::{Session, seconds};
 use database::{Error, ExistingPolicy, ImportLayout, ImportOptions, Options, UrlRules};
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// An open database.
 #[pyclass(frozen, weakref, module = "tanglewood")]
 pub struct Database {
-    held: Kept<Mutex<Option<database::Database>>>,
+    held: OwnedByProcess<Mutex<Option<database::Database>>>,
     dependents: Dependents,
     #[pyo3(get)]
     path: String,
@@ -58,7 +58,7 @@ pub fn open(
     let shown = path.display().to_string();
     let opened = patiently(py, move || database::Database::open(&path, options), || ());
     let database = opened?.map_err(|error| raised(py, error))?;
-    let held = Kept::new(Mutex::new(Some(database)), Home::new());
+    let held = OwnedByProcess::new(Mutex::new(Some(database)), ProcessDatabase::new());
     Ok(Database { held, dependents: Dependents::default(), path: shown })
 }
 

@@ -15,15 +15,15 @@ static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// A database that this process opened, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Home {
+pub struct ProcessDatabase {
     /// Tells databases of one process apart.
     pub number: u64,
     process: u32,
 }
 
-impl Home {
-    pub fn new() -> Home {
-        Home { number: LAST.fetch_add(1, Ordering::Relaxed) + 1, process: process::id() }
+impl ProcessDatabase {
+    pub fn new() -> ProcessDatabase {
+        ProcessDatabase { number: LAST.fetch_add(1, Ordering::Relaxed) + 1, process: process::id() }
     }
     pub fn is_here(self) -> bool {
         self.process == process::id()
@@ -65,28 +65,28 @@ impl Dependents {
 }
 
 /// Something that is dropped only in the process that made it.
-pub struct Kept<T> {
+pub struct OwnedByProcess<T> {
     held: Option<T>,
-    home: Home,
+    home: ProcessDatabase,
 }
 
-impl<T> Kept<T> {
-    pub fn new(held: T, home: Home) -> Kept<T> {
-        Kept { held: Some(held), home }
+impl<T> OwnedByProcess<T> {
+    pub fn new(held: T, home: ProcessDatabase) -> OwnedByProcess<T> {
+        OwnedByProcess { held: Some(held), home }
     }
-    pub fn home(&self) -> Home {
+    pub fn home(&self) -> ProcessDatabase {
         self.home
     }
 }
 
-impl<T> Deref for Kept<T> {
+impl<T> Deref for OwnedByProcess<T> {
     type Target = Option<T>;
     fn deref(&self) -> &Option<T> {
         &self.held
     }
 }
 
-impl<T> Drop for Kept<T> {
+impl<T> Drop for OwnedByProcess<T> {
     fn drop(&mut self) {
         if !self.home.is_here() {
             std::mem::forget(self.held.take());

@@ -3,7 +3,7 @@
 //! The native part of the package `tanglewood`: databases, sessions and answers over the façade, values of both sides, columns for Arrow.
 //! What needs no Rust is Python beside it, in `tanglewood/`: errors by class, nodes, data frames, transactions, subscriptions, imports.
 //!
-//! Rules of this room: the interpreter's lock is never held while the database works or a lock of ours is waited for; whatever waits looks
+//! Rules of this crate: the interpreter's lock is never held while the database works or a lock of ours is waited for; whatever waits looks
 //! for Ctrl-C; nothing is dropped in a process that was forked.
 //!
 //! Reading order: `connection`, `session`, `answer`; `values`, `params` and `temporal` (what becomes of values); `arrow`; `patience`

@@ -4,7 +4,7 @@
 //! it one of these or says what to do instead.
 
 use crate::errors::{raised, unfit};
-use crate::home::Home;
+use crate::home::ProcessDatabase;
 use crate::imported::Imported;
 use crate::temporal;
 use database::{Error, Params};
@@ -65,7 +65,7 @@ impl Fault {
 }
 
 /// The parameters of a statement: a mapping from names, or nothing.
-pub fn params(given: Option<&Bound<'_, PyAny>>, home: Home) -> PyResult<Params> {
+pub fn params(given: Option<&Bound<'_, PyAny>>, home: ProcessDatabase) -> PyResult<Params> {
     let mut params = Params::new();
     let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(params) };
     let py = given.py();
@@ -101,7 +101,7 @@ fn type_name(object: &Bound<'_, PyAny>) -> String {
     object.get_type().fully_qualified_name().map_or_else(|_| "an object".into(), |name| name.to_string())
 }
 
-fn value(object: &Bound<'_, PyAny>, home: Home, depth: usize) -> Result<Value, Fault> {
+fn value(object: &Bound<'_, PyAny>, home: ProcessDatabase, depth: usize) -> Result<Value, Fault> {
     if object.is_none() {
         return Ok(Value::Null);
     }
@@ -139,7 +139,7 @@ fn value(object: &Bound<'_, PyAny>, home: Home, depth: usize) -> Result<Value, F
 }
 
 /// What is none of the plain types.
-fn other(object: &Bound<'_, PyAny>, home: Home, depth: usize) -> Result<Value, Fault> {
+fn other(object: &Bound<'_, PyAny>, home: ProcessDatabase, depth: usize) -> Result<Value, Fault> {
     let py = object.py();
     // Subclasses may know more than their bases: pandas has nanoseconds.
     let is_instant = object.is_exact_instance_of::<PyDateTime>()
@@ -190,7 +190,7 @@ fn is_plain(object: &Bound<'_, PyAny>) -> bool {
 
 fn items<'py>(
     items: impl Iterator<Item = Bound<'py, PyAny>>,
-    home: Home,
+    home: ProcessDatabase,
     depth: usize,
 ) -> Result<Value, Fault> {
     let one = |(at, item): (usize, Bound<'py, PyAny>)| {
@@ -200,7 +200,7 @@ fn items<'py>(
     Ok(Value::try_list(values)?)
 }
 
-fn entries(dict: &Bound<'_, PyDict>, home: Home, depth: usize) -> Result<Value, Fault> {
+fn entries(dict: &Bound<'_, PyDict>, home: ProcessDatabase, depth: usize) -> Result<Value, Fault> {
     let mut map = Map::new();
     for (key, item) in dict.iter() {
         let Ok(name) = key.cast::<PyString>() else {
@@ -235,7 +235,7 @@ fn too_wide(raised: PyErr) -> Fault {
 }
 
 /// A node, a relationship or a point of this package.
-fn entity(object: &Bound<'_, PyAny>, home: Home) -> PyResult<Option<Result<Value, Error>>> {
+fn entity(object: &Bound<'_, PyAny>, home: ProcessDatabase) -> PyResult<Option<Result<Value, Error>>> {
     let py = object.py();
     if object.is_instance(POINT.get(py)?)? {
         let (srid, x, y, z) = object.call_method0("_parts")?.extract()?;

@@ -2,7 +2,7 @@
 
 use crate::answer::Answer;
 use crate::errors::{Stop, closed, ended, misused, raised};
-use crate::home::{Dependents, Ends, Home, Kept};
+use crate::home::{Dependents, Ends, OwnedByProcess, ProcessDatabase};
 use crate::params::params;
 use crate::patience::{CTRL_C, Pressed, locked, locked_for, patiently};
 use crate::running::{Call, Running};
@@ -38,7 +38,7 @@ impl Ends for Conversation {
 /// A session. Threads may share it: statements run one after the other.
 #[pyclass(frozen, weakref, module = "tanglewood")]
 pub struct Session {
-    shared: Kept<Arc<Conversation>>,
+    shared: OwnedByProcess<Arc<Conversation>>,
     dependents: Dependents,
     running: Running,
     pressed: Pressed,
@@ -54,7 +54,7 @@ pub fn seconds(time: Option<f64>) -> Result<Option<Duration>, Error> {
 }
 
 impl Session {
-    pub fn new(mut session: database::Session, home: Home, dependents: Dependents) -> Session {
+    pub fn new(mut session: database::Session, home: ProcessDatabase, dependents: Dependents) -> Session {
         let (interrupter, pressed) = (session.interrupter(), Pressed::default());
         let (seen, stopped) = (pressed.clone(), interrupter.clone());
         session.set_meanwhile(move || seen.look(&stopped));
@@ -63,7 +63,7 @@ impl Session {
             Arc::new(Conversation { session, running: running.clone(), ended: AtomicBool::new(false) });
         let weak = Arc::downgrade(&shared);
         dependents.add(weak);
-        Session { shared: Kept::new(shared, home), dependents, running, pressed }
+        Session { shared: OwnedByProcess::new(shared, home), dependents, running, pressed }
     }
     /// Does something with the session, without the interpreter.
     fn with<T: Send>(

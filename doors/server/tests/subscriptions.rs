@@ -36,14 +36,14 @@ struct Copy {
     rows: BTreeMap<i64, i64>,
     pending: Vec<(i64, i64)>,
     mark: Option<String>,
-    place: i64,
+    commit_version: i64,
 }
 
 impl Copy {
     /// Pulls so many records a time until `enough` of them came, or a mark of this commit.
-    fn read(&mut self, client: &mut Client, pulled: i64, mut enough: usize, place: u64) {
+    fn read(&mut self, client: &mut Client, pulled: i64, mut enough: usize, commit_version: u64) {
         self.pending.clear();
-        while enough > 0 && self.place < place as i64 {
+        while enough > 0 && self.commit_version < commit_version as i64 {
             client.send(&[pull(pulled)]);
             loop {
                 match client.next() {
@@ -60,7 +60,7 @@ impl Copy {
         }
     }
     fn take(&mut self, values: &[Item]) {
-        let [place, time, difference, mark, x] = values else { panic!("{values:?}") };
+        let [commit_version, time, difference, mark, x] = values else { panic!("{values:?}") };
         assert!(*time != Item::Null);
         match mark {
             Item::Null => self.pending.push((x.int(), difference.int())),
@@ -70,7 +70,7 @@ impl Copy {
                     *self.rows.entry(x).or_default() += difference;
                 }
                 self.rows.retain(|_, count| *count != 0);
-                (self.mark, self.place) = (Some(mark.text().to_string()), place.int());
+                (self.mark, self.commit_version) = (Some(mark.text().to_string()), commit_version.int());
             }
         }
     }
@@ -101,7 +101,7 @@ fn a_client_that_goes_anywhere_goes_on_from_its_last_mark() {
         write(&database, &format!("UNWIND range({from}, {}) AS x CREATE (:P {{x: x}})", from + 9));
         write(&database, &format!("MATCH (p:P) WHERE p.x = {from} DELETE p"));
         // It goes after so many records, in the middle of a commit or not.
-        let newest = database.snapshot().place();
+        let newest = database.snapshot().commit_version();
         copy.read(&mut client, [1, 3, 7, 1_000][round as usize % 4], (round * 7 % 31) as usize, newest);
         match round % 3 {
             0 => drop(client),
@@ -120,7 +120,7 @@ fn a_client_that_goes_anywhere_goes_on_from_its_last_mark() {
         }
     }
     let mut client = copy.subscribed(&server);
-    copy.read(&mut client, 100, usize::MAX, database.snapshot().place());
+    copy.read(&mut client, 100, usize::MAX, database.snapshot().commit_version());
     let mut expected = BTreeMap::new();
     let rows = database.session().query("MATCH (p:P) RETURN p.x", Params::new()).unwrap().rows().unwrap();
     rows.iter().for_each(|row| *expected.entry(row[0].as_int().unwrap()).or_insert(0) += 1);

@@ -175,7 +175,7 @@ fn epoch_of(transaction: &mut Transaction) -> Result<u64, postgres::Error> {
     Ok(transaction.query_one("SELECT epoch FROM tw_epoch WHERE one = 1", &[])?.get::<_, i64>(0) as u64)
 }
 
-fn last_place(transaction: &mut Transaction) -> Result<u64, postgres::Error> {
+fn last_version(transaction: &mut Transaction) -> Result<u64, postgres::Error> {
     let last = "SELECT greatest((SELECT coalesce(max(place), 0)::BIGINT FROM tw_place), (SELECT base FROM tw_cut WHERE one = 1))";
     let row = transaction.query_one(last, &[])?;
     Ok(row.get::<_, i64>(0) as u64)
@@ -183,7 +183,7 @@ fn last_place(transaction: &mut Transaction) -> Result<u64, postgres::Error> {
 
 impl Truth for PostgresTruth {
     fn state(&mut self) -> Result<(u64, u64), Unknown> {
-        self.serializable(|transaction| Ok((epoch_of(transaction)?, last_place(transaction)?)))
+        self.serializable(|transaction| Ok((epoch_of(transaction)?, last_version(transaction)?)))
     }
 
     fn commit(
@@ -215,7 +215,7 @@ impl Truth for PostgresTruth {
         })
     }
 
-    fn unplaced(&mut self, limit: usize) -> Result<(u64, Vec<Stamp>), Unknown> {
+    fn unversioned(&mut self, limit: usize) -> Result<(u64, Vec<Stamp>), Unknown> {
         self.serializable(|transaction| {
             let read = "SELECT epoch, seat, vector FROM (
                     SELECT l.*, row_number() OVER (PARTITION BY l.epoch, l.seat ORDER BY l.counter) AS n FROM tw_log l
@@ -223,14 +223,14 @@ impl Truth for PostgresTruth {
                         SELECT 1 FROM tw_place p WHERE p.epoch = l.epoch AND p.seat = l.seat AND p.counter = l.counter)
                 ) AS open WHERE n <= $1 ORDER BY epoch, seat, counter";
             let rows = transaction.query(read, &[&(limit as i64)])?;
-            Ok((last_place(transaction)?, rows.iter().filter_map(|row| stamp(row, 0)).collect()))
+            Ok((last_version(transaction)?, rows.iter().filter_map(|row| stamp(row, 0)).collect()))
         })
     }
 
-    fn place(&mut self, epoch: u64, first: u64, commits: &[CommitId]) -> Result<bool, Unknown> {
+    fn assign_versions(&mut self, epoch: u64, first: u64, commits: &[CommitId]) -> Result<bool, Unknown> {
         let (epochs, seats, counters) = columns(commits);
         self.serializable(|transaction| {
-            if epoch_of(transaction)? == epoch && last_place(transaction)? + 1 == first {
+            if epoch_of(transaction)? == epoch && last_version(transaction)? + 1 == first {
                 let new = "SELECT count(*) FROM unnest($1::BIGINT[], $2::INT4[], $3::BIGINT[]) AS u(e, s, c)
                     JOIN tw_log l ON l.epoch = e AND l.seat = s AND l.counter = c
                     WHERE NOT EXISTS (SELECT 1 FROM tw_place p WHERE p.epoch = e AND p.seat = s AND p.counter = c)";
@@ -242,8 +242,8 @@ impl Truth for PostgresTruth {
                     transaction.execute(insert, &[&epochs, &seats, &counters, &(first as i64)])?;
                 }
             }
-            // What is cut off had a place, up to the base. In an epoch one scribe gives places, so it was this one.
-            let base = if epoch_of(transaction)? == epoch { log::base(transaction)?.place } else { 0 };
+            // What is cut off had a commit version, up to the base. In an epoch one scribe gives commit versions, so it was this one.
+            let base = if epoch_of(transaction)? == epoch { log::base(transaction)?.commit_version } else { 0 };
             let have = "SELECT count(*) FROM unnest($1::BIGINT[], $2::INT4[], $3::BIGINT[]) WITH ORDINALITY AS u(e, s, c, n)
                 LEFT JOIN tw_place p ON p.epoch = e AND p.seat = s AND p.counter = c
                 LEFT JOIN tw_cut_seat t ON t.epoch = e AND t.seat = s AND t.counter >= c

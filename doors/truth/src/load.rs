@@ -37,18 +37,21 @@ impl PostgresTruth {
             Ok(LoadBegins::Ready)
         })
     }
-    /// Writes the commit of this place, from 1 on, in one go.
-    pub fn load(&mut self, place: u64, parts: Vec<(u16, Bytes)>) -> Result<(), Unknown> {
+    /// Writes the commit of this version, from 1 on, in one go.
+    pub fn load(&mut self, commit_version: u64, parts: Vec<(u16, Bytes)>) -> Result<(), Unknown> {
         let shards: Vec<i32> = parts.iter().map(|(shard, _)| i32::from(*shard)).collect();
-        let stamp = order::Stamp::from_parts(FIRST_EPOCH, 0, [place].into()).ok_or(Unknown)?;
+        let stamp = order::Stamp::from_parts(FIRST_EPOCH, 0, [commit_version].into()).ok_or(Unknown)?;
         let record = encode(&Record { stamp, parts });
-        let place = place as i64;
+        let commit_version = commit_version as i64;
         self.serializable(|transaction| {
             let log = "INSERT INTO tw_log VALUES ($1, 0, $2, $3, $4, $5)";
-            transaction.execute(log, &[&(FIRST_EPOCH as i64), &place, &vec![place], &shards, &record])?;
-            let placed = "INSERT INTO tw_place (place, epoch, seat, counter, at_us)
+            transaction.execute(
+                log,
+                &[&(FIRST_EPOCH as i64), &commit_version, &vec![commit_version], &shards, &record],
+            )?;
+            let versioned = "INSERT INTO tw_place (place, epoch, seat, counter, at_us)
                 VALUES ($2, $1, 0, $2, (extract(epoch FROM clock_timestamp()) * 1000000)::BIGINT)";
-            transaction.execute(placed, &[&(FIRST_EPOCH as i64), &place]).map(drop)
+            transaction.execute(versioned, &[&(FIRST_EPOCH as i64), &commit_version]).map(drop)
         })
     }
     /// The content is whole: the first epoch may begin.

@@ -1,6 +1,6 @@
 //! Who follows the sequence of commits, and what the log begins with for them.
 
-use crate::{PostgresTruth, columns, encode_parts, last_place, log};
+use crate::{PostgresTruth, columns, encode_parts, last_version, log};
 use postgres::{IsolationLevel, Row};
 use protocol::limits::{FOLLOWER_KEPT_US, USAGE_KEPT_US};
 use protocol::{Bytes, CommitId, Following, LogCut, LogPage, Route, Sequence, ToldUsage, Truth, Unknown};
@@ -24,13 +24,13 @@ impl Sequence for PostgresTruth {
                 counter: row.get::<_, i64>(2) as u64,
             };
             let newest = transaction.query(read, &[])?.into_iter().map(id).collect();
-            Ok((last_place(transaction)?, newest))
+            Ok((last_version(transaction)?, newest))
         })
     }
-    fn place_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {
+    fn version_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {
         let (epochs, seats, counters) = columns(commits);
         self.serializable(|transaction| {
-            // What is cut off had a place, up to the base.
+            // What is cut off had a commit version, up to the base.
             let read = "SELECT count(*), coalesce(max(coalesce(p.place, (SELECT base FROM tw_cut WHERE one = 1))), 0)::BIGINT
                 FROM unnest($1::BIGINT[], $2::INT4[], $3::BIGINT[]) AS u(e, s, c)
                 LEFT JOIN tw_place p ON p.epoch = e AND p.seat = s AND p.counter = c
@@ -45,12 +45,14 @@ impl Sequence for PostgresTruth {
         self.placement()
     }
 
-    fn follows(&mut self, name: &str, place: u64) -> Result<(), Unknown> {
+    fn follows(&mut self, name: &str, commit_version: u64) -> Result<(), Unknown> {
         let tell = format!(
             "INSERT INTO tw_follower VALUES ($1, $2, {NOW_US})
             ON CONFLICT (name) DO UPDATE SET place = excluded.place, told_us = excluded.told_us"
         );
-        self.serializable(|transaction| transaction.execute(&tell, &[&name, &(place as i64)]).map(drop))
+        self.serializable(|transaction| {
+            transaction.execute(&tell, &[&name, &(commit_version as i64)]).map(drop)
+        })
     }
     fn followers(&mut self) -> Result<Vec<Following>, Unknown> {
         let read = format!(
@@ -60,7 +62,7 @@ impl Sequence for PostgresTruth {
         self.serializable(|transaction| {
             let following = |row: Row| Following {
                 name: row.get(0),
-                place: row.get::<_, i64>(1) as u64,
+                commit_version: row.get::<_, i64>(1) as u64,
                 silent_us: row.get::<_, i64>(2) as u64,
             };
             let rows = transaction.query(&read, &[&(FOLLOWER_KEPT_US as i64)])?;
@@ -92,24 +94,24 @@ impl Sequence for PostgresTruth {
         })
     }
     fn cut(&mut self, maker: &str, base: u64, records: u64) -> Result<LogCut, Unknown> {
-        let (place, count) = (base as i64, records as i64);
+        let (commit_version, count) = (base as i64, records as i64);
         self.serializable(|transaction| {
             let present = log::base(transaction)?;
             let made = "SELECT count(*) FROM tw_base WHERE maker = $1 AND base = $2";
-            let made: i64 = transaction.query_one(made, &[&maker, &place])?.get(0);
-            let is_next = base > present.place && base <= last_place(transaction)? && records <= base;
+            let made: i64 = transaction.query_one(made, &[&maker, &commit_version])?.get(0);
+            let is_next = base > present.commit_version && base <= last_version(transaction)? && records <= base;
             if !is_next || made != count {
                 return Ok(LogCut::Outdated);
             }
             let behind = format!(
                 "SELECT name FROM tw_follower WHERE told_us > {NOW_US} - $1 AND place < $2 ORDER BY place LIMIT 1"
             );
-            if let Some(row) = transaction.query_opt(&behind, &[&(FOLLOWER_KEPT_US as i64), &place])? {
+            if let Some(row) = transaction.query_opt(&behind, &[&(FOLLOWER_KEPT_US as i64), &commit_version])? {
                 return Ok(LogCut::NeededBy(row.get(0)));
             }
             let cut = "UPDATE tw_cut SET base = $1, records = $2, maker = $3,
                 at_us = coalesce((SELECT at_us FROM tw_place WHERE place = $1), 0) WHERE one = 1";
-            transaction.execute(cut, &[&place, &count, &maker])?;
+            transaction.execute(cut, &[&commit_version, &count, &maker])?;
             // Who is behind for longer than that begins anew.
             let forget = format!("DELETE FROM tw_follower WHERE told_us <= {NOW_US} - $1");
             transaction.execute(&forget, &[&(FOLLOWER_KEPT_US as i64)])?;

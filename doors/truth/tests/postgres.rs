@@ -33,7 +33,7 @@ fn untimed(page: Result<LogPage, Unknown>) -> Result<LogPage, Unknown> {
     })
 }
 
-/// A number of groups, calls made again, bumps, places, leases: both must answer the same.
+/// A number of groups, calls made again, bumps, commit versions, leases: both must answer the same.
 #[test]
 fn it_answers_as_its_twin_in_memory() {
     let Some(server) = Server::start() else { return };
@@ -90,12 +90,12 @@ fn it_answers_as_its_twin_in_memory() {
             }
         }
         assert_eq!(real.lease(1, 5), model.lease(1, 5));
-        let (last, open) = model.unplaced(4).unwrap();
-        assert_eq!(real.unplaced(4), Ok((last, open.clone())));
+        let (last, open) = model.unversioned(4).unwrap();
+        assert_eq!(real.unversioned(4), Ok((last, open.clone())));
         let ids: Vec<CommitId> = open.iter().map(CommitId::of).collect();
         for (as_of, first) in [(epoch - 1, last + 1), (epoch, last + 2), (epoch, last + 1), (epoch, last + 1)]
         {
-            assert_eq!(real.place(as_of, first, &ids), model.place(as_of, first, &ids));
+            assert_eq!(real.assign_versions(as_of, first, &ids), model.assign_versions(as_of, first, &ids));
         }
         assert_eq!(real.state(), model.state());
         for shard in [None, Some(0), Some(1), Some(7)] {
@@ -139,15 +139,15 @@ fn a_page_of_the_log_ends_behind_large_records() {
         assert_eq!(model.commit(1, 0, group, &proposed), Ok(vec![Verdict::Committed]));
     }
     assert_eq!((real.bump(1), model.bump(1)), (Ok(2), Ok(2)));
-    assert_eq!((real.place(2, 1, &ids), model.place(2, 1, &ids)), (Ok(true), Ok(true)));
+    assert_eq!((real.assign_versions(2, 1, &ids), model.assign_versions(2, 1, &ids)), (Ok(true), Ok(true)));
     for shard in [None, Some(0)] {
-        let places = |truth: &mut dyn Truth, after| -> Vec<u64> {
+        let commit_versions = |truth: &mut dyn Truth, after| -> Vec<u64> {
             let page = truth.log(shard, after, 30).expect("it answers");
-            page.commits.iter().map(|commit| commit.place).collect()
+            page.commits.iter().map(|commit| commit.commit_version).collect()
         };
         for (after, wanted) in [(0, &[1, 2, 3][..]), (1, &[2, 3, 4, 5]), (3, &[4, 5]), (5, &[])] {
             assert_eq!(
-                (places(&mut real, after), places(&mut model, after)),
+                (commit_versions(&mut real, after), commit_versions(&mut model, after)),
                 (wanted.to_vec(), wanted.to_vec())
             );
         }
@@ -267,7 +267,7 @@ fn what_was_answered_outlives_a_crash_of_the_database() {
     server.crash();
     truth = server.truth();
     assert_eq!(truth.bump(1), Ok(2));
-    assert_eq!(truth.unplaced(1_000), Ok((0, answered)));
+    assert_eq!(truth.unversioned(1_000), Ok((0, answered)));
 }
 
 /// Writes a file that is the server's alone.
@@ -334,7 +334,10 @@ fn a_log_that_is_cut_begins_with_its_base() {
             let group = [Proposed { base: None, reads, writes, routes, moves, record }];
             for truth in [&mut *real as &mut dyn Truth, model] {
                 assert_eq!(truth.commit(1, 0, at + 1, &group), Ok(vec![Verdict::Committed]));
-                assert_eq!(truth.place(1, at + 1, &[CommitId::of(&group[0].record.stamp)]), Ok(true));
+                assert_eq!(
+                    truth.assign_versions(1, at + 1, &[CommitId::of(&group[0].record.stamp)]),
+                    Ok(true)
+                );
             }
             groups.push(group);
         }
@@ -342,14 +345,15 @@ fn a_log_that_is_cut_begins_with_its_base() {
     };
     let groups = commit(&mut real, &mut model, 20);
     let parts = |number: u64| vec![(0, vec![number as u8; 4].into()), (1, vec![1].into())];
-    let both = |real: &mut PostgresTruth, model: &mut MemoryTruth, places: &[u64]| {
+    let both = |real: &mut PostgresTruth, model: &mut MemoryTruth, commit_versions: &[u64]| {
         for shard in [None, Some(0), Some(1), Some(7)] {
-            for after in places {
+            for after in commit_versions {
                 let (one, other) =
                     (real.log(shard, *after, 7).unwrap(), model.log(shard, *after, 7).unwrap());
                 // Stamps of a base are nobody's.
                 let said = |page: LogPage| {
-                    let all = page.commits.into_iter().map(|one| (one.place, one.record.parts.clone()));
+                    let all =
+                        page.commits.into_iter().map(|one| (one.commit_version, one.record.parts.clone()));
                     (page.base, all.collect::<Vec<_>>())
                 };
                 assert_eq!(said(one), said(other), "{shard:?} {after}");
@@ -373,18 +377,18 @@ fn a_log_that_is_cut_begins_with_its_base() {
         assert_eq!(truth.cut("gate-0", 12, 3), Ok(LogCut::Done));
         assert_eq!(truth.cut("gate-0", 12, 3), Ok(LogCut::Outdated), "once");
     }
-    let places = [0, 8, 9, 10, 11, 12, 13, 19, 20];
-    both(&mut real, &mut model, &places);
+    let commit_versions = [0, 8, 9, 10, 11, 12, 13, 19, 20];
+    both(&mut real, &mut model, &commit_versions);
     let last = CommitId::of(&groups[19][0].record.stamp);
     let early = CommitId::of(&groups[3][0].record.stamp);
     // Whether what is below is deleted yet is not seen.
     for _ in 0..2 {
-        assert_eq!(real.place_of(&[last, early]), Ok(Some(20)));
-        both(&mut real, &mut model, &places);
+        assert_eq!(real.version_of(&[last, early]), Ok(Some(20)));
+        both(&mut real, &mut model, &commit_versions);
         while real.delete_below_base().unwrap() {}
     }
-    assert_eq!(real.place_of(&[early]), Ok(Some(12)), "somewhere up to the base");
-    assert_eq!(real.unplaced(9), Ok((20, Vec::new())), "what is deleted gets no other place");
+    assert_eq!(real.version_of(&[early]), Ok(Some(12)), "somewhere up to the base");
+    assert_eq!(real.unversioned(9), Ok((20, Vec::new())), "what is deleted gets no other place");
     // Nobody knows any more whether a commit below was there; of one behind, everybody does.
     assert_eq!(real.commit(1, 0, 4, &groups[3]), Ok(vec![Verdict::Forgotten]));
     assert_eq!(real.commit(1, 0, 15, &groups[14]), Ok(vec![Verdict::Committed]));
@@ -402,13 +406,13 @@ fn a_log_that_is_cut_begins_with_its_base() {
     both(&mut real, &mut model, &[0, 12, 23, 24, 25]);
     let groups = commit(&mut real, &mut model, 1);
     both(&mut real, &mut model, &[0, 25, 26]);
-    // Whoever asks again for places that are cut off hears that it has them, in its own epoch.
+    // Whoever asks again for commit versions that are cut off hears that it has them, in its own epoch.
     let ids: Vec<CommitId> = groups.iter().map(|group| CommitId::of(&group[0].record.stamp)).collect();
     for truth in [&mut real as &mut dyn Truth, &mut model] {
-        assert_eq!(truth.place(1, 3, &ids[2..9]), Ok(true));
-        assert_eq!(truth.place(1, 24, &ids[23..]), Ok(true), "the last is behind the base");
-        assert_eq!(truth.place(1, 26, &ids[..1]), Ok(false), "it has another");
-        assert_eq!(truth.place(2, 3, &ids[2..9]), Ok(false), "another epoch");
+        assert_eq!(truth.assign_versions(1, 3, &ids[2..9]), Ok(true));
+        assert_eq!(truth.assign_versions(1, 24, &ids[23..]), Ok(true), "the last is behind the base");
+        assert_eq!(truth.assign_versions(1, 26, &ids[..1]), Ok(false), "it has another");
+        assert_eq!(truth.assign_versions(2, 3, &ids[2..9]), Ok(false), "another epoch");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Who pays: accounts and their limits, shares, time, bytes, and what ends work that takes too much.
 
+pub(crate) mod accounted_bytes;
 pub mod accounts;
-pub(crate) mod held;
 pub mod latch;
 pub mod ledger;
 pub(crate) mod meter;

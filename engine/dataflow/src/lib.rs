@@ -15,7 +15,7 @@
 //!
 //! The same operators run without tasks in the second driver, `pipeline`: a small query on the thread that asks, a sub-query within an operator.
 //!
-//! The crate has wings, each a folder; ARCHITECTURE.md says which may use which. Reading order: `terms` (who is meant, what is sent, limits,
+//! The crate has folders; ARCHITECTURE.md says which may use which. Reading order: `terms` (who is meant, what is sent, limits,
 //! rules, faults), `graphs` (what users write: operators, their [`Context`], policies, a checked graph), `accounting` (who pays: accounts,
 //! shares, bytes, time), `queries` (what executors and the client share of a query: `level` and `progress` say when a stream is at its end),
 //! `executors` (`tree`, `ready` and `station`: scope instances and what has work; `local`, `turn`, `step` and `call`: one query on one executor,
@@ -74,8 +74,8 @@ pub use graphs::{context, graph, operator, policy};
 pub use queries::{handle, profile};
 pub use terms::{limits, message, root, rules, waker};
 
+pub use accounting::accounted_bytes::AccountedBytes;
 pub use accounting::accounts::{AccountOptions, AccountRoom, AccountUsage};
-pub use accounting::held::Held;
 pub use accounting::latch::Latch;
 pub use accounting::service::{Ending, Service, ServiceTurn};
 pub use accounting::tablets::{TabletInfo, TabletMove};

@@ -1,7 +1,7 @@
 //! The runtime: starts the executors, takes queries, lists and cancels them.
 
+use crate::accounting::accounted_bytes::AccountedBytes;
 use crate::accounting::accounts::{AccountOptions, AccountRoom, AccountUsage};
-use crate::accounting::held::Held;
 use crate::accounting::service::Service;
 use crate::accounting::tablets::{TabletInfo, TabletMove, Tablets};
 use crate::executors::executor::Executor;
@@ -161,9 +161,9 @@ impl<M: Message> Runtime<M> {
 
     /// Makes accounts of bytes that no query holds, on behalf of a tenant; they hold none yet. Limits are those of the tenant as it is
     /// declared when the account is made.
-    pub fn ledger(&self) -> impl Fn(TenantNo) -> Held + Send + Sync + use<M> {
+    pub fn ledger(&self) -> impl Fn(TenantNo) -> AccountedBytes + Send + Sync + use<M> {
         let links = self.links.clone();
-        move |tenant| Held::new(links.admission.accounts(tenant, 0))
+        move |tenant| AccountedBytes::new(links.admission.accounts(tenant, 0))
     }
 
     /// Makes services: work beside queries, on behalf of a tenant, that lists call by this label. Limits are those of the tenant as it is
@@ -246,7 +246,7 @@ impl<M: Message> Links<M> {
         }
         match self.admission.enter(&shared, waits) {
             Entry::Admitted => self.post(home, Command::Start(shared.clone())),
-            Entry::Waits => self.post(home, Command::Hold(shared.clone())),
+            Entry::Waits => self.post(home, Command::LoopBytes(shared.clone())),
             Entry::Refused => {
                 let waiting = self.admission.waiting();
                 shared.stop(Some(Fault::Refused { waiting }));

@@ -5,7 +5,7 @@ extern crate tanglewood_dataflow as dataflow;
 
 mod common;
 use common::*;
-use dataflow::watch::{Hold, Stopped};
+use dataflow::watch::{LoopBytes, Stopped};
 use dataflow::{
     AccountOptions, Action, Context, Ending, Fault, Flow, Graph, GraphBuilder, Level, Operator, Outcome,
     QueryHandle, QueryOptions, Rule, Runtime, RuntimeOptions, Threshold, VertexOptions,
@@ -234,7 +234,7 @@ fn bytes_of_others_end_no_service() {
     assert_eq!(other.set(2 * LIMIT), Err((Level::Tenant, LIMIT)));
     let hold = |bytes: u64| {
         let _turn = service.begin();
-        let mut hold = Hold::default();
+        let mut hold = LoopBytes::default();
         hold.grow(bytes)
     };
     // Charges come in grains.
@@ -257,7 +257,7 @@ fn bytes_of_others_end_no_service() {
     let (service, mut other) = (runtime.services()(7, "one".into()), runtime.ledger()(7));
     assert!(other.set(2 * LIMIT).is_err());
     let _turn = service.begin();
-    assert_eq!(Hold::default().grow(LIMIT / 2 + 1), Err(Stopped::Bytes));
+    assert_eq!(LoopBytes::default().grow(LIMIT / 2 + 1), Err(Stopped::Bytes));
     assert_eq!(service.ending(), Some(Ending::Bytes(Level::Machine, LIMIT / 2)));
 }
 

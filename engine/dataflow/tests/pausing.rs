@@ -5,7 +5,7 @@ extern crate tanglewood_dataflow as dataflow;
 
 mod common;
 use common::*;
-use dataflow::watch::{Hold, give_way, spend};
+use dataflow::watch::{LoopBytes, give_way, spend};
 use dataflow::{
     AccountOptions, Context, Fault, Flow, Graph, GraphBuilder, Latch, Operator, Outcome, QueryHandle,
     QueryOptions, Runtime, Stepped, VertexOptions,
@@ -50,7 +50,7 @@ impl Operator<Rows> for Working {
                 turn()?;
             },
             Work::Waiting => {
-                let mut hold = Hold::default();
+                let mut hold = LoopBytes::default();
                 hold.set(1 << 19)?;
                 loop {
                     give_way();
@@ -58,13 +58,13 @@ impl Operator<Rows> for Working {
                 }
             }
             Work::Awaiting(latch, passed) => {
-                let mut hold = Hold::default();
+                let mut hold = LoopBytes::default();
                 hold.set(1 << 19)?;
                 latch.wait()?;
                 passed.fetch_add(1, Relaxed);
             }
             Work::Hoarding => {
-                let mut hold = Hold::default();
+                let mut hold = LoopBytes::default();
                 loop {
                     hold.grow(1 << 10)?;
                     turn()?;

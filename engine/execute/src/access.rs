@@ -95,43 +95,43 @@ pub(crate) struct Environment {
 
 /// Where operators find what they share: known when they are compiled, or put there before each run of a kept pipeline.
 #[derive(Clone)]
-pub(crate) struct Home {
+pub(crate) struct EnvironmentSlot {
     pub(crate) batch_rows: usize,
-    place: HomePlace,
+    place: SlotKind,
 }
 
 #[derive(Clone)]
-enum HomePlace {
+enum SlotKind {
     Fixed(Arc<Environment>),
     /// Full while a run makes its operators and works.
     Kept(Arc<Mutex<Option<Arc<Environment>>>>),
 }
 
-impl Home {
+impl EnvironmentSlot {
     /// Of operators that run once.
-    pub(crate) fn fixed(environment: &Arc<Environment>) -> Home {
-        Home { batch_rows: environment.batch_rows, place: HomePlace::Fixed(environment.clone()) }
+    pub(crate) fn fixed(environment: &Arc<Environment>) -> EnvironmentSlot {
+        EnvironmentSlot { batch_rows: environment.batch_rows, place: SlotKind::Fixed(environment.clone()) }
     }
     /// Of the operators of a kept pipeline.
-    pub(crate) fn kept(batch_rows: usize) -> Home {
-        Home { batch_rows, place: HomePlace::Kept(Arc::default()) }
+    pub(crate) fn kept(batch_rows: usize) -> EnvironmentSlot {
+        EnvironmentSlot { batch_rows, place: SlotKind::Kept(Arc::default()) }
     }
     /// The environment of the run that makes operators now.
     pub(crate) fn environment(&self) -> Arc<Environment> {
         match &self.place {
-            HomePlace::Fixed(environment) => environment.clone(),
-            HomePlace::Kept(place) => {
+            SlotKind::Fixed(environment) => environment.clone(),
+            SlotKind::Kept(place) => {
                 place.lock().clone().expect("a pipeline makes operators only while it runs")
             }
         }
     }
     /// Of a pipeline on the asking thread, which is kept for many runs?
     pub(crate) fn is_kept(&self) -> bool {
-        matches!(self.place, HomePlace::Kept(_))
+        matches!(self.place, SlotKind::Kept(_))
     }
     /// Before a run of a kept pipeline; `None` after it, so that nothing is held between runs.
     pub(crate) fn set(&self, environment: Option<Arc<Environment>>) {
-        if let HomePlace::Kept(place) = &self.place {
+        if let SlotKind::Kept(place) = &self.place {
             *place.lock() = environment;
         }
     }

@@ -5,7 +5,7 @@
 //! (`row`), which is required throughout; operators that group, order or count treat it as a leading key.
 
 use crate::ExecuteError;
-use crate::access::{Environment, Home};
+use crate::access::{Environment, EnvironmentSlot};
 use crate::demand::{Counters, DemandPort, NodeDemand, Stated};
 use crate::limits::TOGETHER_CHUNKS_PER_EXECUTOR;
 use crate::limits::{START_VALUE_BYTES_MAX, START_VALUE_TIME_MAX};
@@ -14,7 +14,7 @@ use crate::placement;
 use crate::rows::Rows;
 use crate::scope_rows::ScopeRows;
 use crate::stream::{Feed, Stream};
-use crate::turn::{FanOut, Fanning, Here, Leaf, Step, Stepping};
+use crate::turn::{ExecutionContext, FanOut, Fanning, Leaf, Step, Stepping};
 use dataflow::watch::{self, Limited};
 use dataflow::{Graph, GraphBuilder, Operator, PipelineGraph, Route, ScopeNo, VertexNo, VertexOptions};
 use expression::{Binding, Compiled, Layout, Scope, compile_with};
@@ -41,12 +41,12 @@ pub(crate) struct CompiledStatement {
     pub(crate) fixed: Option<BTreeSet<Name>>,
 }
 
-/// Compiles a whole statement. `run` is the run it is compiled for, or the first one; its operators find theirs at `home`.
+/// Compiles a whole statement. `run` is the run it is compiled for, or the first one; its operators find theirs at `environment_slot`.
 pub(crate) fn statement(
     (plan, columns): (&Plan, &[(Name, Var)]),
     (physical, variables): (&Arc<Physical>, usize),
     run: &Arc<Environment>,
-    home: Home,
+    environment_slot: EnvironmentSlot,
     executors: usize,
     is_profiled: bool,
 ) -> Result<CompiledStatement, ExecuteError> {
@@ -54,8 +54,8 @@ pub(crate) fn statement(
         builder: GraphBuilder::new(),
         snapshot: run.view(),
         run: run.clone(),
-        many_runs: home.is_kept(),
-        environment: home,
+        many_runs: environment_slot.is_kept(),
+        environment: environment_slot,
         executors,
         fixed: RefCell::default(),
         this_run_only: Cell::new(false),
@@ -123,7 +123,7 @@ impl Descent<'_> {
 pub(crate) struct Compiler {
     pub(crate) builder: GraphBuilder<Rows>,
     /// Where operators will find what they share.
-    pub(crate) environment: Home,
+    pub(crate) environment: EnvironmentSlot,
     pub(crate) snapshot: Snapshot,
     pub(crate) executors: usize,
     /// The run that is compiled for, or the first of many.
@@ -463,7 +463,10 @@ impl Compiler {
         F: Fn() -> S + Send + Sync + 'static,
     {
         let environment = self.environment.clone();
-        self.attach(name, feed, layout, move || Stepping { step: make(), here: Here::new(&environment) })
+        self.attach(name, feed, layout, move || Stepping {
+            step: make(),
+            execution: ExecutionContext::new(&environment),
+        })
     }
     /// Puts a [`FanOut`] behind its feed; `new` are the columns it adds.
     pub(crate) fn attach_fan_out<F, M>(
@@ -484,7 +487,8 @@ impl Compiler {
         });
         let demand = self.demand_port(&feed.layout());
         let environment = self.environment.clone();
-        let make = move || Fanning::new(make(), Here::new(&environment), carry.clone(), demand.clone());
+        let make =
+            move || Fanning::new(make(), ExecutionContext::new(&environment), carry.clone(), demand.clone());
         Stream { fans_out: true, ..self.attach(name, feed, layout, make) }
     }
 }

@@ -3,7 +3,7 @@
 //! The loop over rows stands here once: where it was left, rows that nobody needs any more, room in the output. An operator says how a
 //! cursor opens and how values are taken from it.
 
-use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use crate::turn::{ExecutionContext, FanOut, Progress, Try, Turn};
 use model::{Batch, Column};
 
 /// What each row gives, value by value.
@@ -12,8 +12,8 @@ pub(crate) trait Draw: Send {
     type Cursor: Send;
 
     /// A new batch of input.
-    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
-        let _ = (batch, here);
+    fn begin(&mut self, batch: &Batch, execution: &mut ExecutionContext) -> Try<()> {
+        let _ = (batch, execution);
         Ok(())
     }
     /// What a row gives.
@@ -52,9 +52,9 @@ impl<D: Draw> Drawing<D> {
 }
 
 impl<D: Draw> FanOut for Drawing<D> {
-    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
+    fn begin(&mut self, batch: &Batch, execution: &mut ExecutionContext) -> Try<()> {
         (self.row, self.cursor) = (0, None);
-        self.draw.begin(batch, here)
+        self.draw.begin(batch, execution)
     }
     fn fill(
         &mut self,

@@ -5,7 +5,7 @@ mod prepared;
 mod ready;
 
 use crate::ExecuteError;
-use crate::access::{Access, Environment, Home};
+use crate::access::{Access, Environment, EnvironmentSlot};
 use crate::compile;
 use crate::imports::{FetchAccount, Imports};
 use crate::program_cache::{CacheAccess, ProgramCache};
@@ -149,10 +149,11 @@ impl Execution {
             return Err(ExecuteError::Plan("only queries run as dataflow".to_string()));
         };
         let run = environment(access, parameters, &options, (ready.effects, ready.dispatch()?));
-        let (home, executors) = (Home::fixed(&run), runtime.executors());
+        let (environment_slot, executors) = (EnvironmentSlot::fixed(&run), runtime.executors());
         let physical = (&statement.physical, statement.variables.len());
         let is_profiled = statement.mode == plan::statement::Mode::Profile;
-        let compiled = compile::statement((plan, columns), physical, &run, home, executors, is_profiled)?;
+        let compiled =
+            compile::statement((plan, columns), physical, &run, environment_slot, executors, is_profiled)?;
         let handle = runtime.submit(compiled.graph, options.into_query());
         let rows = ResultStream::new(handle, ready.titles.clone(), compiled.nodes, compiled.node_count, run);
         Ok(rows.with_staged(compiled.staged))

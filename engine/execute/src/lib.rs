@@ -41,8 +41,8 @@ mod turn;
 pub use access::{Access, Counters};
 pub use dataflow::watch;
 pub use dataflow::{
-    AccountOptions, AccountRoom, AccountUsage, Action, Held, Level, QueryId, QueryInfo, Root, RootHandle,
-    RootStatus, Rule, TabletInfo, TabletMove, TabletNo, TenantNo, Threshold, UserNo,
+    AccountOptions, AccountRoom, AccountUsage, AccountedBytes, Action, Level, QueryId, QueryInfo, Root,
+    RootHandle, RootStatus, Rule, TabletInfo, TabletMove, TabletNo, TenantNo, Threshold, UserNo,
 };
 pub use error::ExecuteError;
 pub use execution::{Credit, ExecuteOptions, Execution, PLAN_TEXT_BYTES_MAX, PLANS_MAX, Prepared, Ready};

@@ -1,4 +1,4 @@
-//! Every limit of the room, by name, with its reason.
+//! Every limit of the crate, by name, with its reason.
 
 use std::time::Duration;
 

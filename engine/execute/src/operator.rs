@@ -39,10 +39,10 @@ pub(crate) mod join;
 pub(crate) mod repeat;
 pub(crate) mod union;
 
+pub(crate) mod barrier;
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod for_each;
-pub(crate) mod hold;
 pub(crate) mod merge;
 pub(crate) mod set;
 pub(crate) mod write;

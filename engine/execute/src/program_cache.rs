@@ -9,7 +9,7 @@
 
 use crate::limits::{CACHED_BYTES_MAX, CACHED_CALL_BYTES_MAX, CACHED_ENTRY_BYTES, CACHED_RESULT_BYTES_MAX};
 use crate::limits::{CACHED_CALL_DEPTH_MAX, WATCHED_KEY_BYTES};
-use dataflow::{Held, TenantNo};
+use dataflow::{AccountedBytes, TenantNo};
 use model::Value;
 use parking_lot::Mutex;
 use programs::RowLog;
@@ -20,7 +20,7 @@ use store::{EntryKind, Snapshot};
 use transact::{Holding, ReadSet, WatchSet, Watcher};
 
 /// Makes accounts for bytes that no query holds.
-pub type CacheLedger = Arc<dyn Fn(TenantNo) -> Held + Send + Sync>;
+pub type CacheLedger = Arc<dyn Fn(TenantNo) -> AccountedBytes + Send + Sync>;
 
 /// Rows of a result: dense numbers of vertices, and values.
 pub(crate) type ResultRows = Arc<[(u32, Value)]>;
@@ -139,7 +139,7 @@ struct CachedResult {
     bytes: usize,
     /// When it was used last, by the cache's own count.
     used: u64,
-    _held: Held,
+    _held: AccountedBytes,
 }
 
 #[derive(Default)]

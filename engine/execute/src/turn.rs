@@ -4,7 +4,7 @@
 //! middle of one. A [`Breaker`] takes all its input before it hands anything on. Each shape becomes an operator of the dataflow runtime
 //! once, here; an operator's own file holds only what is its own. Which driver calls the operator, nobody here knows.
 
-use crate::access::{Environment, Home};
+use crate::access::{Environment, EnvironmentSlot};
 use crate::demand::DemandPort;
 use crate::reads::ReadView;
 use crate::rows::Rows;
@@ -18,14 +18,14 @@ use store::Snapshot;
 pub(crate) type Try<T> = Result<T, Failure>;
 
 /// An operator's place in its statement: what is shared, and the view it took when its first rows came.
-pub(crate) struct Here {
+pub(crate) struct ExecutionContext {
     pub(crate) environment: Arc<Environment>,
     view: Option<ReadView>,
 }
 
-impl Here {
-    pub(crate) fn new(home: &Home) -> Here {
-        Here { environment: home.environment(), view: None }
+impl ExecutionContext {
+    pub(crate) fn new(environment_slot: &EnvironmentSlot) -> ExecutionContext {
+        ExecutionContext { environment: environment_slot.environment(), view: None }
     }
     /// The view; taken at the first call.
     pub(crate) fn snapshot(&mut self) -> &Snapshot {
@@ -53,7 +53,7 @@ impl Here {
 
 /// One batch in, one batch out.
 pub(crate) trait Step: Send {
-    fn step(&mut self, port: usize, batch: Batch, here: &mut Here) -> Try<Batch>;
+    fn step(&mut self, port: usize, batch: Batch, execution: &mut ExecutionContext) -> Try<Batch>;
     /// Is it as if nothing had come yet, so that it may serve another scope instance?
     fn is_fresh(&self) -> bool {
         false
@@ -63,19 +63,19 @@ pub(crate) trait Step: Send {
 /// Runs a [`Step`].
 pub(crate) struct Stepping<S> {
     pub(crate) step: S,
-    pub(crate) here: Here,
+    pub(crate) execution: ExecutionContext,
 }
 
 impl<S: Step> Operator<Rows> for Stepping<S> {
     fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
-        let batch = self.step.step(port, batch, &mut self.here)?;
+        let batch = self.step.step(port, batch, &mut self.execution)?;
         if !batch.is_empty() {
             context.send(Rows(batch));
         }
         Ok(Flow::Ready)
     }
     fn recycle(&mut self) -> bool {
-        self.step.is_fresh() && self.here.environment.has_one_view()
+        self.step.is_fresh() && self.execution.environment.has_one_view()
     }
 }
 
@@ -91,7 +91,7 @@ pub(crate) enum Progress {
 /// Each row in becomes any number of rows out.
 pub(crate) trait FanOut: Send {
     /// A new batch of input.
-    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()>;
+    fn begin(&mut self, batch: &Batch, execution: &mut ExecutionContext) -> Try<()>;
     /// Works for a slice of some tens of microseconds, or until `rows` has `rows_max` entries: appends to `rows` the input row of
     /// each output row, and keeps the new columns' values.
     fn fill(
@@ -102,7 +102,7 @@ pub(crate) trait FanOut: Send {
         turn: &mut Turn<'_, '_>,
     ) -> Try<Progress>;
     /// Rows are about to be handed on: makes what is made of all of them at once.
-    fn complete(&mut self, _: &mut Here) -> Try<()> {
+    fn complete(&mut self, _: &mut ExecutionContext) -> Try<()> {
         Ok(())
     }
     /// The new columns of the rows since the last call.
@@ -133,7 +133,7 @@ const COLLECTED_MANY: usize = 256;
 
 /// What a breaker or fan-out may ask for.
 pub(crate) struct Turn<'a, 'c> {
-    pub(crate) here: &'a mut Here,
+    pub(crate) execution: &'a mut ExecutionContext,
     pub(crate) context: &'a mut Context<'c, Rows>,
     /// The demand for the rows that are made; of a breaker, none.
     pub(crate) demand: Option<&'a mut DemandPort>,
@@ -169,7 +169,7 @@ impl Turn<'_, '_> {
 /// Runs a [`FanOut`]: collects the rows that it fills, and what is kept of the input.
 pub(crate) struct Fanning<F> {
     fan: F,
-    here: Here,
+    execution: ExecutionContext,
     carry: Arc<[usize]>,
     demand: DemandPort,
     current: Option<Batch>,
@@ -178,18 +178,23 @@ pub(crate) struct Fanning<F> {
 
 impl<F: FanOut> Fanning<F> {
     /// `carry`: the columns of the input that are kept.
-    pub(crate) fn new(fan: F, here: Here, carry: Arc<[usize]>, demand: DemandPort) -> Fanning<F> {
-        Fanning { fan, here, carry, demand, current: None, rows: Vec::new() }
+    pub(crate) fn new(
+        fan: F,
+        execution: ExecutionContext,
+        carry: Arc<[usize]>,
+        demand: DemandPort,
+    ) -> Fanning<F> {
+        Fanning { fan, execution, carry, demand, current: None, rows: Vec::new() }
     }
     /// A slice of work: rows, once there are as many as are handed on together or no more come, and whether the batch is exhausted.
     fn slice(&mut self, context: &mut Context<'_, Rows>) -> Try<(Option<Batch>, Progress)> {
         let Some(batch) = &self.current else { return Ok((None, Progress::Done)) };
-        let batch_rows = self.here.environment.batch_rows;
+        let batch_rows = self.execution.environment.batch_rows;
         let rows_max = self.demand.piece(self.rows.len(), batch_rows);
         let progress = if self.demand.is_over() {
             Progress::Done
         } else {
-            let mut turn = Turn { here: &mut self.here, context, demand: Some(&mut self.demand) };
+            let mut turn = Turn { execution: &mut self.execution, context, demand: Some(&mut self.demand) };
             self.fan.fill(batch, &mut self.rows, rows_max, &mut turn)?
         };
         let is_whole = self.rows.len() >= rows_max
@@ -198,7 +203,7 @@ impl<F: FanOut> Fanning<F> {
             || self.demand.is_eager(batch_rows);
         let is_handed_on = is_whole && !self.rows.is_empty();
         if is_handed_on {
-            self.fan.complete(&mut self.here)?;
+            self.fan.complete(&mut self.execution)?;
         }
         let output = is_handed_on.then(|| {
             let mut output = batch.project(&self.carry).select(taken(&mut self.rows));
@@ -211,7 +216,7 @@ impl<F: FanOut> Fanning<F> {
         Ok((output, progress))
     }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
-        let batch_rows = self.here.environment.batch_rows;
+        let batch_rows = self.execution.environment.batch_rows;
         while self.current.is_some() {
             let (output, progress) = self.slice(context)?;
             let mut asks = false;
@@ -238,7 +243,7 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
             return Ok(Flow::Ready);
         }
         self.demand.enter(context, batch.len());
-        self.fan.begin(&batch, &mut self.here)?;
+        self.fan.begin(&batch, &mut self.execution)?;
         self.current = Some(batch);
         self.run(context)
     }
@@ -251,7 +256,7 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
         self.rows.clear();
         // All that was charged has been given back: what is kept for later rows would be held without a charge.
         let serves = self.fan.recycle() && self.fan.charged() == 0;
-        serves && self.here.environment.has_one_view()
+        serves && self.execution.environment.has_one_view()
     }
 }
 
@@ -270,19 +275,19 @@ pub(crate) trait Breaker: Send {
 /// Runs a [`Breaker`].
 pub(crate) struct Breaking<B> {
     breaker: B,
-    here: Here,
+    execution: ExecutionContext,
     ports_open: usize,
     making_room: bool,
     draining: bool,
 }
 
 impl<B: Breaker> Breaking<B> {
-    pub(crate) fn new(breaker: B, here: Here, ports: usize) -> Breaking<B> {
-        Breaking { breaker, here, ports_open: ports, making_room: false, draining: false }
+    pub(crate) fn new(breaker: B, execution: ExecutionContext, ports: usize) -> Breaking<B> {
+        Breaking { breaker, execution, ports_open: ports, making_room: false, draining: false }
     }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         while self.making_room || self.draining {
-            let mut turn = Turn { here: &mut self.here, context, demand: None };
+            let mut turn = Turn { execution: &mut self.execution, context, demand: None };
             if self.making_room {
                 self.making_room = self.breaker.make_room(&mut turn)? != Progress::Done;
             } else {
@@ -298,7 +303,11 @@ impl<B: Breaker> Breaking<B> {
 
 impl<B: Breaker> Operator<Rows> for Breaking<B> {
     fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
-        self.breaker.take(port, batch, &mut Turn { here: &mut self.here, context, demand: None })?;
+        self.breaker.take(
+            port,
+            batch,
+            &mut Turn { execution: &mut self.execution, context, demand: None },
+        )?;
         self.making_room = true;
         self.run(context)
     }

@@ -15,7 +15,7 @@ use super::node::{ConstantSet, Key, Node, ProjectionItem};
 use super::repeats::Runs;
 use super::scope::{Parameters, Request, Scope};
 use super::{metered, select, vector};
-use dataflow::watch::{self, Hold, Limited};
+use dataflow::watch::{self, Limited, LoopBytes};
 use model::batch::Carried;
 use model::{Batch, Column, ColumnBuilder, Value};
 use plan::expr::{BinaryOperator, MapProjectionItem, Name};
@@ -115,7 +115,7 @@ impl Compiled {
         &self,
         batch: &Batch,
         scope: &Scope<'_>,
-        hold: &mut Hold,
+        hold: &mut LoopBytes,
     ) -> Result<Carried, EvalError> {
         let carried = self.evaluate_carried(batch, scope)?;
         if !matches!(self.root, Node::Column(_)) {

@@ -1,7 +1,7 @@
 //! What expressions ask of a graph: a small trait, so that tests need no store. `store::Snapshot` implements it.
 
 use super::error::{ErrorClass, EvalError};
-use dataflow::watch::{Hold, Stopped};
+use dataflow::watch::{LoopBytes, Stopped};
 use model::{
     Column, ColumnBuilder, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelId, LabelSetId, NO_VERTEX, Value,
     VertexId,
@@ -96,7 +96,7 @@ pub type VisitRuns<'a> = dyn FnMut(PropertyValues<'_>) + 'a;
 #[derive(Default)]
 struct Properties {
     column: ColumnBuilder,
-    hold: Hold,
+    hold: LoopBytes,
     /// Bytes that are not charged yet.
     uncharged: u64,
     /// Set once the query has no bytes left; nothing more is taken then.

@@ -7,7 +7,7 @@ use super::node::{Key, LabelTest, Node, ProjectionItem};
 use super::operators::{self, truth};
 use super::pattern;
 use super::scope::Scope;
-use dataflow::watch::Hold;
+use dataflow::watch::LoopBytes;
 use model::{Batch, Map, MapValue, Value, VertexId, temporal};
 use plan::Function;
 use plan::expr::{BinaryOperator, LabelExpr, Quantifier};
@@ -19,13 +19,13 @@ pub struct Frame<'a> {
     locals: Vec<Value>,
     /// Constants computed already, by their number within the expression.
     late: Vec<Option<Value>>,
-    hold: Hold,
+    hold: LoopBytes,
 }
 
 impl<'a> Frame<'a> {
     /// Row `row` of the batch.
     pub fn new(batch: &'a Batch, row: usize) -> Frame<'a> {
-        Frame { batch, row, locals: Vec::new(), late: Vec::new(), hold: Hold::default() }
+        Frame { batch, row, locals: Vec::new(), late: Vec::new(), hold: LoopBytes::default() }
     }
     /// Another row of the same batch.
     pub fn at(&mut self, row: usize) -> &mut Self {
@@ -71,7 +71,7 @@ pub fn value(node: &Node, frame: &mut Frame<'_>, scope: &Scope<'_>) -> Evaluated
         }
         Node::List(elements) => all(elements, frame, scope)?.finish(),
         Node::Map(entries) => {
-            let (mut map, mut hold) = (Map::new(), Hold::default());
+            let (mut map, mut hold) = (Map::new(), LoopBytes::default());
             for (name, node) in entries {
                 let value = value(node, frame, scope)?;
                 metered::keep(&mut hold, &value)?;
@@ -98,7 +98,7 @@ pub fn value(node: &Node, frame: &mut Frame<'_>, scope: &Scope<'_>) -> Evaluated
                 return Ok(Value::Null);
             };
             let mut result = value(initial, frame, scope)?;
-            let mut hold = Hold::default();
+            let mut hold = LoopBytes::default();
             for element in elements.iter() {
                 metered::elements(1)?;
                 hold.set(result.heap_bytes() as u64)?;
@@ -151,7 +151,7 @@ fn binary(
     match (operator, &left) {
         (BinaryOperator::And, Value::Bool(false)) | (BinaryOperator::Or, Value::Bool(true)) => Ok(left),
         _ => {
-            let mut hold = Hold::default();
+            let mut hold = LoopBytes::default();
             metered::keep(&mut hold, &left)?;
             operators::binary(operator, &left, &value(b, frame, scope)?, scope)
         }
@@ -378,7 +378,7 @@ fn map_projection(
     if subject.is_null() {
         return Ok(Value::Null);
     }
-    let (mut map, mut hold) = (Map::new(), Hold::default());
+    let (mut map, mut hold) = (Map::new(), LoopBytes::default());
     for item in items {
         match item {
             ProjectionItem::AllProperties => {

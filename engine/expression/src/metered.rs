@@ -2,7 +2,7 @@
 //! the query's budget end it. See [`dataflow::watch`].
 
 use super::error::EvalError;
-use dataflow::watch::{Hold, spend};
+use dataflow::watch::{LoopBytes, spend};
 use model::nested::extent_of;
 use model::{Column, Value};
 use std::cmp::Ordering;
@@ -81,13 +81,13 @@ fn size_of_walk(value: &Value) -> u64 {
 /// # Errors
 /// The query has not so many bytes left, or what `make` says.
 pub(super) fn within<T>(bytes: usize, make: impl FnOnce() -> Result<T, EvalError>) -> Result<T, EvalError> {
-    let mut hold = Hold::default();
+    let mut hold = LoopBytes::default();
     hold.grow(bytes as u64)?;
     make()
 }
 
 /// A value that is kept while others are computed.
-pub(super) fn keep(hold: &mut Hold, value: &Value) -> Result<(), EvalError> {
+pub(super) fn keep(hold: &mut LoopBytes, value: &Value) -> Result<(), EvalError> {
     match value {
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Vertex(_) => Ok(()),
         value => Ok(hold.grow(value.heap_bytes() as u64)?),
@@ -95,7 +95,7 @@ pub(super) fn keep(hold: &mut Hold, value: &Value) -> Result<(), EvalError> {
 }
 
 /// A column that is kept while others are computed.
-pub(super) fn keep_column(hold: &mut Hold, column: &Column) -> Result<(), EvalError> {
+pub(super) fn keep_column(hold: &mut LoopBytes, column: &Column) -> Result<(), EvalError> {
     match column {
         Column::Any(_) | Column::Text(..) | Column::Constant(..) => Ok(hold.grow(column.bytes() as u64)?),
         // Numbers, vertices and edges: a batch of them is small.
@@ -107,7 +107,7 @@ pub(super) fn keep_column(hold: &mut Hold, column: &Column) -> Result<(), EvalEr
 #[derive(Debug, Default)]
 pub(super) struct Growing {
     values: Vec<Value>,
-    hold: Hold,
+    hold: LoopBytes,
 }
 
 impl Growing {
@@ -116,7 +116,7 @@ impl Growing {
     /// # Errors
     /// The query has not so many bytes left.
     pub(super) fn with_capacity(capacity: usize) -> Result<Growing, EvalError> {
-        let mut hold = Hold::default();
+        let mut hold = LoopBytes::default();
         hold.grow((capacity * size_of::<Value>()) as u64)?;
         Ok(Growing { values: Vec::with_capacity(capacity), hold })
     }
@@ -130,7 +130,7 @@ impl Growing {
             // Old and new room are both there while the elements move.
             let more = self.values.len().max(4);
             self.hold.grow((more * size_of::<Value>()) as u64)?;
-            let mut moving = Hold::default();
+            let mut moving = LoopBytes::default();
             moving.grow((self.values.len() * size_of::<Value>()) as u64)?;
             self.values.reserve_exact(more);
         }
@@ -156,7 +156,7 @@ impl Growing {
 /// # Errors
 /// The query is over, has no bytes left, or the list is too large.
 pub(super) fn list(count: usize, values: impl Iterator<Item = Value>) -> Result<Value, EvalError> {
-    let mut hold = Hold::default();
+    let mut hold = LoopBytes::default();
     hold.grow((count * size_of::<Value>()) as u64)?;
     let mut copied = Vec::with_capacity(count);
     let mut values = values.peekable();
@@ -175,7 +175,7 @@ const RUN_VALUES: usize = 16 << 10;
 /// # Errors
 /// The query is over, or has no bytes left.
 pub(super) fn sorted<T>(values: Vec<T>, order: impl Fn(&T, &T) -> Ordering) -> Result<Vec<T>, EvalError> {
-    let mut hold = Hold::default();
+    let mut hold = LoopBytes::default();
     hold.grow((values.len() * size_of::<T>()) as u64)?;
     let (mut runs, mut values) = (Vec::new(), values.into_iter().peekable());
     while values.peek().is_some() {

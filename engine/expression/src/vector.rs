@@ -15,7 +15,7 @@ use super::node::{ConstantSet, Key, LabelTest, Node};
 use super::operators;
 use super::scope::Scope;
 use super::select;
-use dataflow::watch::Hold;
+use dataflow::watch::LoopBytes;
 use model::batch::Carried;
 use model::{Batch, Column, ColumnBuilder, EdgeId, NO_VERTEX, Nulls, Value, VertexId};
 use plan::Function;
@@ -48,7 +48,7 @@ pub(super) fn operand<'a>(
     match node {
         Node::Column(position) => Ok(Operand::Carried(batch.column(*position), rows)),
         node => {
-            let (column, mut hold) = (column(node, batch, rows, scope)?, Hold::default());
+            let (column, mut hold) = (column(node, batch, rows, scope)?, LoopBytes::default());
             metered::keep_column(&mut hold, &column)?;
             Ok(Operand::Computed(column, hold))
         }
@@ -191,7 +191,7 @@ fn row_by_row(
     rows: usize,
     mut value: impl FnMut(usize) -> Result<Value, EvalError>,
 ) -> Result<Column, EvalError> {
-    let (mut column, mut hold) = (ColumnBuilder::new(), Hold::default());
+    let (mut column, mut hold) = (ColumnBuilder::new(), LoopBytes::default());
     for row in 0..rows {
         metered::elements(1)?;
         let value = value(row)?;

@@ -47,13 +47,13 @@ fn run<S: Staged>(name: &str, job: impl Fn() -> S, told: impl Fn(&S) -> f64) {
         let mut best = f64::MAX;
         for _ in 0..3 {
             let begin = monotonic_ns();
-            let crew = Crew::new(job());
+            let worker_pool = WorkerPool::new(job());
             world::threads::in_parallel("crew", threads, |_| {
                 let mut hand = Hand::default();
-                while crew.work_on(&mut hand, &mut Work::new(16_384)).unwrap() != Turn::Done {}
+                while worker_pool.work_on(&mut hand, &mut Work::new(16_384)).unwrap() != Turn::Done {}
             });
             best = best.min((monotonic_ns() - begin) as f64 / 1e6);
-            let found = told(crew.job());
+            let found = told(worker_pool.job());
             let first = *answer.get_or_insert(found);
             assert_eq!(found.to_bits(), first.to_bits(), "{name}: {found} and {first}");
         }

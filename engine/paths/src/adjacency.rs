@@ -1,4 +1,4 @@
-//! What a search needs to know of a graph: the one trait between this room and whoever stores edges.
+//! What a search needs to know of a graph: the one trait between this crate and whoever stores edges.
 //!
 //! Idea: an adjacency is already narrowed to the traversal's edge types and direction(s), at one snapshot.
 //! Invariant: it does not change while a search runs, and a vertex keeps its list in the same order.

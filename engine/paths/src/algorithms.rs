@@ -8,7 +8,7 @@
 //! | how densely are a vertex's neighbours joined? | [`Clustering`] |
 //! | how far is each from a source, by weight? | [`Cheapest`] |
 //!
-//! Each is a line of stages that any number of workers share ([`Crew`]): it works by quota, can be left and dropped, tells its memory, and
+//! Each is a line of stages that any number of workers share ([`WorkerPool`]): it works by quota, can be left and dropped, tells its memory, and
 //! answers alike whoever works. Each works on a [`Field`]: the graph both ways, narrowed to some vertices.
 //!
 //! ```
@@ -30,15 +30,15 @@
 mod cheapest;
 mod clustering;
 mod components;
-mod crew;
 mod field;
 mod page_rank;
 mod propagation;
+mod worker_pool;
 
 pub use cheapest::{Cheapest, ReadWeight, Weights};
 pub use clustering::Clustering;
 pub use components::Components;
-pub use crew::{Crew, Hand, Staged, Stretch};
 pub use field::Field;
 pub use page_rank::PageRank;
 pub use propagation::Propagation;
+pub use worker_pool::{Hand, Staged, Stretch, WorkerPool};

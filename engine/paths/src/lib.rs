@@ -1,6 +1,6 @@
 //! Recursive traversals: which vertices can be reached, and by which paths.
 //!
-//! The room knows a graph only through the trait [`Adjacency`], which it owns and others implement; it knows no
+//! The crate knows a graph only through the trait [`Adjacency`], which it owns and others implement; it knows no
 //! store, no transaction and no query language. Every search is a state machine: `step(&mut self, &mut Work)`
 //! visits at most a quota of edges and says whether there is [`Progress::More`] to do, so a scheduler can
 //! interleave, pause and drop searches at will, and a hub with millions of edges is left and re-entered in the

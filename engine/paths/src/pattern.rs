@@ -1,7 +1,7 @@
 //! Every path that a pattern of several parts describes, or only the first few by length.
 //!
 //! A [`PathPattern`] is a sequence of parts, each a row of edges repeated so and so often, with conditions on vertices, on each
-//! repetition as a whole (a *round*), and on the finished path. The plainer searches of this room answer the plainer questions; this one
+//! repetition as a whole (a *round*), and on the finished path. The plainer searches of this crate answer the plainer questions; this one
 //! answers all that is left of Cypher's and GQL's path patterns.
 //!
 //! Idea: the pattern is unrolled into an automaton ([`automaton`]). A breadth-first search over (vertex, state) finds how far each pair is

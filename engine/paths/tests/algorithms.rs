@@ -7,7 +7,8 @@ extern crate tanglewood_paths as paths;
 mod twins;
 
 use paths::algorithms::{
-    Cheapest, Clustering, Components, Crew, Field, Hand, PageRank, Propagation, ReadWeight, Staged, Weights,
+    Cheapest, Clustering, Components, Field, Hand, PageRank, Propagation, ReadWeight, Staged, Weights,
+    WorkerPool,
 };
 use paths::csr::Csr;
 use paths::{Adjacency, EdgeScratch, Orientation, PathError, Turn, Work};
@@ -48,8 +49,8 @@ impl Case {
 }
 
 /// Up to three workers in any order, with quotas of any size.
-fn finished<S: Staged>(job: S, chance: &mut Chance) -> Result<Crew<S>, PathError> {
-    let crew = Crew::new(job);
+fn finished<S: Staged>(job: S, chance: &mut Chance) -> Result<WorkerPool<S>, PathError> {
+    let worker_pool = WorkerPool::new(job);
     let mut hands: Vec<Hand<S>> = (0..1 + chance.below(3)).map(|_| Hand::default()).collect();
     loop {
         let at = chance.below(hands.len() as u64) as usize;
@@ -57,9 +58,9 @@ fn finished<S: Staged>(job: S, chance: &mut Chance) -> Result<Crew<S>, PathError
             0 => Work::unlimited(),
             _ => Work::new(1 + chance.below(12)),
         };
-        if crew.work_on(&mut hands[at], &mut work)? == Turn::Done {
-            assert!(crew.bytes() > 0);
-            return Ok(crew);
+        if worker_pool.work_on(&mut hands[at], &mut work)? == Turn::Done {
+            assert!(worker_pool.bytes() > 0);
+            return Ok(worker_pool);
         }
     }
 }
@@ -82,10 +83,10 @@ fn components_are_those_of_repeated_spreading() {
                 }
             }
         }
-        let crew = finished(Components::new(case.field()), &mut chance).unwrap();
-        let values = all(case.members.len(), |at| crew.job().value(at));
+        let worker_pool = finished(Components::new(case.field()), &mut chance).unwrap();
+        let values = all(case.members.len(), |at| worker_pool.job().value(at));
         assert_eq!(values, least.into_values().collect::<Vec<_>>(), "seed {seed}");
-        assert_eq!(crew.job().field().members(), case.members);
+        assert_eq!(worker_pool.job().field().members(), case.members);
     }
 }
 
@@ -106,8 +107,8 @@ fn ranks_follow_their_definition_and_add_up_to_one() {
             };
             ranks = case.members.iter().map(rank).collect();
         }
-        let crew = finished(PageRank::new(case.field(), 0.85, rounds), &mut chance).unwrap();
-        let values = all(case.members.len(), |at| crew.job().value(at));
+        let worker_pool = finished(PageRank::new(case.field(), 0.85, rounds), &mut chance).unwrap();
+        let values = all(case.members.len(), |at| worker_pool.job().value(at));
         let again = finished(PageRank::new(case.field(), 0.85, rounds), &mut chance).unwrap();
         assert_eq!(
             values,
@@ -116,7 +117,7 @@ fn ranks_follow_their_definition_and_add_up_to_one() {
         );
         assert!(values.iter().zip(ranks.values()).all(|(a, b)| (a - b).abs() < 1e-12), "seed {seed}");
         assert!(values.is_empty() || (values.iter().sum::<f64>() - 1.0).abs() < 1e-9, "seed {seed}");
-        assert_eq!(crew.job().field().members(), case.members);
+        assert_eq!(worker_pool.job().field().members(), case.members);
     }
 }
 
@@ -143,10 +144,10 @@ fn labels_spread_by_their_definition() {
             };
             labels = case.members.iter().map(label).collect();
         }
-        let crew = finished(Propagation::new(case.field(), first, rounds), &mut chance).unwrap();
-        let values = all(case.members.len(), |at| crew.job().value(at));
+        let worker_pool = finished(Propagation::new(case.field(), first, rounds), &mut chance).unwrap();
+        let values = all(case.members.len(), |at| worker_pool.job().value(at));
         assert_eq!(values, labels.into_values().collect::<Vec<_>>(), "seed {seed}");
-        assert_eq!(crew.job().field().members(), case.members);
+        assert_eq!(worker_pool.job().field().members(), case.members);
     }
 }
 
@@ -168,9 +169,9 @@ fn clustering_counts_edges_among_neighbours() {
             if pairs == 0 { 0.0 } else { among as f64 / pairs as f64 }
         };
         let wanted: Vec<f64> = case.members.iter().map(value).collect();
-        let crew = finished(Clustering::new(case.field()), &mut chance).unwrap();
-        assert_eq!(all(case.members.len(), |at| crew.job().value(at)), wanted, "seed {seed}");
-        assert_eq!(crew.job().field().members(), case.members);
+        let worker_pool = finished(Clustering::new(case.field()), &mut chance).unwrap();
+        assert_eq!(all(case.members.len(), |at| worker_pool.job().value(at)), wanted, "seed {seed}");
+        assert_eq!(worker_pool.job().field().members(), case.members);
         triangles += usize::from(wanted.iter().any(|value| *value > 0.0));
     }
     assert!(triangles > 100, "{triangles}");
@@ -235,10 +236,10 @@ fn cheapest_distances_are_those_of_repeated_relaxation() {
         let bad = edges.iter().filter(counts).map(|edge| edge.2).min();
         let search = Cheapest::new(case.field(), source, Table(table)).unwrap();
         match (finished(search, &mut chance), bad) {
-            (Ok(crew), None) => {
-                let bound = crew.job().bound() as u32;
+            (Ok(worker_pool), None) => {
+                let bound = worker_pool.job().bound() as u32;
                 let wanted: Vec<Option<f64>> = (0..bound).map(|vertex| least.get(&vertex).copied()).collect();
-                assert_eq!(all(bound as usize, |at| crew.job().value(at)), wanted, "seed {seed}");
+                assert_eq!(all(bound as usize, |at| worker_pool.job().value(at)), wanted, "seed {seed}");
                 reached += usize::from(least.len() > 3);
             }
             (Err(PathError::BadWeight { edge, .. }), Some(bad)) => {
@@ -270,7 +271,7 @@ fn triangles_among_many_and_beyond_the_core() {
             false => (Orientation::Undirected, Csr::undirected(count, &edges), Csr::default()),
         };
         let field = Field::new(&case.1, &case.2, case.0, (0..count).collect(), true);
-        let crew = finished(Clustering::new(field), &mut chance).unwrap();
+        let worker_pool = finished(Clustering::new(field), &mut chance).unwrap();
         let out: Vec<BTreeSet<u32>> =
             (0..count).map(|vertex| case.1.list(vertex).iter().copied().collect()).collect();
         let mut around = out.clone();
@@ -288,7 +289,7 @@ fn triangles_among_many_and_beyond_the_core() {
                 .sum();
             let pairs = near.len() * near.len().saturating_sub(1);
             let wanted = if pairs == 0 { 0.0 } else { among as f64 / pairs as f64 };
-            assert_eq!(crew.job().value(vertex), wanted, "vertex {vertex}");
+            assert_eq!(worker_pool.job().value(vertex), wanted, "vertex {vertex}");
         }
     }
 }
@@ -297,11 +298,13 @@ fn triangles_among_many_and_beyond_the_core() {
 fn threads_of_their_own_agree() {
     let (case, _) = Case::random(3);
     let alone = finished(Components::new(case.field()), &mut Chance(1)).unwrap();
-    let crew = Crew::new(Components::new(case.field()));
+    let worker_pool = WorkerPool::new(Components::new(case.field()));
     world::threads::in_parallel("crew", 4, |_| {
         let mut hand = Hand::default();
-        while crew.work_on(&mut hand, &mut Work::new(5)).unwrap() != Turn::Done {}
+        while worker_pool.work_on(&mut hand, &mut Work::new(5)).unwrap() != Turn::Done {}
     });
-    let values = |crew: &Crew<Components<&Csr>>| all(case.members.len(), |at| crew.job().value(at));
-    assert_eq!(values(&crew), values(&alone));
+    let values = |worker_pool: &WorkerPool<Components<&Csr>>| {
+        all(case.members.len(), |at| worker_pool.job().value(at))
+    };
+    assert_eq!(values(&worker_pool), values(&alone));
 }

@@ -7,7 +7,8 @@ extern crate tanglewood_paths as paths;
 mod twins;
 
 use paths::algorithms::{
-    Cheapest, Clustering, Components, Crew, Field, Hand, PageRank, Propagation, ReadWeight, Staged, Weights,
+    Cheapest, Clustering, Components, Field, Hand, PageRank, Propagation, ReadWeight, Staged, Weights,
+    WorkerPool,
 };
 use paths::csr::Csr;
 use paths::{
@@ -107,13 +108,13 @@ impl ReadWeight for One {
 }
 
 /// At some moments on the way, and at the end.
-fn crew<S: Staged>(what: &str, before: isize, job: S) {
-    let crew = Crew::new(job);
-    compare(&format!("{what} at first"), crew.bytes(), before);
+fn worker_pool<S: Staged>(what: &str, before: isize, job: S) {
+    let worker_pool = WorkerPool::new(job);
+    compare(&format!("{what} at first"), worker_pool.bytes(), before);
     let mut hand = Hand::default();
-    while crew.work_on(&mut hand, &mut Work::new(6_000)).unwrap() != Turn::Done {}
+    while worker_pool.work_on(&mut hand, &mut Work::new(6_000)).unwrap() != Turn::Done {}
     drop(hand);
-    compare(what, crew.bytes(), before);
+    compare(what, worker_pool.bytes(), before);
 }
 
 #[test]
@@ -127,15 +128,15 @@ fn algorithms_over_all_vertices() {
         let before = || heap::held_by_thread();
         let field = || Field::new(&along, &against, Orientation::Directed, members.clone(), all);
         let at = before();
-        crew("components", at, Components::new(field()));
+        worker_pool("components", at, Components::new(field()));
         let at = before();
-        crew("page rank", at, PageRank::new(field(), 0.85, 3));
+        worker_pool("page rank", at, PageRank::new(field(), 0.85, 3));
         let at = before();
-        crew("propagation", at, Propagation::new(field(), labels.clone(), 3));
+        worker_pool("propagation", at, Propagation::new(field(), labels.clone(), 3));
         let at = before();
-        crew("clustering", at, Clustering::new(field()));
+        worker_pool("clustering", at, Clustering::new(field()));
         let at = before();
-        crew("cheapest", at, Cheapest::new(field(), members[7], Ones).unwrap());
+        worker_pool("cheapest", at, Cheapest::new(field(), members[7], Ones).unwrap());
     }
 }
 

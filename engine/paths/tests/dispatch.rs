@@ -95,10 +95,10 @@ fn taken_in_turns<A: Adjacency, R: Ord>(
     chance: &mut Chance,
     take: impl Fn(&mut Answers, &mut Vec<R>),
 ) -> Vec<R> {
-    let mut crew: Vec<Worker> = (0..workers).map(Worker::new).collect();
+    let mut worker_pool: Vec<Worker> = (0..workers).map(Worker::new).collect();
     let (mut answers, mut rows) = (Answers::default(), Vec::new());
     loop {
-        let worker = &mut crew[chance.below(workers as u64) as usize];
+        let worker = &mut worker_pool[chance.below(workers as u64) as usize];
         let mut work = match chance.below(4) {
             0 => Work::unlimited(),
             _ => Work::new(1 + chance.below(40)),
@@ -312,8 +312,8 @@ fn threads_find_what_one_search_a_source_finds() {
             }
         };
         let mut rows: Rows = std::thread::scope(|scope| {
-            let crew: Vec<_> = (0..4).map(|number| scope.spawn(move || work(number))).collect();
-            crew.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+            let worker_pool: Vec<_> = (0..4).map(|number| scope.spawn(move || work(number))).collect();
+            worker_pool.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
         });
         rows.sort_unstable();
         assert!(rows == wanted, "{policy}");

@@ -2,7 +2,7 @@
 //!
 //! Most are a function from the graph and its arguments to rows ([`by_name`]). Those that ask something about every vertex
 //! ([`running`]) and the one that asks for cheapest paths ([`cheapest_path`]) work in slices, so that a quota is kept and a kill is heard;
-//! `execute` has an operator for each of the two, and says how the graph is walked ([`walk`]). This room knows no operator.
+//! `execute` has an operator for each of the two, and says how the graph is walked ([`walk`]). This crate knows no operator.
 //!
 //! Reading order: [`error`], `listing`, `schema` and `survey` (what the catalogue and a sample tell), [`settings`] (the map that a graph procedure takes),
 //! [`walk`] and `weights`, [`running`], [`cheapest_path`].
@@ -152,7 +152,7 @@ fn statistics(snapshot: &Snapshot, _: &[Value]) -> Rows {
         true => statistics.edges(),
         false => snapshot.count_edges(&statistics.edge_types(), u64::MAX)?,
     };
-    let row = [statistics.vertices() as i64, edges as i64, snapshot.place() as i64];
+    let row = [statistics.vertices() as i64, edges as i64, snapshot.commit_version() as i64];
     Ok(vec![row.into_iter().map(Value::Int).collect()])
 }
 
@@ -173,7 +173,7 @@ fn components(_: &Snapshot, _: &[Value]) -> Rows {
 }
 
 fn info(snapshot: &Snapshot, _: &[Value]) -> Rows {
-    Ok(vec![vec![format!("commit-{}", snapshot.place()).into(), "tanglewood".into(), Value::Null]])
+    Ok(vec![vec![format!("commit-{}", snapshot.commit_version()).into(), "tanglewood".into(), Value::Null]])
 }
 
 fn nothing(_: &Snapshot, _: &[Value]) -> Rows {

@@ -7,7 +7,9 @@ use crate::{GraphWalk, ProcedureError};
 use dataflow::Failure;
 use model::{ChunkNo, Column, Direction, EdgeTypeId, Nulls, VertexId};
 use parking_lot::{Mutex, RwLock};
-use paths::algorithms::{Cheapest, Clustering, Components, Crew, Field, Hand, PageRank, Propagation, Staged};
+use paths::algorithms::{
+    Cheapest, Clustering, Components, Field, Hand, PageRank, Propagation, Staged, WorkerPool,
+};
 use paths::{
     Adjacency as _, Answers, DispatchPolicy, Dispatcher, Hops, Keep, Orientation, PathError, Turn, Work,
     Worker,
@@ -143,14 +145,14 @@ struct List {
 
 /// An algorithm, and how many of its answers were given away.
 struct Given<S: Staged> {
-    crew: Crew<S>,
+    worker_pool: WorkerPool<S>,
     count: usize,
     given: AtomicUsize,
 }
 
 impl<S: Staged> Given<S> {
     fn new(job: S, count: usize) -> Given<S> {
-        Given { crew: Crew::new(job), count, given: AtomicUsize::new(0) }
+        Given { worker_pool: WorkerPool::new(job), count, given: AtomicUsize::new(0) }
     }
     /// A slice of work, or a call of `give` for each of some answers.
     fn step(
@@ -160,7 +162,7 @@ impl<S: Staged> Given<S> {
         room: usize,
         mut give: impl FnMut(&S, usize),
     ) -> Result<Turn, PathError> {
-        let turn = self.crew.work_on(hand, work)?;
+        let turn = self.worker_pool.work_on(hand, work)?;
         if turn != Turn::Done {
             return Ok(turn);
         }
@@ -168,7 +170,7 @@ impl<S: Staged> Given<S> {
             return Ok(Turn::Done);
         }
         let start = self.given.fetch_add(room, Relaxed);
-        (start..self.count.min(start.saturating_add(room))).for_each(|at| give(self.crew.job(), at));
+        (start..self.count.min(start.saturating_add(room))).for_each(|at| give(self.worker_pool.job(), at));
         Ok(Turn::More)
     }
 }
@@ -388,11 +390,11 @@ impl<W: GraphWalk> Running<W> {
         match &**self.phase.read() {
             Phase::List(_) => 0,
             Phase::Bfs(dispatcher) => dispatcher.edges_visited(),
-            Phase::Cdlp(given) => given.crew.edges_visited(),
-            Phase::Lcc(given) => given.crew.edges_visited(),
-            Phase::PageRank(given) => given.crew.edges_visited(),
-            Phase::Sssp(given) => given.crew.edges_visited(),
-            Phase::Wcc(given) => given.crew.edges_visited(),
+            Phase::Cdlp(given) => given.worker_pool.edges_visited(),
+            Phase::Lcc(given) => given.worker_pool.edges_visited(),
+            Phase::PageRank(given) => given.worker_pool.edges_visited(),
+            Phase::Sssp(given) => given.worker_pool.edges_visited(),
+            Phase::Wcc(given) => given.worker_pool.edges_visited(),
         }
     }
 
@@ -401,11 +403,11 @@ impl<W: GraphWalk> Running<W> {
         match &**self.phase.read() {
             Phase::List(list) => list.try_lock().map_or(0, |list| list.found.capacity() * 16),
             Phase::Bfs(dispatcher) => dispatcher.bytes(),
-            Phase::Cdlp(given) => given.crew.bytes(),
-            Phase::Lcc(given) => given.crew.bytes(),
-            Phase::PageRank(given) => given.crew.bytes(),
-            Phase::Sssp(given) => given.crew.bytes(),
-            Phase::Wcc(given) => given.crew.bytes(),
+            Phase::Cdlp(given) => given.worker_pool.bytes(),
+            Phase::Lcc(given) => given.worker_pool.bytes(),
+            Phase::PageRank(given) => given.worker_pool.bytes(),
+            Phase::Sssp(given) => given.worker_pool.bytes(),
+            Phase::Wcc(given) => given.worker_pool.bytes(),
         }
     }
 }

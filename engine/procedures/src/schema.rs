@@ -45,12 +45,12 @@ fn stored_type(value: &Value) -> &'static str {
 
 /// Of the entities of one kind: how many, and for each property its types and how many have it.
 #[derive(Default)]
-struct Seen {
+struct PropertyCounts {
     count: usize,
     properties: BTreeMap<Arc<str>, (BTreeSet<&'static str>, usize)>,
 }
 
-impl Seen {
+impl PropertyCounts {
     fn add(&mut self, properties: Vec<(model::KeyId, Value)>, snapshot: &Snapshot) {
         self.count += 1;
         for (key, value) in properties {
@@ -95,7 +95,7 @@ fn label_names(snapshot: &Snapshot, labels: &[LabelId]) -> Vec<Arc<str>> {
 }
 
 pub(super) fn node_type_properties(snapshot: &Snapshot, _: &[Value]) -> Rows {
-    let mut kinds: BTreeMap<Vec<Arc<str>>, Seen> = BTreeMap::new();
+    let mut kinds: BTreeMap<Vec<Arc<str>>, PropertyCounts> = BTreeMap::new();
     for vertex in sample(snapshot)? {
         let labels = snapshot.catalog().labels_of(snapshot.labels(vertex)?).to_vec();
         let seen = kinds.entry(label_names(snapshot, &labels)).or_default();
@@ -110,7 +110,7 @@ pub(super) fn node_type_properties(snapshot: &Snapshot, _: &[Value]) -> Rows {
 }
 
 pub(super) fn relationship_type_properties(snapshot: &Snapshot, _: &[Value]) -> Rows {
-    let mut kinds: BTreeMap<Arc<str>, Seen> = BTreeMap::new();
+    let mut kinds: BTreeMap<Arc<str>, PropertyCounts> = BTreeMap::new();
     let view = snapshot.adjacency(&[], Direction::Out);
     let mut looked_at = 0;
     for vertex in sample(snapshot)? {

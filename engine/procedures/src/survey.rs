@@ -31,7 +31,7 @@ type Types = BTreeMap<&'static str, usize>;
 
 /// Of the elements of one label or type: how many were seen, and the types of each property with how many had it.
 #[derive(Default)]
-struct Seen {
+struct PropertyTypes {
     count: usize,
     properties: BTreeMap<Arc<str>, (Types, usize)>,
     /// By type, the labels at the other end with how often each was met.
@@ -41,11 +41,11 @@ struct Seen {
 /// The sample.
 #[derive(Default)]
 struct Survey {
-    labels: BTreeMap<Arc<str>, Seen>,
-    types: BTreeMap<Arc<str>, Seen>,
+    labels: BTreeMap<Arc<str>, PropertyTypes>,
+    types: BTreeMap<Arc<str>, PropertyTypes>,
 }
 
-impl Seen {
+impl PropertyTypes {
     fn add(&mut self, properties: Vec<(model::KeyId, Value)>, snapshot: &Snapshot) {
         self.count += 1;
         for (key, value) in properties {
@@ -256,7 +256,7 @@ pub(super) fn data(snapshot: &Snapshot, arguments: &[Value]) -> Rows {
     Ok(rows)
 }
 
-fn described(snapshot: &Snapshot, name: &Arc<str>, is_label: bool, seen: &Seen) -> Value {
+fn described(snapshot: &Snapshot, name: &Arc<str>, is_label: bool, seen: &PropertyTypes) -> Value {
     let target = target_of(snapshot, name, is_label);
     let one = |(key, (types, _)): (&Arc<str>, &(Types, usize))| {
         let none = PropertyRules { indexed: false, unique: false, required: false };
@@ -388,7 +388,7 @@ pub(super) fn stats(snapshot: &Snapshot, _: &[Value]) -> Rows {
 }
 
 /// Rows of [`node_types`] and [`relationship_types`]: of each property its types, how many had it, and of how many.
-fn type_rows(head: &[Value], seen: &Seen) -> Vec<Vec<Value>> {
+fn type_rows(head: &[Value], seen: &PropertyTypes) -> Vec<Vec<Value>> {
     let row = |(key, (types, count)): (&Arc<str>, &(Types, usize))| {
         let names = Value::list(types.keys().map(|name| Value::from(*name)).collect());
         let own = [

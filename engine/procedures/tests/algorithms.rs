@@ -624,7 +624,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Procedures whose rows are counted in other rooms, or tell of the program and not of the graph, are left out; of functions and procedures a few
+/// Procedures whose rows are counted in other crates, or tell of the program and not of the graph, are left out; of functions and procedures a few
 /// names stand for all.
 const LISTED: [(&str, &[&str]); 35] = [
     ("apoc.meta.data", &[""]),

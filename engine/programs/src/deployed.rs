@@ -17,7 +17,7 @@ use crate::program::{Batch, Combine, Everywhere, FollowedEdges, NodeProgram, Pro
 use compiling::CompileEnd;
 use convert::{KnownNodes, read_value, write_value};
 use dataflow::Failure;
-use dataflow::watch::Hold;
+use dataflow::watch::LoopBytes;
 use model::{Direction, EdgeRef, EdgeTypeId, KeyId, Value, VertexId};
 use module::{Instance, Module, ModuleStop};
 use procedures::settings::wrong;
@@ -157,7 +157,7 @@ impl DeployedProgram {
             None => Box::new(self.module.instance().map_err(told)?),
         };
         // Between calls it is charged as a scratch, within a call here.
-        let mut held = Hold::default();
+        let mut held = LoopBytes::default();
         held.set((instance.memory_bytes() + given.len()) as u64)?;
         let told = instance.call("tanglewood_visit", &given).map_err(told)?;
         // As values, what was told takes more.

@@ -1,4 +1,4 @@
-//! Every bound of this room, with its reason.
+//! Every bound of this crate, with its reason.
 
 /// Vertices of one call, and of a slice, which is what a worker draws at once, where a program does not say more.
 pub const BATCH_VERTICES_MAX: usize = 1_024;

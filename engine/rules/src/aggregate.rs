@@ -35,7 +35,7 @@ impl PartialEq for Ordered {
 impl Eq for Ordered {}
 
 /// What one call keeps of a group.
-enum Kept {
+enum CallState {
     Count,
     /// The sum of the finite numbers, which is Cypher's; what else there is is kept beside it.
     Sum(Box<RetractableSum>, BTreeMap<Ordered, u64>),
@@ -44,7 +44,7 @@ enum Kept {
 
 struct Group {
     bindings: u64,
-    kept: Vec<Kept>,
+    kept: Vec<CallState>,
     /// The fact of the output, where the group has one.
     shown: Option<Row>,
 }
@@ -68,8 +68,8 @@ impl Groups {
     /// Bytes of a group that keeps no value yet: its key, and its calls.
     fn group_bytes(&self) -> usize {
         let calls = self.aggregate.calls.iter().map(|(kind, _)| match kind {
-            AggregateKind::Sum | AggregateKind::Avg => size_of::<Kept>() + size_of::<RetractableSum>(),
-            _ => size_of::<Kept>(),
+            AggregateKind::Sum | AggregateKind::Avg => size_of::<CallState>() + size_of::<RetractableSum>(),
+            _ => size_of::<CallState>(),
         });
         size_of::<Word>() * self.aggregate.group + calls.sum::<usize>()
     }
@@ -113,7 +113,7 @@ impl Groups {
         let bytes = &mut self.behind;
         let group = self.groups.entry_ref(&fact[..self.aggregate.group]).or_insert_with(|| {
             *bytes += new;
-            let kept = calls.iter().map(|(kind, _)| Kept::new(*kind)).collect();
+            let kept = calls.iter().map(|(kind, _)| CallState::new(*kind)).collect();
             Group { bindings: 0, kept, shown: None }
         });
         if comes {
@@ -122,7 +122,7 @@ impl Groups {
             group.bindings -= 1
         }
         for ((_, column), kept) in calls.iter().zip(&mut group.kept) {
-            if !matches!(kept, Kept::Count) {
+            if !matches!(kept, CallState::Count) {
                 let before = kept.bytes();
                 kept.note(words.value(fact[*column]), comes);
                 *bytes = *bytes + kept.bytes() - before;
@@ -174,36 +174,36 @@ impl Groups {
         if group.bindings == 0 {
             // Nothing is bound, so nothing is kept. A sum keeps the room of the floats that are gone.
             let kept = self.groups.remove(&key).map_or(Vec::new(), |group| group.kept);
-            let calls: usize = kept.iter().map(|kept| size_of::<Kept>() + kept.bytes()).sum();
+            let calls: usize = kept.iter().map(|kept| size_of::<CallState>() + kept.bytes()).sum();
             self.behind -= size_of::<Word>() * self.aggregate.group + calls;
         }
         Ok(())
     }
 }
 
-impl Kept {
-    fn new(kind: AggregateKind) -> Kept {
+impl CallState {
+    fn new(kind: AggregateKind) -> CallState {
         match kind {
-            AggregateKind::Count => Kept::Count,
-            AggregateKind::Sum | AggregateKind::Avg => Kept::Sum(Box::default(), BTreeMap::new()),
-            AggregateKind::Min | AggregateKind::Max => Kept::Extreme(BTreeMap::new()),
+            AggregateKind::Count => CallState::Count,
+            AggregateKind::Sum | AggregateKind::Avg => CallState::Sum(Box::default(), BTreeMap::new()),
+            AggregateKind::Min | AggregateKind::Max => CallState::Extreme(BTreeMap::new()),
         }
     }
     fn bytes(&self) -> usize {
         match self {
-            Kept::Count => 0,
-            Kept::Sum(sum, others) => sum.bytes() + tree_bytes(others),
-            Kept::Extreme(values) => tree_bytes(values),
+            CallState::Count => 0,
+            CallState::Sum(sum, others) => sum.bytes() + tree_bytes(others),
+            CallState::Extreme(values) => tree_bytes(values),
         }
     }
     fn note(&mut self, value: Value, comes: bool) {
         let kept = match self {
-            Kept::Count => return,
-            Kept::Sum(sum, others) => match sum.update(&value, if comes { 1 } else { -1 }) {
+            CallState::Count => return,
+            CallState::Sum(sum, others) => match sum.update(&value, if comes { 1 } else { -1 }) {
                 true => return,
                 false => others,
             },
-            Kept::Extreme(kept) => kept,
+            CallState::Extreme(kept) => kept,
         };
         let key = Ordered(value);
         if comes {
@@ -217,12 +217,12 @@ impl Kept {
     }
     fn result(&self, kind: AggregateKind, bindings: u64) -> Option<Value> {
         match self {
-            Kept::Count => i64::try_from(bindings).ok().map(Value::Int),
-            Kept::Extreme(values) if kind == AggregateKind::Min => {
+            CallState::Count => i64::try_from(bindings).ok().map(Value::Int),
+            CallState::Extreme(values) if kind == AggregateKind::Min => {
                 values.first_key_value().map(|(value, _)| value.0.clone())
             }
-            Kept::Extreme(values) => values.last_key_value().map(|(value, _)| value.0.clone()),
-            Kept::Sum(sum, others) => {
+            CallState::Extreme(values) => values.last_key_value().map(|(value, _)| value.0.clone()),
+            CallState::Sum(sum, others) => {
                 let values = others.iter().map(|(value, times)| (&value.0, *times));
                 if !values.clone().all(|(value, _)| matches!(value, Value::Float(_))) {
                     return None;

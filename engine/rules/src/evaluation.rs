@@ -45,7 +45,7 @@ pub struct Change {
 
 /// What a change did to a relation.
 #[derive(Clone, Debug, Default)]
-pub struct Difference {
+pub struct RelationDelta {
     /// Facts that are no more.
     pub gone: Vec<Vec<Value>>,
     /// Facts that are new.
@@ -413,10 +413,10 @@ impl<'a> Evaluation<'a> {
         self.check_room()
     }
     /// What the last changes did to a relation.
-    pub fn difference(&self, relation: RelationNo) -> Difference {
+    pub fn difference(&self, relation: RelationNo) -> RelationDelta {
         let found = &self.relations[relation];
         let shown = |rows: Vec<u32>| rows.iter().map(|row| self.values(relation, *row)).collect();
-        Difference {
+        RelationDelta {
             gone: shown(found.marked_as(state::REMOVED)),
             come: shown(found.marked_as(state::ADDED)),
         }

@@ -31,7 +31,7 @@ mod words;
 
 pub use ask::{FileFacts, RulesAnswer, ask};
 pub use error::RulesError;
-pub use evaluation::{Bounds, Change, Difference, Evaluation, Look};
+pub use evaluation::{Bounds, Change, Evaluation, Look, RelationDelta};
 pub use facts::{GraphFact, GraphFacts};
 pub use limits::{FACTS_MAX, VALUES_MAX};
 pub use source::Source;

@@ -1,4 +1,4 @@
-//! Every bound of the room, by name.
+//! Every bound of the crate, by name.
 
 /// Facts of one relation: rows, and places in lists of twice as many, are numbers of 32 bits.
 pub const FACTS_MAX: usize = 1 << 30;

@@ -1,7 +1,7 @@
 //! Expressions over rows: batches are made of what an expression reads, and of nothing else.
 
 use crate::StandingError;
-use crate::turn::Changes;
+use crate::event_context::Changes;
 use expression::error::ErrorClass;
 use expression::{Compiled, EvalError, Layout, NamesOnly, Parameters, Request, Scope, compile};
 use model::{Batch, Column, ColumnBuilder, Value};

@@ -1,7 +1,7 @@
 //! What a commit changed of the relations that a Datalog program reads of the graph.
 
 use crate::StandingError;
-use crate::view::{Tick, Touched, View};
+use crate::view::{Timestamp, Touched, View};
 use ::rules::{Change, GraphFact};
 use datalog::{Program, RelationNo, Source as Origin};
 use model::{EdgeTypeId, KeyId, Value, VertexId};
@@ -10,7 +10,7 @@ use model::{EdgeTypeId, KeyId, Value, VertexId};
 pub(crate) fn changes(
     program: &Program,
     relation: RelationNo,
-    (view, tick): (&View, Tick),
+    (view, timestamp): (&View, Timestamp),
     touched: &Touched,
     found: &mut Vec<Change>,
 ) -> Result<(), StandingError> {
@@ -24,8 +24,8 @@ pub(crate) fn changes(
     match &known {
         GraphFact::Label(filter) => {
             for vertex in &touched.vertices {
-                let at = |tick| view.passes(*vertex, filter, tick);
-                note(vec![Value::Vertex(*vertex)], at(tick - 1)?, at(tick)?);
+                let at = |timestamp| view.passes(*vertex, filter, timestamp);
+                note(vec![Value::Vertex(*vertex)], at(timestamp - 1)?, at(timestamp)?);
             }
         }
         GraphFact::VertexProperty(filter, key) => {
@@ -35,11 +35,11 @@ pub(crate) fn changes(
             vertices.sort_unstable();
             vertices.dedup();
             for vertex in vertices {
-                let at = |tick| match view.passes(vertex, filter, tick)? {
-                    true => view.property(vertex, *key, tick),
+                let at = |timestamp| match view.passes(vertex, filter, timestamp)? {
+                    true => view.property(vertex, *key, timestamp),
                     false => Ok(Value::Null),
                 };
-                let (was, is) = (at(tick - 1)?, at(tick)?);
+                let (was, is) = (at(timestamp - 1)?, at(timestamp)?);
                 if !is_same(&was, &is) {
                     let fact = |value| vec![Value::Vertex(vertex), value];
                     note(fact(was.clone()), !was.is_null(), false);
@@ -53,8 +53,8 @@ pub(crate) fn changes(
             pairs.sort_unstable();
             pairs.dedup();
             for (source, target) in pairs {
-                let at = |tick| view.has_between(source, target, *edge_type, tick, |_| Ok(true));
-                note(vec![Value::Vertex(source), Value::Vertex(target)], at(tick - 1)?, at(tick)?);
+                let at = |timestamp| view.has_between(source, target, *edge_type, timestamp, |_| Ok(true));
+                note(vec![Value::Vertex(source), Value::Vertex(target)], at(timestamp - 1)?, at(timestamp)?);
             }
         }
         GraphFact::EdgeProperty(edge_type, key) => {
@@ -66,8 +66,8 @@ pub(crate) fn changes(
             pairs.dedup();
             for (source, target) in pairs {
                 let (was, is) = (
-                    values(view, (source, target), (*edge_type, *key), tick - 1)?,
-                    values(view, (source, target), (*edge_type, *key), tick)?,
+                    values(view, (source, target), (*edge_type, *key), timestamp - 1)?,
+                    values(view, (source, target), (*edge_type, *key), timestamp)?,
                 );
                 let fact = |value: &Value| vec![Value::Vertex(source), Value::Vertex(target), value.clone()];
                 let lacks = |all: &[Value], one: &Value| !all.iter().any(|other| is_same(other, one));
@@ -84,11 +84,11 @@ fn values(
     view: &View,
     (source, target): (VertexId, VertexId),
     (edge_type, key): (EdgeTypeId, KeyId),
-    tick: Tick,
+    timestamp: Timestamp,
 ) -> Result<Vec<Value>, StandingError> {
     let mut found: Vec<Value> = Vec::new();
-    view.has_between(source, target, edge_type, tick, |edge| {
-        let value = view.edge_property(edge, key, tick)?;
+    view.has_between(source, target, edge_type, timestamp, |edge| {
+        let value = view.edge_property(edge, key, timestamp)?;
         if !value.is_null() && !found.iter().any(|known| is_same(known, &value)) {
             found.push(value);
         }

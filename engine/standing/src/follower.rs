@@ -3,7 +3,7 @@
 use crate::StandingError;
 use crate::limits::COMMITS_KNOWN_MAX;
 use crate::shown::{Shown, view_of};
-use crate::view::{Tick, Touched, View};
+use crate::view::{Timestamp, Touched, View};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ const FEED_PATIENCE: Duration = Duration::from_millis(1);
 
 /// A commit as queries meet it.
 pub(crate) struct Step {
-    pub tick: Tick,
+    pub timestamp: Timestamp,
     pub at: Point,
     pub touched: Touched,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Step {
 /// The view, and what feeds it.
 pub(crate) struct Follower {
     pub view: View,
-    pub tick: Tick,
+    pub timestamp: Timestamp,
     /// The last commit that was absorbed.
     pub at: Point,
     pub feed: Feed,
@@ -46,18 +46,18 @@ impl Follower {
     /// From the present on. `waker` is called when there are commits to gather.
     pub fn begin(engine: &Engine, waker: Option<Waker>, restriction: Option<&Arc<Restriction>>) -> Follower {
         let (snapshot, at, feed) = engine.subscribe_waking(waker.clone());
-        debug_assert_eq!(snapshot.place(), at.place);
+        debug_assert_eq!(snapshot.commit_version(), at.commit_version);
         let (view, shown) = view_of(snapshot, restriction);
-        Follower { view, tick: 1, at, feed, waker, known: VecDeque::from([at]), shown }
+        Follower { view, timestamp: 1, at, feed, waker, known: VecDeque::from([at]), shown }
     }
     /// As [`Follower::begin`], from now on, with the same waker and the same restriction; its ticks go on.
     pub fn begin_anew(&self, engine: &Engine) -> Follower {
         let restriction = self.shown.as_ref().map(Shown::restriction);
-        Follower { tick: self.tick + 1, ..Follower::begin(engine, self.waker.clone(), restriction) }
+        Follower { timestamp: self.timestamp + 1, ..Follower::begin(engine, self.waker.clone(), restriction) }
     }
-    /// The commit at this place, if it is one of the last.
-    pub fn known(&self, place: u64) -> Option<Point> {
-        let at = self.known.binary_search_by_key(&place, |known| known.place).ok()?;
+    /// The commit at this version, if it is one of the last.
+    pub fn known(&self, commit_version: u64) -> Option<Point> {
+        let at = self.known.binary_search_by_key(&commit_version, |known| known.commit_version).ok()?;
         Some(self.known[at])
     }
     /// Takes up the commits that came since.
@@ -66,11 +66,11 @@ impl Follower {
         let mut target = engine.snapshot();
         // A commit is visible before the feed tells of it, and the feed may tell of later ones than the snapshot holds.
         loop {
-            let last = records.last().map_or(self.at.place, |record| record.place);
-            if last == target.place() {
+            let last = records.last().map_or(self.at.commit_version, |record| record.commit_version);
+            if last == target.commit_version() {
                 break;
             }
-            if last > target.place() {
+            if last > target.commit_version() {
                 target = engine.snapshot();
                 continue;
             }
@@ -90,30 +90,30 @@ impl Follower {
         self.view.prepare(target);
         let mut steps = Vec::with_capacity(records.len());
         for record in records {
-            debug_assert!(self.at.place < record.place, "commits come in order, each once");
-            self.tick += 1;
+            debug_assert!(self.at.commit_version < record.commit_version, "commits come in order, each once");
+            self.timestamp += 1;
             let record = match &mut self.shown {
-                Some(shown) => match shown.record(self.tick, &record, &self.view)? {
+                Some(shown) => match shown.record(self.timestamp, &record, &self.view)? {
                     Some(record) => record,
                     None => return Ok(Gathered::Anew),
                 },
                 None => record,
             };
-            let touched = self.view.absorb(self.tick, &record)?;
-            self.at = Point { place: record.place, time_micros: record.time_micros };
+            let touched = self.view.absorb(self.timestamp, &record)?;
+            self.at = Point { commit_version: record.commit_version, time_micros: record.time_micros };
             if self.known.len() == COMMITS_KNOWN_MAX {
                 self.known.pop_front();
             }
             self.known.push_back(self.at);
-            steps.push(Step { tick: self.tick, at: self.at, touched });
+            steps.push(Step { timestamp: self.timestamp, at: self.at, touched });
         }
         Ok(Gathered::Steps(steps))
     }
     /// All queries have taken up what was gathered: the newest snapshot is the base from now on.
     pub fn settle(&mut self) {
         debug_assert_eq!(
-            self.view.newest().place(),
-            self.at.place,
+            self.view.newest().commit_version(),
+            self.at.commit_version,
             "the newest snapshot ends with the last commit taken up"
         );
         self.view.rebase();

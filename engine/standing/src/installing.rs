@@ -7,7 +7,7 @@
 use crate::StandingError;
 use crate::error::too_large;
 use crate::limits::ANSWER_ROW_BYTES;
-use dataflow::Held;
+use dataflow::AccountedBytes;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -31,7 +31,7 @@ struct Rows {
     asked: u64,
     /// Bytes that are no rows.
     other_bytes: u64,
-    held: Option<Held>,
+    held: Option<AccountedBytes>,
 }
 
 impl Rows {
@@ -54,7 +54,7 @@ impl Installing {
         self.has_ended.store(true, Ordering::Release);
     }
     /// Where rows are counted until the query is there.
-    pub(crate) fn charge(&self, held: Option<Held>) {
+    pub(crate) fn charge(&self, held: Option<AccountedBytes>) {
         self.rows.lock().held = held;
     }
     /// May it go on?

@@ -5,9 +5,9 @@
 //! its own, by [`Keeper::turn`]; an error in one query ends that one alone, with its reason.
 
 use crate::StandingError;
+use crate::answer_keeper::Definition;
 use crate::follower::{Follower, Gathered};
 use crate::installing::Installing;
-use crate::kept::Definition;
 use crate::limits::{QUERIES_MAX, RESUME_WAIT_MAX};
 use crate::mark::Resume;
 use crate::query::{Joined, Query};
@@ -55,7 +55,7 @@ pub struct Keeper {
     places: Arc<[Mutex<Inner>]>,
     /// The queries that there are. Locked for as long as it takes to go through them, never while anything is done to one; whoever holds a
     /// place may lock it.
-    names: Arc<Mutex<BTreeMap<String, Kept>>>,
+    names: Arc<Mutex<BTreeMap<String, QueryEntry>>>,
     /// Makes an account of bytes for who pays, and a service of each query's upkeep.
     ledger: Option<Ledger>,
     upkeep: Option<Upkeep>,
@@ -66,7 +66,7 @@ pub struct Keeper {
 }
 
 /// Where a query is, and what is to be known of it while its place is at work.
-struct Kept {
+struct QueryEntry {
     at: usize,
     upkeep: Option<Service>,
     shown: Arc<Mutex<Standing>>,
@@ -75,7 +75,7 @@ struct Kept {
     wake: Waker,
 }
 
-impl Kept {
+impl QueryEntry {
     /// It is to leave, and its upkeep ends; its readers are told this.
     fn leave(&self, end: SubscriptionEnd, why: &str) {
         // Who said so first was heard.
@@ -173,7 +173,7 @@ impl Keeper {
         let mut own = self.begin(None);
         own.view.bounds = Some(bounds.clone());
         bounds.charge(self.ledger.as_ref().map(|ledger| ledger(payer)));
-        let query = Query::begin((name, text), definition.into(), &own.view, own.tick, own.at);
+        let query = Query::begin((name, text), definition.into(), &own.view, own.timestamp, own.at);
         bounds.charge(None);
         let mut query = query?;
         query.payer = payer;
@@ -187,13 +187,13 @@ impl Keeper {
             let mut inner = lock_watched(&self.places[at])?;
             let others = inner.follower.get_or_insert_with(|| self.begin(Some(wake.clone())));
             // What the others have taken up already would never reach it.
-            if others.at.place <= query.at.place {
+            if others.at.commit_version <= query.at.commit_version {
                 let mut names = self.names.lock();
                 self.check_room(name, &names)?;
                 query.show();
                 let (upkeep, shown, leaves) =
                     (query.upkeep.clone(), query.shown.clone(), query.leaves.clone());
-                names.insert(name.to_string(), Kept { at, upkeep, shown, leaves, wake });
+                names.insert(name.to_string(), QueryEntry { at, upkeep, shown, leaves, wake });
                 drop(names);
                 // One of the same name may be about to leave.
                 if let Some(mut before) = inner.queries.insert(name.to_string(), query) {
@@ -204,7 +204,7 @@ impl Keeper {
         }
     }
     /// Where a query of this name will be: the place that has the fewest.
-    fn check_room(&self, name: &str, names: &BTreeMap<String, Kept>) -> Result<usize, StandingError> {
+    fn check_room(&self, name: &str, names: &BTreeMap<String, QueryEntry>) -> Result<usize, StandingError> {
         if names.contains_key(name) {
             return Err(StandingError::NameTaken(name.to_string()));
         }
@@ -305,7 +305,7 @@ impl Keeper {
                 // Another one of the same name was made meanwhile.
                 _ if query.fingerprint(arguments) != answer => Err(no_such(name)),
                 true => Ok(Some(query.reader_of(arguments, queue.clone()))),
-                false => query.join(arguments, at.place, queue, follower),
+                false => query.join(arguments, at.commit_version, queue, follower),
             })?;
             if let Some(mut subscription) = joined {
                 subscription.base = resuming.base;
@@ -315,9 +315,9 @@ impl Keeper {
     }
     /// Locks the place of a query, once it has taken up all that is committed by now. Upkeep takes its time: whoever waits for it can be ended.
     fn lock_caught_up(&self, name: &str) -> Result<MutexGuard<'_, Inner>, StandingError> {
-        let place_of = |kept: &Kept| (kept.at, kept.wake.clone());
+        let place_of = |kept: &QueryEntry| (kept.at, kept.wake.clone());
         let (at, wake) = self.names.lock().get(name).map(place_of).ok_or_else(|| no_such(name))?;
-        let newest = self.engine.snapshot().place();
+        let newest = self.engine.snapshot().commit_version();
         loop {
             let mut inner = lock_watched(&self.places[at])?;
             if self.upkeep.is_none() {
@@ -403,7 +403,7 @@ impl Inner {
     }
     /// Was anything committed at this place of the log, or before it, that is not taken up?
     fn is_behind(&self, newest: u64) -> bool {
-        self.follower.as_ref().is_some_and(|follower| follower.at.place < newest)
+        self.follower.as_ref().is_some_and(|follower| follower.at.commit_version < newest)
     }
     fn begin_anew(&mut self, engine: &Engine) -> bool {
         failpoint::visit("queries begin anew");

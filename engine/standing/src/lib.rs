@@ -14,15 +14,16 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
 mod analysis;
+mod answer_keeper;
 mod demand;
 mod error;
 mod evaluate;
+mod event_context;
 mod facts;
 mod follower;
 mod installing;
 mod join;
 mod keeper;
-mod kept;
 mod limits;
 mod mark;
 mod network;
@@ -37,15 +38,14 @@ mod status;
 mod steps;
 mod subscription;
 mod table;
-mod turn;
 mod upsert;
 mod view;
 mod weight;
 
+pub use answer_keeper::Definition;
 pub use error::StandingError;
 pub use installing::Installing;
 pub use keeper::{Keeper, PlaceWaker, TurnEnd, Upkeep};
-pub use kept::Definition;
 pub use limits::{QUERIES_MAX, REMEMBERED_ROWS_MAX, SUBSCRIBER_ROWS_MAX};
 pub use mark::{Mark, Resume};
 pub use row::Row;

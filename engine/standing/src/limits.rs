@@ -1,4 +1,4 @@
-//! Every bound of the room, by name.
+//! Every bound of the crate, by name.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Marks: where a reader of a standing query goes on.
 //!
-//! A mark names a commit by its place and its time, and the answer that was read by a fingerprint: of the query's name, its text and the
-//! arguments. So one of another query is refused, and so is one of another database, whose commit at that place had another time.
+//! A mark names a commit by its version and its time, and the answer that was read by a fingerprint: of the query's name, its text and the
+//! arguments. So one of another query is refused, and so is one of another database, whose commit at that version had another time.
 
 use crate::row::Row;
 use std::fmt;
@@ -28,7 +28,7 @@ impl Mark {
 
 impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{:08x}-{:x}", self.at.place, self.answer, self.at.time_micros)
+        write!(f, "{}-{:08x}-{:x}", self.at.commit_version, self.answer, self.at.time_micros)
     }
 }
 
@@ -36,11 +36,11 @@ impl FromStr for Mark {
     type Err = String;
     fn from_str(text: &str) -> Result<Mark, String> {
         let read = || {
-            let (place, rest) = text.split_once('-')?;
+            let (commit_version, rest) = text.split_once('-')?;
             let (answer, time) = rest.split_once('-')?;
-            let place = place.parse().ok()?;
+            let commit_version = commit_version.parse().ok()?;
             let time_micros = u64::from_str_radix(time, 16).ok()?;
-            Some(Mark::new(Point { place, time_micros }, u32::from_str_radix(answer, 16).ok()?))
+            Some(Mark::new(Point { commit_version, time_micros }, u32::from_str_radix(answer, 16).ok()?))
         };
         // A mark is written in one way only.
         read().filter(|mark| mark.to_string() == text).ok_or_else(|| {
@@ -56,24 +56,24 @@ const SHOWN_BYTES_MAX: usize = 80;
 /// What a reader goes on after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
-    /// The commit at this place.
+    /// The commit at this version.
     Commit(u64),
     /// A mark that it was given.
     Mark(Mark),
 }
 
 impl Resume {
-    /// Place of the commit.
-    pub fn place(&self) -> u64 {
+    /// Commit version of the commit.
+    pub fn commit_version(&self) -> u64 {
         match self {
-            Resume::Commit(place) => *place,
-            Resume::Mark(mark) => mark.at.place,
+            Resume::Commit(commit_version) => *commit_version,
+            Resume::Mark(mark) => mark.at.commit_version,
         }
     }
     /// Is this that commit?
     pub(crate) fn fits(&self, at: Point) -> bool {
         match self {
-            // A place that no commit has is as good as that of the one before it.
+            // A commit version that no commit has is as good as that of the one before it.
             Resume::Commit(_) => true,
             Resume::Mark(mark) => mark.at == at,
         }
@@ -102,8 +102,8 @@ mod tests {
 
     #[test]
     fn marks_are_read_as_they_were_written_or_not_at_all() {
-        for (place, time_micros) in [(0, 0), (4_711, 1_764_000_000_000_000), (u64::MAX, u64::MAX)] {
-            let mark = Mark::new(Point { place, time_micros }, 7);
+        for (commit_version, time_micros) in [(0, 0), (4_711, 1_764_000_000_000_000), (u64::MAX, u64::MAX)] {
+            let mark = Mark::new(Point { commit_version, time_micros }, 7);
             assert_eq!(mark.to_string().parse::<Mark>().unwrap(), mark);
         }
         let wrong =

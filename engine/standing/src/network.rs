@@ -6,12 +6,12 @@
 
 use crate::StandingError;
 use crate::evaluate::Surroundings;
+use crate::event_context::{Changes, EventContext};
 use crate::limits::RESULT_ROWS_MAX;
 use crate::row::Row;
 use crate::shape::Shape;
 use crate::steps::Steps;
 use crate::table::HashMap;
-use crate::turn::{Changes, Turn};
 use crate::weight::{Weighed, Weight};
 use store::Snapshot;
 
@@ -38,7 +38,11 @@ impl Network {
         Ok(Network { steps, arguments, answers: HashMap::default(), rows: 0, weighed: Weighed::default() })
     }
     /// The changes of the answer at this tick; the arguments' own are given.
-    pub fn advance(&mut self, turn: &Turn<'_>, arguments: &Changes) -> Result<Changes, StandingError> {
+    pub fn advance(
+        &mut self,
+        turn: &EventContext<'_>,
+        arguments: &Changes,
+    ) -> Result<Changes, StandingError> {
         // Now, while nobody else holds the rows of the tick before.
         if self.weighed.is_due() {
             self.weigh();

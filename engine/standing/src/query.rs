@@ -4,9 +4,10 @@
 //! go, and each reader is told the rows that belong to its arguments.
 
 use crate::StandingError;
+use crate::answer_keeper::{AnswerKeeper, Definition};
 use crate::error::{caught, too_large};
+use crate::event_context::{Changes, EventContext, consolidate, in_order};
 use crate::follower::{Follower, Step};
-use crate::kept::{Definition, Kept};
 use crate::limits::{LINGER_NS, LINGERING_MAX, REMEMBERED_ROWS_MAX, WITHDRAW_EVERY_NS};
 use crate::mark::{Resume, fingerprint};
 use crate::resume::Missed;
@@ -14,9 +15,8 @@ use crate::row::Row;
 use crate::status::{Ledger, Standing, State};
 use crate::subscription::{Begin, Column, Pulse, Queue, Subscription, SubscriptionEnd};
 use crate::table::HashMap;
-use crate::turn::{Changes, Turn, consolidate, in_order};
-use crate::view::{Tick, View};
-use dataflow::{Ending, Held, Service};
+use crate::view::{Timestamp, View};
+use dataflow::{AccountedBytes, Ending, Service};
 use parking_lot::Mutex;
 use plan::expr::Name;
 use std::collections::VecDeque;
@@ -37,7 +37,7 @@ struct Readers {
 /// A query that runs.
 struct Work {
     definition: Arc<Definition>,
-    kept: Kept,
+    kept: AnswerKeeper,
 }
 
 /// Changes of one commit.
@@ -65,7 +65,7 @@ pub(crate) struct Query {
     /// Time spent on it, nanoseconds.
     pub used_ns: u64,
     /// Where its bytes are counted.
-    pub held: Option<Held>,
+    pub held: Option<AccountedBytes>,
     /// Its upkeep, as lists of what runs have it.
     pub upkeep: Option<Service>,
     /// What lists of standing queries say of it.
@@ -96,10 +96,10 @@ impl Query {
         (name, text): (&str, &str),
         definition: Definition,
         view: &View,
-        tick: Tick,
+        timestamp: Timestamp,
         at: Point,
     ) -> Result<Query, StandingError> {
-        let turn = Turn { view, tick, touched: None };
+        let turn = EventContext { view, timestamp, touched: None };
         let ((columns, parameters), kept) = caught(|| definition.begin(&turn, None))?;
         let work = Work { definition: Arc::new(definition), kept };
         Ok(Query { columns, parameters, ..Query::of(name, text, Ok(work), at) })
@@ -124,7 +124,7 @@ impl Query {
             pulse: Arc::new(Pulse::at(at)),
             remembered: VecDeque::new(),
             remembered_rows: 0,
-            remembered_from: at.place,
+            remembered_from: at.commit_version,
         }
     }
     /// Why it ended, if it did.
@@ -161,7 +161,8 @@ impl Query {
         let mut shown = self.shown.lock();
         shown.state = if self.work.is_err() { State::Failed } else { State::Running };
         (shown.rows, shown.bytes) = (self.rows(), self.bytes());
-        (shown.place, shown.payer, shown.used_ns) = (self.at.place, self.payer, self.used_ns);
+        (shown.commit_version, shown.payer, shown.used_ns) =
+            (self.at.commit_version, self.payer, self.used_ns);
         shown.failure = self.failure().cloned();
     }
     /// Likewise, and counts its readers.
@@ -177,17 +178,17 @@ impl Query {
 
     /// Feeds it a commit, and tells its readers.
     pub fn advance(&mut self, view: &View, step: &Step) {
-        if step.at.place <= self.at.place {
+        if step.at.commit_version <= self.at.commit_version {
             return;
         }
         let turn = self.upkeep.as_ref().map(Service::begin);
-        let fed = self.feed(view, step.tick, Some(step), &Changes::new());
+        let fed = self.feed(view, step.timestamp, Some(step), &Changes::new());
         drop(turn);
         match fed {
             Ok(changes) => {
                 self.tell(step.at, changes);
                 if self.work.as_ref().is_ok_and(|work| work.kept.is_worn()) {
-                    self.renew(view, step.tick);
+                    self.renew(view, step.timestamp);
                 }
             }
             Err(error) => self.fail(error),
@@ -197,12 +198,12 @@ impl Query {
     fn feed(
         &mut self,
         view: &View,
-        tick: Tick,
+        timestamp: Timestamp,
         step: Option<&Step>,
         arguments: &Changes,
     ) -> Result<Changes, StandingError> {
         let work = self.work.as_mut().map_err(|error| error.clone())?;
-        let turn = Turn { view, tick, touched: step.map(|step| &step.touched) };
+        let turn = EventContext { view, timestamp, touched: step.map(|step| &step.touched) };
         // A query that panics is a bug of ours, and must not become everybody's.
         let changes = caught(|| {
             failpoint::visit("upkeep of a query");
@@ -212,7 +213,7 @@ impl Query {
         Ok(changes)
     }
     /// Makes anew what is kept, for those who read: their answers stay what they are. An error ends the query.
-    fn renew(&mut self, view: &View, tick: Tick) {
+    fn renew(&mut self, view: &View, timestamp: Timestamp) {
         let arguments = self.given();
         if self.work.is_err() {
             return;
@@ -226,7 +227,7 @@ impl Query {
         drop(kept);
         let _ = self.charge();
         let _turn = self.upkeep.as_ref().map(Service::begin);
-        self.work = definition.anew(view, tick, &arguments).map(|kept| Work { definition, kept });
+        self.work = definition.anew(view, timestamp, &arguments).map(|kept| Work { definition, kept });
         let outcome = match &self.work {
             Ok(_) => self.count(),
             Err(error) => Err(error.clone()),
@@ -262,7 +263,7 @@ impl Query {
         while self.remembered_rows > REMEMBERED_ROWS_MAX {
             let Some(oldest) = self.remembered.pop_front() else { break };
             self.remembered_rows -= oldest.changes.len();
-            self.remembered_from = oldest.at.place;
+            self.remembered_from = oldest.at.commit_version;
         }
     }
     /// By the arguments that they belong to.
@@ -277,7 +278,7 @@ impl Query {
     }
     /// Commits up to here are taken up.
     pub fn progress(&mut self, at: Point) {
-        if self.at.place < at.place {
+        if self.at.commit_version < at.commit_version {
             self.at = at;
         }
         if self.pulse.advance(self.at) {
@@ -333,42 +334,45 @@ impl Query {
         {
             return Err(StandingError::ForeignMark);
         }
-        if from.place() > self.at.place {
-            return Err(StandingError::Unreached { from: from.place(), newest: self.at.place });
+        if from.commit_version() > self.at.commit_version {
+            return Err(StandingError::Unreached {
+                from: from.commit_version(),
+                newest: self.at.commit_version,
+            });
         }
         let since = self.admit(arguments, follower)?;
-        let known = follower.known(from.place());
+        let known = follower.known(from.commit_version());
         let fits = match (known, from) {
             (Some(at), _) if !from.fits(at) => return Err(StandingError::ForeignMark),
             (Some(at), _) => Some(at),
-            // Where nothing is on disk, a place is taken at its word.
+            // Where nothing is on disk, a commit version is taken at its word.
             (None, Resume::Commit(_)) => None,
             (None, Resume::Mark(_)) => return self.missed(arguments, begin, ledger).map(Joined::Missed),
         };
-        if from.place() < since {
+        if from.commit_version() < since {
             return self.missed(arguments, begin, ledger).map(Joined::Missed);
         }
         fits.inspect(|at| queue.begin(*at));
-        self.go_on(arguments, from.place(), &queue);
+        self.go_on(arguments, from.commit_version(), &queue);
         let mut subscription = self.read(arguments, queue);
-        subscription.base = begin.with_base.then(|| self.answer_at(arguments, from.place()));
+        subscription.base = begin.with_base.then(|| self.answer_at(arguments, from.commit_version()));
         Ok(Joined::Reads(subscription))
     }
     /// The answer as it was right behind a commit since which all is remembered.
-    fn answer_at(&self, arguments: &Row, place: u64) -> Changes {
+    fn answer_at(&self, arguments: &Row, commit_version: u64) -> Changes {
         let mut answer = self.answer(arguments);
-        for one in self.remembered_since(place) {
+        for one in self.remembered_since(commit_version) {
             let changes = self.by_arguments(&one.changes).remove(arguments).unwrap_or_default();
             answer.extend(changes.into_iter().map(|(row, count)| (row, -count)));
         }
         consolidate(&mut answer);
         answer
     }
-    fn remembered_since(&self, place: u64) -> impl Iterator<Item = &Remembered> {
-        let first = self.remembered.partition_point(|one| one.at.place <= place);
+    fn remembered_since(&self, commit_version: u64) -> impl Iterator<Item = &Remembered> {
+        let first = self.remembered.partition_point(|one| one.at.commit_version <= commit_version);
         self.remembered.range(first..)
     }
-    /// A reader who was told everything up to the commit at place `from`, and missed no more than is remembered. None where it did.
+    /// A reader who was told everything up to the commit at version `from`, and missed no more than is remembered. None where it did.
     pub fn join(
         &mut self,
         arguments: &Row,
@@ -430,12 +434,12 @@ impl Query {
         }
         let mut since = self.remembered_from;
         if !self.parameters.is_empty() {
-            since = self.at.place;
-            follower.tick += 1;
+            since = self.at.commit_version;
+            follower.timestamp += 1;
             let given = vec![(arguments.clone(), 1)];
-            if let Err(error) = self.feed(&follower.view, follower.tick, None, &given) {
+            if let Err(error) = self.feed(&follower.view, follower.timestamp, None, &given) {
                 // Those who read already have asked for nothing new.
-                self.renew(&follower.view, follower.tick);
+                self.renew(&follower.view, follower.timestamp);
                 return Err(error);
             }
         }
@@ -465,11 +469,11 @@ impl Query {
         let unread = left.iter().take(over).filter_map(|(_, key)| self.readers.remove(key));
         let unread: Vec<Row> = unread.map(|readers| readers.arguments).collect();
         if !self.parameters.is_empty() && !unread.is_empty() {
-            follower.tick += 1;
+            follower.timestamp += 1;
             let gone = unread.into_iter().map(|arguments| (arguments, -1)).collect();
             // Upkeep, whoever comes upon it: a reader's end is not the query's.
             let turn = self.upkeep.as_ref().map(Service::begin);
-            let fed = self.feed(&follower.view, follower.tick, None, &gone);
+            let fed = self.feed(&follower.view, follower.timestamp, None, &gone);
             drop(turn);
             if let Err(error) = fed {
                 self.fail(error);
@@ -484,7 +488,7 @@ impl Query {
         let Ok(work) = &self.work else { return };
         let arguments = self.given();
         let turn = self.upkeep.as_ref().map(Service::begin);
-        let made = work.definition.anew(&follower.view, follower.tick, &arguments);
+        let made = work.definition.anew(&follower.view, follower.timestamp, &arguments);
         drop(turn);
         match made {
             Ok(kept) => {
@@ -501,7 +505,7 @@ impl Query {
                 self.progress(follower.at);
                 // What became of the commits before one by one is not known.
                 (self.remembered, self.remembered_rows) = (VecDeque::new(), 0);
-                self.remembered_from = follower.at.place;
+                self.remembered_from = follower.at.commit_version;
             }
             Err(error) => self.fail(error),
         }

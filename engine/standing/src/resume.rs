@@ -12,18 +12,18 @@
 //! Cost: that of the query's first answer at the mark, and of the commits since; one at a time.
 
 use crate::StandingError;
+use crate::answer_keeper::{AnswerKeeper, Definition};
 use crate::error::{caught, too_large};
+use crate::event_context::{Changes, EventContext, consolidate, in_order};
 use crate::installing::Installing;
-use crate::kept::{Definition, Kept};
 use crate::limits::{RESUME_TIME_MAX, SUBSCRIBER_ROWS_MAX};
 use crate::mark::Resume;
 use crate::row::Row;
 use crate::shown::{Shown, view_of};
 use crate::status::Ledger;
 use crate::subscription::{Queue, SubscriptionEnd};
-use crate::turn::{Changes, Turn, consolidate, in_order};
-use crate::view::{Tick, View};
-use dataflow::Held;
+use crate::view::{Timestamp, View};
+use dataflow::AccountedBytes;
 use std::sync::Arc;
 use store::Restriction;
 use transact::{CommitRecord, Engine, Moment, Point, Since, Stretch, TransactError};
@@ -43,16 +43,16 @@ pub(crate) struct Missed {
 }
 
 impl Missed {
-    fn account(&self) -> Option<Held> {
+    fn account(&self) -> Option<AccountedBytes> {
         self.ledger.as_ref().map(|ledger| ledger(self.payer))
     }
     /// The answer over the graph of a view.
-    fn answer(&self, view: &mut View, tick: Tick) -> Result<Kept, StandingError> {
+    fn answer(&self, view: &mut View, timestamp: Timestamp) -> Result<AnswerKeeper, StandingError> {
         let bounds = Arc::new(Installing::within(RESUME_TIME_MAX));
         bounds.charge(self.account());
         view.bounds = Some(bounds);
         let given = vec![(self.arguments.clone(), 1)];
-        let begun = self.definition.anew(view, tick, &given);
+        let begun = self.definition.anew(view, timestamp, &given);
         view.bounds = None;
         begun
     }
@@ -62,12 +62,12 @@ impl Missed {
 pub(crate) struct Resuming {
     since: Since,
     missed: Missed,
-    kept: Kept,
-    held: Option<Held>,
+    kept: AnswerKeeper,
+    held: Option<AccountedBytes>,
     view: View,
     /// Under a restriction, what it hides from the view.
     shown: Option<Shown>,
-    tick: Tick,
+    timestamp: Timestamp,
     /// The last commit that was fed.
     pub at: Point,
     pub queue: Arc<Queue>,
@@ -88,17 +88,17 @@ impl Resuming {
         restriction: Option<&Arc<Restriction>>,
     ) -> Result<Resuming, StandingError> {
         let until_ns = after_ns(RESUME_TIME_MAX);
-        let since = engine.since(from.place()).map_err(not_kept)?;
+        let since = engine.since(from.commit_version()).map_err(not_kept)?;
         if !from.fits(since.at()) {
             return Err(StandingError::ForeignMark);
         }
-        let ((mut view, shown), tick) = (view_of(since.graph().clone(), restriction), 1);
-        let (kept, held) = (missed.answer(&mut view, tick)?, missed.account());
+        let ((mut view, shown), timestamp) = (view_of(since.graph().clone(), restriction), 1);
+        let (kept, held) = (missed.answer(&mut view, timestamp)?, missed.account());
         let (at, queue) = (since.at(), Arc::<Queue>::default());
         queue.begin(at);
         let base = missed.with_base.then(|| kept.answer(&missed.arguments));
         let mut resuming =
-            Resuming { since, missed, kept, held, view, shown, tick, at, queue, base, until_ns };
+            Resuming { since, missed, kept, held, view, shown, timestamp, at, queue, base, until_ns };
         resuming.charge()?;
         Ok(resuming)
     }
@@ -121,8 +121,8 @@ impl Resuming {
                     let before = self.kept.answer(&self.missed.arguments);
                     let restriction = self.shown.as_ref().map(|shown| shown.restriction().clone());
                     (self.view, self.shown) = view_of(graph, restriction.as_ref());
-                    self.tick += 1;
-                    self.kept = self.missed.answer(&mut self.view, self.tick)?;
+                    self.timestamp += 1;
+                    self.kept = self.missed.answer(&mut self.view, self.timestamp)?;
                     let mut changes = self.kept.answer(&self.missed.arguments);
                     changes.extend(before.into_iter().map(|(row, count)| (row, -count)));
                     consolidate(&mut changes);
@@ -141,28 +141,29 @@ impl Resuming {
     fn feed(&mut self, records: &[Arc<CommitRecord>]) -> Result<bool, StandingError> {
         let mut steps = Vec::with_capacity(records.len());
         for record in records {
-            self.tick += 1;
-            let at = Point { place: record.place, time_micros: record.time_micros };
+            self.timestamp += 1;
+            let at = Point { commit_version: record.commit_version, time_micros: record.time_micros };
             let touched = match &mut self.shown {
                 Some(shown) => {
-                    let seen = shown.record(self.tick, record, &self.view)?;
+                    let seen = shown.record(self.timestamp, record, &self.view)?;
                     // Rare: a vertex was hidden and shown again. Whoever resumes reads the whole answer instead.
-                    let forgotten = || StandingError::Forgotten { from: self.at.place, oldest: None };
-                    self.view.absorb(self.tick, &seen.ok_or_else(forgotten)?)?
+                    let forgotten =
+                        || StandingError::Forgotten { from: self.at.commit_version, oldest: None };
+                    self.view.absorb(self.timestamp, &seen.ok_or_else(forgotten)?)?
                 }
-                None => self.view.absorb(self.tick, record)?,
+                None => self.view.absorb(self.timestamp, record)?,
             };
-            steps.push((self.tick, at, touched));
+            steps.push((self.timestamp, at, touched));
         }
-        for (tick, at, touched) in &steps {
-            let turn = Turn { view: &self.view, tick: *tick, touched: Some(touched) };
+        for (timestamp, at, touched) in &steps {
+            let turn = EventContext { view: &self.view, timestamp: *timestamp, touched: Some(touched) };
             let kept = &mut self.kept;
             let changes = caught(|| kept.advance(&turn, &Changes::new()))?;
             if self.tell(*at, changes) {
                 return Ok(true);
             }
             if self.kept.is_worn() {
-                self.kept = self.missed.answer(&mut self.view, *tick)?;
+                self.kept = self.missed.answer(&mut self.view, *timestamp)?;
             }
         }
         Ok(false)
@@ -188,11 +189,11 @@ impl Resuming {
 
 fn not_kept(error: TransactError) -> StandingError {
     match error {
-        TransactError::NotKept { asked: Moment::Place(from), oldest } => {
-            StandingError::Forgotten { from, oldest: oldest.map(|oldest| oldest.place) }
+        TransactError::NotKept { asked: Moment::CommitVersion(from), oldest } => {
+            StandingError::Forgotten { from, oldest: oldest.map(|oldest| oldest.commit_version) }
         }
-        TransactError::NotReached { asked: Moment::Place(from), newest } => {
-            StandingError::Unreached { from, newest: newest.place }
+        TransactError::NotReached { asked: Moment::CommitVersion(from), newest } => {
+            StandingError::Unreached { from, newest: newest.commit_version }
         }
         other => StandingError::Storage(other.to_string()),
     }

@@ -2,17 +2,17 @@
 //!
 //! The graph is not copied: rules read it from the view, as it was before a commit, and know what the commit moved; only what a program
 //! derives is kept. A program with parameters is one for all arguments (`datalog::share`): they are facts, which come and go with
-//! those who read. Everything else is the room [`rules`].
+//! those who read. Everything else is the crate [`rules`].
 
 use crate::StandingError;
+use crate::event_context::{Changes, EventContext};
 use crate::facts::changes;
 use crate::installing::Installing;
 use crate::limits::{RULES_COMMIT_SECONDS_MAX, RULES_FIRST_SECONDS_MAX};
 use crate::row::Row;
-use crate::turn::{Changes, Turn};
 use crate::view::{At, View};
 use ::rules::{Bounds, Change, Evaluation, GraphFacts, RulesError};
-use dataflow::watch::{self, Hold};
+use dataflow::watch::{self, LoopBytes};
 use datalog::{Program, RelationNo, Source as Origin};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ struct Allowed {
     /// Counts the bytes of a first answer.
     installing: Option<Arc<Installing>>,
     /// Counts those that a turn adds, on the account of whoever works on the thread.
-    added: Hold,
+    added: LoopBytes,
 }
 
 /// What a turn adds is counted for as long as this lives; from then on the query counts it.
@@ -41,7 +41,7 @@ struct Using<'a>(&'a Allowance);
 impl Drop for Using<'_> {
     fn drop(&mut self) {
         let mut allowed = self.0.0.lock();
-        (allowed.installing, allowed.added) = (None, Hold::default());
+        (allowed.installing, allowed.added) = (None, LoopBytes::default());
     }
 }
 
@@ -151,7 +151,7 @@ impl RulesKeeper {
     /// A program and its first answer, for these arguments where it has parameters.
     pub fn begin(
         program: &Program,
-        turn: &Turn<'_>,
+        turn: &EventContext<'_>,
         arguments: &Changes,
         bytes_max: usize,
     ) -> Result<RulesKeeper, StandingError> {
@@ -170,7 +170,7 @@ impl RulesKeeper {
         };
         let program = datalog::focus_while(program, &|| allowance.look(0))?;
         let question = program.question.as_ref().map_or(0, |question| question.relation);
-        let (graph, at) = (read_of(&program), At::new(turn.view, turn.tick));
+        let (graph, at) = (read_of(&program), At::new(turn.view, turn.timestamp));
         let facts = GraphFacts::new(&at, &program);
         let mut evaluation = Evaluation::new(program, |_| None, allowance.bounds(bytes_max))?;
         if let Some(relation) = relation {
@@ -188,10 +188,14 @@ impl RulesKeeper {
         Ok(RulesKeeper { allowance, evaluation, question, graph, arguments, worn_bytes })
     }
     /// What a commit changes of the answer, and arguments that come or go.
-    pub fn advance(&mut self, turn: &Turn<'_>, arguments: &Changes) -> Result<Changes, StandingError> {
+    pub fn advance(
+        &mut self,
+        turn: &EventContext<'_>,
+        arguments: &Changes,
+    ) -> Result<Changes, StandingError> {
         let mut moved = Vec::new();
         if let Some(touched) = turn.touched {
-            let at = (turn.view, turn.tick);
+            let at = (turn.view, turn.timestamp);
             for relation in &self.graph {
                 changes(self.evaluation.program(), *relation, at, touched, &mut moved)?;
             }
@@ -207,7 +211,7 @@ impl RulesKeeper {
         if moved.is_empty() {
             return Ok(Changes::new());
         }
-        let began = turn.tick - u64::from(turn.touched.is_some());
+        let began = turn.timestamp - u64::from(turn.touched.is_some());
         let at = At::new(turn.view, began);
         let before = GraphFacts::new(&at, self.evaluation.program());
         // Who gives arguments waits for a first answer.
@@ -218,7 +222,7 @@ impl RulesKeeper {
         let told = self.evaluation.difference(self.question);
         // Once in a very long while this evaluates everything anew.
         self.allowance.set(RULES_FIRST_SECONDS_MAX);
-        let at = At::new(turn.view, turn.tick);
+        let at = At::new(turn.view, turn.timestamp);
         let after = GraphFacts::new(&at, self.evaluation.program());
         self.evaluation.settle_over(&after)?;
         let gone = told.gone.into_iter().map(|fact| (Row::new(fact), -1));

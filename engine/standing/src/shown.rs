@@ -8,7 +8,7 @@
 //! Cost: a look at the labels of what a commit touches and of the ends of its edges; for a vertex that comes into sight or leaves it, its edges.
 
 use crate::StandingError;
-use crate::view::{Tick, Touched, View};
+use crate::view::{Timestamp, Touched, View};
 use model::{Direction, EdgeRef, KeyId, LabelSetId, Value, VertexId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ struct Translation<'a> {
     whole: &'a View,
     /// Knows what is shown of each label set and type.
     newest: &'a Snapshot,
-    tick: Tick,
+    timestamp: Timestamp,
     changes: Vec<Change>,
 }
 
@@ -64,22 +64,22 @@ impl Shown {
     /// base of the view: an id names one vertex there, so the view must begin anew.
     pub fn record(
         &mut self,
-        tick: Tick,
+        timestamp: Timestamp,
         record: &Arc<CommitRecord>,
         view: &View,
     ) -> Result<Option<Arc<CommitRecord>>, StandingError> {
         let newest = view.newest();
         debug_assert!(newest.is_restricted(), "what is shown is read from a snapshot that hides");
-        let touched = self.whole.absorb(tick, record)?;
-        let mut translation = Translation { whole: &self.whole, newest, tick, changes: Vec::new() };
+        let touched = self.whole.absorb(timestamp, record)?;
+        let mut translation = Translation { whole: &self.whole, newest, timestamp, changes: Vec::new() };
         translation.commit(&touched)?;
         let comes_again =
             |change: &Change| matches!(change, Change::CreateVertex { id, .. } if view.has_changed(*id));
         if translation.changes.iter().any(comes_again) {
             return Ok(None);
         }
-        let CommitRecord { place, time_micros, .. } = **record;
-        Ok(Some(Arc::new(CommitRecord { place, time_micros, changes: translation.changes })))
+        let CommitRecord { commit_version, time_micros, .. } = **record;
+        Ok(Some(Arc::new(CommitRecord { commit_version, time_micros, changes: translation.changes })))
     }
 }
 
@@ -88,7 +88,7 @@ impl Translation<'_> {
         let mut edges: BTreeSet<EdgeRef> = touched.edges.iter().copied().collect();
         let (mut came, mut went, mut stayed) = (Vec::new(), Vec::new(), Vec::new());
         for vertex in &touched.vertices {
-            let (was, is) = (self.sight(*vertex, self.tick - 1)?, self.sight(*vertex, self.tick)?);
+            let (was, is) = (self.sight(*vertex, self.timestamp - 1)?, self.sight(*vertex, self.timestamp)?);
             match (was, is) {
                 (None, Some(set)) => came.push((*vertex, set)),
                 (Some(_), None) => went.push(*vertex),
@@ -96,8 +96,8 @@ impl Translation<'_> {
                 _ => {}
             }
             if was.is_some() != is.is_some() {
-                for tick in [self.tick - 1, self.tick] {
-                    self.whole.edges(*vertex, &[], Direction::Both, tick, |edge| {
+                for timestamp in [self.timestamp - 1, self.timestamp] {
+                    self.whole.edges(*vertex, &[], Direction::Both, timestamp, |edge| {
                         edges.insert(edge);
                     })?;
                 }
@@ -105,7 +105,8 @@ impl Translation<'_> {
         }
         let mut born = Vec::new();
         for edge in edges {
-            let (was, is) = (self.shows_edge(edge, self.tick - 1)?, self.shows_edge(edge, self.tick)?);
+            let (was, is) =
+                (self.shows_edge(edge, self.timestamp - 1)?, self.shows_edge(edge, self.timestamp)?);
             // One that was there and was made anew within the commit goes and comes.
             let is_other = was && is && touched.edges.contains(&edge);
             if was && (!is || is_other) {
@@ -131,8 +132,8 @@ impl Translation<'_> {
         for (edge, key) in &touched.edge_properties {
             let is_new = born.contains(edge);
             let shows = self.newest.shows_edge_key(edge.id.edge_type(), *key);
-            if !is_new && shows && self.shows_edge(*edge, self.tick)? {
-                let value = self.whole.edge_property(edge.id, *key, self.tick)?;
+            if !is_new && shows && self.shows_edge(*edge, self.timestamp)? {
+                let value = self.whole.edge_property(edge.id, *key, self.timestamp)?;
                 self.changes.push(Change::SetEdgeProperty { edge: *edge, key: *key, value });
             }
         }
@@ -141,11 +142,11 @@ impl Translation<'_> {
     /// Properties of vertices that were in sight and are.
     fn set_properties(&mut self, touched: &Touched) -> Result<(), StoreError> {
         for (id, key) in &touched.properties {
-            let (was, is) = (self.sight(*id, self.tick - 1)?, self.sight(*id, self.tick)?);
+            let (was, is) = (self.sight(*id, self.timestamp - 1)?, self.sight(*id, self.timestamp)?);
             if let (Some(_), Some(set)) = (was, is)
                 && self.newest.shows_key(set, *key)
             {
-                let value = self.whole.property(*id, *key, self.tick)?;
+                let value = self.whole.property(*id, *key, self.timestamp)?;
                 self.changes.push(Change::SetProperty { id: *id, key: *key, value });
             }
         }
@@ -155,34 +156,34 @@ impl Translation<'_> {
     fn relabel(&mut self, id: VertexId, was: LabelSetId, is: LabelSetId) -> Result<(), StoreError> {
         self.changes.push(Change::SetLabels { id, labels: is });
         let mut keys: BTreeSet<KeyId> = BTreeSet::new();
-        for tick in [self.tick - 1, self.tick] {
-            keys.extend(self.whole.property_list(id, tick)?.into_iter().map(|(key, _)| key));
+        for timestamp in [self.timestamp - 1, self.timestamp] {
+            keys.extend(self.whole.property_list(id, timestamp)?.into_iter().map(|(key, _)| key));
         }
         for key in keys {
             let (showed, shows) = (self.newest.shows_key(was, key), self.newest.shows_key(is, key));
             if showed != shows {
-                let value = if shows { self.whole.property(id, key, self.tick)? } else { Value::Null };
+                let value = if shows { self.whole.property(id, key, self.timestamp)? } else { Value::Null };
                 self.changes.push(Change::SetProperty { id, key, value });
             }
         }
         Ok(())
     }
-    fn sight(&self, vertex: VertexId, tick: Tick) -> Result<Sight, StoreError> {
-        Ok(self.whole.labels(vertex, tick)?.filter(|set| self.newest.shows_label_set(*set)))
+    fn sight(&self, vertex: VertexId, timestamp: Timestamp) -> Result<Sight, StoreError> {
+        Ok(self.whole.labels(vertex, timestamp)?.filter(|set| self.newest.shows_label_set(*set)))
     }
-    fn shows_edge(&self, edge: EdgeRef, tick: Tick) -> Result<bool, StoreError> {
+    fn shows_edge(&self, edge: EdgeRef, timestamp: Timestamp) -> Result<bool, StoreError> {
         Ok(self.newest.shows_edge_type(edge.id.edge_type())
-            && self.whole.has_edge(edge, tick)?
-            && self.sight(edge.source, tick)?.is_some()
-            && self.sight(edge.target, tick)?.is_some())
+            && self.whole.has_edge(edge, timestamp)?
+            && self.sight(edge.source, timestamp)?.is_some()
+            && self.sight(edge.target, timestamp)?.is_some())
     }
     fn properties(&self, vertex: VertexId, set: LabelSetId) -> Result<Vec<(KeyId, Value)>, StoreError> {
-        let mut all = self.whole.property_list(vertex, self.tick)?;
+        let mut all = self.whole.property_list(vertex, self.timestamp)?;
         all.retain(|(key, _)| self.newest.shows_key(set, *key));
         Ok(all)
     }
     fn edge_properties(&self, edge: EdgeRef) -> Result<Vec<(KeyId, Value)>, StoreError> {
-        let mut all = self.whole.edge_property_list(edge.id, self.tick)?;
+        let mut all = self.whole.edge_property_list(edge.id, self.timestamp)?;
         all.retain(|(key, _)| self.newest.shows_edge_key(edge.id.edge_type(), *key));
         Ok(all)
     }

@@ -1,7 +1,7 @@
 //! What lists say of a standing query, and on whose account its bytes are.
 
 use crate::StandingError;
-use dataflow::Held;
+use dataflow::AccountedBytes;
 use plan::expr::Name;
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub struct Standing {
     /// Names of its parameters.
     pub parameters: Vec<Name>,
     /// The commit up to which its answer is known.
-    pub place: u64,
+    pub commit_version: u64,
     /// Who pays for it, as [`crate::Keeper::create`] was told.
     pub payer: u32,
     /// Time spent on it, nanoseconds.
@@ -67,7 +67,7 @@ impl Standing {
             rows: 0,
             subscribers: 0,
             parameters: Vec::new(),
-            place: 0,
+            commit_version: 0,
             payer,
             used_ns: 0,
             bytes: 0,
@@ -77,4 +77,4 @@ impl Standing {
 }
 
 /// Makes an account of the bytes that somebody's query keeps.
-pub type Ledger = Arc<dyn Fn(u32) -> Held + Send + Sync>;
+pub type Ledger = Arc<dyn Fn(u32) -> AccountedBytes + Send + Sync>;

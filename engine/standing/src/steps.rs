@@ -2,12 +2,12 @@
 
 use crate::StandingError;
 use crate::evaluate::{Evaluator, Surroundings, satisfying};
+use crate::event_context::{Changes, EventContext, consolidate};
 use crate::join::JoinState;
 use crate::limits::BLOCK_ROWS;
 use crate::operator::{Aggregate, Combine, Distinct, Pair, Reach, Rounds, Top};
 use crate::row::Row;
 use crate::shape::{Step, StepKind, StepNo};
-use crate::turn::{Changes, Turn, consolidate};
 use crate::view::View;
 use crate::weight::Weight;
 use model::Value;
@@ -117,7 +117,11 @@ impl Steps {
     }
     /// What the last step's rows change by, when the rows of its first change so. It may be called again for the same tick, with more
     /// rows and without the commit.
-    pub fn advance(&mut self, turn: &Turn<'_>, arguments: &Changes) -> Result<Changes, StandingError> {
+    pub fn advance(
+        &mut self,
+        turn: &EventContext<'_>,
+        arguments: &Changes,
+    ) -> Result<Changes, StandingError> {
         let mut all: Vec<Changes> = Vec::with_capacity(self.operators.len());
         for (number, operator) in self.operators.iter_mut().enumerate() {
             let mut changes = match operator {

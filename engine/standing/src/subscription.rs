@@ -1,9 +1,9 @@
 //! Who is told: one bounded queue a subscriber. A commit never waits for it.
 
+use crate::event_context::Changes;
 use crate::limits::SUBSCRIBER_ROWS_MAX;
 use crate::mark::{Mark, Resume};
 use crate::row::Row;
-use crate::turn::Changes;
 use futures_core::Stream;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use plan::expr::Name;
@@ -21,8 +21,8 @@ use world::clock::{monotonic_ns, span_ns};
 pub enum Event {
     /// The whole answer as of a commit: rows, and how often each occurs. What comes after builds upon it.
     Snapshot {
-        /// The commit's place.
-        place: u64,
+        /// The commit's version.
+        commit_version: u64,
         /// Wall clock at the commit, microseconds since 1970; 0 where that is not known.
         time_micros: u64,
         /// Rows with their counts, in no order.
@@ -30,33 +30,35 @@ pub enum Event {
     },
     /// What a commit changed in the answer: rows that came (positive) and went (negative).
     Changes {
-        /// The commit's place.
-        place: u64,
+        /// The commit's version.
+        commit_version: u64,
         /// Wall clock at the commit, microseconds since 1970; 0 where that is not known.
         time_micros: u64,
         /// Rows with their differences; each row once.
         rows: Arc<Vec<(Row, isize)>>,
     },
-    /// Commits up to this place changed nothing more.
+    /// Commits up to this version changed nothing more.
     Progress {
-        /// The last such commit's place.
-        place: u64,
+        /// The last such commit's version.
+        commit_version: u64,
         /// Wall clock at that commit, microseconds since 1970; 0 where that is not known.
         time_micros: u64,
     },
 }
 
 impl Event {
-    /// Place of the commit that it tells of. An event tells all of its commit, so whoever has taken it up can resume from here.
-    pub fn place(&self) -> u64 {
-        self.at().place
+    /// Commit version of the commit that it tells of. An event tells all of its commit, so whoever has taken it up can resume from here.
+    pub fn commit_version(&self) -> u64 {
+        self.at().commit_version
     }
     /// The commit that it tells of, and its time.
     pub fn at(&self) -> Point {
         match self {
-            Event::Snapshot { place, time_micros, .. }
-            | Event::Changes { place, time_micros, .. }
-            | Event::Progress { place, time_micros } => Point { place: *place, time_micros: *time_micros },
+            Event::Snapshot { commit_version, time_micros, .. }
+            | Event::Changes { commit_version, time_micros, .. }
+            | Event::Progress { commit_version, time_micros } => {
+                Point { commit_version: *commit_version, time_micros: *time_micros }
+            }
         }
     }
 }
@@ -104,7 +106,7 @@ struct State {
 impl State {
     /// Has it been told less than what happened up to there?
     fn is_behind(&self, reached: Point) -> bool {
-        self.told.is_none_or(|told| told.place < reached.place)
+        self.told.is_none_or(|told| told.commit_version < reached.commit_version)
     }
 }
 
@@ -131,24 +133,24 @@ impl Queue {
         self.rouse(state);
     }
     pub fn snapshot(&self, at: Point, rows: Vec<(Row, isize)>) {
-        let (Point { place, time_micros }, count) = (at, rows.len());
-        self.push(Event::Snapshot { place, time_micros, rows: Arc::new(rows) }, count);
+        let (Point { commit_version, time_micros }, count) = (at, rows.len());
+        self.push(Event::Snapshot { commit_version, time_micros, rows: Arc::new(rows) }, count);
     }
     pub fn changes(&self, at: Point, rows: Arc<Changes>) {
-        let (Point { place, time_micros }, count) = (at, rows.len());
-        self.push(Event::Changes { place, time_micros, rows }, count);
+        let (Point { commit_version, time_micros }, count) = (at, rows.len());
+        self.push(Event::Changes { commit_version, time_micros, rows }, count);
     }
     /// What a reader has missed, who does not listen yet. The rows that wait for it then.
     pub fn missed(&self, at: Point, rows: Changes) -> usize {
-        let (Point { place, time_micros }, rows) = (at, Arc::new(rows));
+        let (Point { commit_version, time_micros }, rows) = (at, Arc::new(rows));
         let mut state = self.state.lock();
         state.rows += rows.len();
-        state.events.push_back(Event::Changes { place, time_micros, rows });
+        state.events.push_back(Event::Changes { commit_version, time_micros, rows });
         state.rows
     }
     /// A mark of its own behind what waits.
-    pub fn progress(&self, Point { place, time_micros }: Point) {
-        self.push(Event::Progress { place, time_micros }, 0);
+    pub fn progress(&self, Point { commit_version, time_micros }: Point) {
+        self.push(Event::Progress { commit_version, time_micros }, 0);
     }
     /// The commit from which on this subscriber will be told everything.
     pub fn begin(&self, at: Point) {
@@ -191,7 +193,7 @@ impl Pulse {
     /// Commits up to here are in the queues, or changed nothing. True where somebody waits to hear of it.
     pub fn advance(&self, to: Point) -> bool {
         let mut at = self.at.lock();
-        if at.place < to.place {
+        if at.commit_version < to.commit_version {
             *at = to;
         }
         drop(at);
@@ -319,8 +321,8 @@ impl Subscription {
         }
         if state.is_behind(reached) {
             state.told = Some(reached);
-            let Point { place, time_micros } = reached;
-            return Some(Ok(Event::Progress { place, time_micros }));
+            let Point { commit_version, time_micros } = reached;
+            return Some(Ok(Event::Progress { commit_version, time_micros }));
         }
         None
     }

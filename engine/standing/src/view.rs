@@ -13,7 +13,7 @@ use crate::StandingError;
 use crate::installing::Installing;
 use crate::limits::ANSWER_ROW_BYTES;
 use crate::table::{HashMap, HashSet};
-use dataflow::watch::{self, Hold};
+use dataflow::watch::{self, LoopBytes};
 use model::schema::IndexId;
 use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
 use parking_lot::Mutex;
@@ -27,14 +27,14 @@ use values::ChangedValues;
 pub(crate) use at::At;
 
 /// Number of an event, in the order in which queries see them.
-pub(crate) type Tick = u64;
+pub(crate) type Timestamp = u64;
 
 /// What one thing was, from which tick on; the last entry of a tick counts.
-type Timeline<T> = SmallVec<[(Tick, T); 1]>;
+type Timeline<T> = SmallVec<[(Timestamp, T); 1]>;
 
 /// Where a vertex's first properties are read: in the record of its commit, which is kept as long as the delta.
 struct Birth {
-    since: Tick,
+    since: Timestamp,
     record: Arc<CommitRecord>,
     change: usize,
 }
@@ -57,7 +57,7 @@ struct Delta {
     edges: HashMap<EdgeId, Timeline<Option<EdgeRef>>>,
     edge_properties: HashMap<(EdgeId, KeyId), Timeline<Value>>,
     /// Edges born at a vertex, at either end.
-    born: HashMap<VertexId, SmallVec<[(Tick, EdgeRef); 2]>>,
+    born: HashMap<VertexId, SmallVec<[(Timestamp, EdgeRef); 2]>>,
     /// Vertices of which a base edge went.
     lost: HashSet<VertexId>,
 }
@@ -91,7 +91,7 @@ pub(crate) struct View {
     /// What reading it may cost, while a query is installed.
     pub bounds: Option<Arc<Installing>>,
     /// Rows that the present turn of a query has made, on the account of whoever works on the thread.
-    built: Mutex<Hold>,
+    built: Mutex<LoopBytes>,
 }
 
 /// Rows made of a view are counted for as long as it lives.
@@ -100,24 +100,27 @@ pub(crate) struct Building<'a>(&'a View);
 
 impl Drop for Building<'_> {
     fn drop(&mut self) {
-        *self.0.built.lock() = Hold::default();
+        *self.0.built.lock() = LoopBytes::default();
     }
 }
 
-fn at<T>(timeline: Option<&Timeline<T>>, tick: Tick) -> Option<&T> {
+fn at<T>(timeline: Option<&Timeline<T>>, timestamp: Timestamp) -> Option<&T> {
     let timeline = timeline?;
-    let after = timeline.partition_point(|(since, _)| *since <= tick);
+    let after = timeline.partition_point(|(since, _)| *since <= timestamp);
     after.checked_sub(1).map(|last| &timeline[last].1)
 }
 
 /// Units of work that a look-up for one row counts as: about a microsecond.
 const UNITS_PER_ROW: u64 = 20;
 
-fn put<T>(timeline: &mut Timeline<T>, tick: Tick, value: T) {
-    debug_assert!(timeline.last().is_none_or(|(since, _)| *since <= tick), "a timeline is in order of ticks");
+fn put<T>(timeline: &mut Timeline<T>, timestamp: Timestamp, value: T) {
+    debug_assert!(
+        timeline.last().is_none_or(|(since, _)| *since <= timestamp),
+        "a timeline is in order of ticks"
+    );
     match timeline.last_mut() {
-        Some(last) if last.0 == tick => last.1 = value,
-        _ => timeline.push((tick, value)),
+        Some(last) if last.0 == timestamp => last.1 = value,
+        _ => timeline.push((timestamp, value)),
     }
 }
 
@@ -154,7 +157,7 @@ impl View {
     /// From now on the graph is read as of `newest`, which holds all that was absorbed and nothing else.
     pub fn rebase(&mut self) {
         debug_assert!(
-            self.base.place() <= self.newest.place(),
+            self.base.commit_version() <= self.newest.commit_version(),
             "a base is never older than the one before it"
         );
         self.base = self.newest.clone();
@@ -163,8 +166,12 @@ impl View {
         self.adjacency.get_mut().clear();
     }
 
-    /// Takes up the changes of one commit, which are seen from `tick` on.
-    pub fn absorb(&mut self, tick: Tick, record: &Arc<CommitRecord>) -> Result<Touched, StandingError> {
+    /// Takes up the changes of one commit, which are seen from `timestamp` on.
+    pub fn absorb(
+        &mut self,
+        timestamp: Timestamp,
+        record: &Arc<CommitRecord>,
+    ) -> Result<Touched, StandingError> {
         self.changed.forget();
         let (mut touched, mut known) = (Touched::default(), Vec::new());
         // What became of each edge: in this order, for its first change says what was and its last what is.
@@ -172,36 +179,40 @@ impl View {
         for (number, change) in record.changes.iter().enumerate() {
             match change {
                 Change::CreateVertex { id, labels, .. } => {
-                    put(self.delta.vertices.entry(*id).or_default(), tick, Some(*labels));
-                    let birth = Birth { since: tick, record: record.clone(), change: number };
+                    put(self.delta.vertices.entry(*id).or_default(), timestamp, Some(*labels));
+                    let birth = Birth { since: timestamp, record: record.clone(), change: number };
                     self.delta.births.insert(*id, birth);
                     touched.vertices.push(*id);
                 }
                 Change::DeleteVertex { id } => {
-                    put(self.delta.vertices.entry(*id).or_default(), tick, None);
+                    put(self.delta.vertices.entry(*id).or_default(), timestamp, None);
                     known.push(*id);
                     touched.vertices.push(*id);
                 }
                 Change::SetLabels { id, labels } => {
-                    put(self.delta.vertices.entry(*id).or_default(), tick, Some(*labels));
+                    put(self.delta.vertices.entry(*id).or_default(), timestamp, Some(*labels));
                     known.push(*id);
                     touched.vertices.push(*id);
                 }
                 Change::SetProperty { id, key, value } => {
-                    put(self.delta.properties.entry((*id, *key)).or_default(), tick, value.clone());
+                    put(self.delta.properties.entry((*id, *key)).or_default(), timestamp, value.clone());
                     touched.properties.push((*id, *key));
                 }
                 Change::CreateEdge { edge, properties } => {
-                    self.bear(tick, *edge, properties);
+                    self.bear(timestamp, *edge, properties);
                     fates.push((*edge, number, true));
                 }
                 Change::DeleteEdge { edge } => {
-                    put(self.delta.edges.entry(edge.id).or_default(), tick, None);
+                    put(self.delta.edges.entry(edge.id).or_default(), timestamp, None);
                     self.delta.lost.extend([edge.source, edge.target]);
                     fates.push((*edge, number, false));
                 }
                 Change::SetEdgeProperty { edge, key, value } => {
-                    put(self.delta.edge_properties.entry((edge.id, *key)).or_default(), tick, value.clone());
+                    put(
+                        self.delta.edge_properties.entry((edge.id, *key)).or_default(),
+                        timestamp,
+                        value.clone(),
+                    );
                     touched.edge_properties.push((*edge, *key));
                 }
                 Change::DefineName(_) | Change::CreateIndex(_) | Change::DropIndex(_) => {}
@@ -210,7 +221,7 @@ impl View {
         }
         touched.vertices.sort_unstable();
         touched.vertices.dedup();
-        known.retain(|vertex| !self.is_born_at(*vertex, tick));
+        known.retain(|vertex| !self.is_born_at(*vertex, timestamp));
         known.sort_unstable();
         known.dedup();
         touched.known_vertices = known;
@@ -228,29 +239,34 @@ impl View {
         touched.edge_properties.dedup();
         Ok(touched)
     }
-    fn bear(&mut self, tick: Tick, edge: EdgeRef, properties: &[(KeyId, Value)]) {
-        put(self.delta.edges.entry(edge.id).or_default(), tick, Some(edge));
-        self.delta.born.entry(edge.source).or_default().push((tick, edge));
+    fn bear(&mut self, timestamp: Timestamp, edge: EdgeRef, properties: &[(KeyId, Value)]) {
+        put(self.delta.edges.entry(edge.id).or_default(), timestamp, Some(edge));
+        self.delta.born.entry(edge.source).or_default().push((timestamp, edge));
         if edge.target != edge.source {
-            self.delta.born.entry(edge.target).or_default().push((tick, edge));
+            self.delta.born.entry(edge.target).or_default().push((timestamp, edge));
         }
         for (key, value) in properties {
-            put(self.delta.edge_properties.entry((edge.id, *key)).or_default(), tick, value.clone());
+            put(self.delta.edge_properties.entry((edge.id, *key)).or_default(), timestamp, value.clone());
         }
     }
 
     /// Labels of a vertex; none where there is no such vertex.
-    pub fn labels(&self, vertex: VertexId, tick: Tick) -> Result<Option<LabelSetId>, StoreError> {
-        match at(self.delta.vertices.get(&vertex), tick) {
+    pub fn labels(&self, vertex: VertexId, timestamp: Timestamp) -> Result<Option<LabelSetId>, StoreError> {
+        match at(self.delta.vertices.get(&vertex), timestamp) {
             Some(labels) => Ok(*labels),
             None if self.base.exists(vertex)? => Ok(Some(self.base.labels(vertex)?)),
             None => Ok(None),
         }
     }
     /// Does the vertex exist and pass the filter?
-    pub fn passes(&self, vertex: VertexId, filter: &LabelFilter, tick: Tick) -> Result<bool, StoreError> {
+    pub fn passes(
+        &self,
+        vertex: VertexId,
+        filter: &LabelFilter,
+        timestamp: Timestamp,
+    ) -> Result<bool, StoreError> {
         let catalog = self.newest.catalog();
-        Ok(self.labels(vertex, tick)?.is_some_and(|set| filter.accepts(catalog.labels_of(set))))
+        Ok(self.labels(vertex, timestamp)?.is_some_and(|set| filter.accepts(catalog.labels_of(set))))
     }
     /// Names of the labels of a set, as a list.
     pub fn label_names(&self, set: LabelSetId) -> Value {
@@ -258,13 +274,13 @@ impl View {
         let names = catalog.labels_of(set).iter().filter_map(|label| catalog.label_name(*label));
         Value::list(names.map(|name| Value::String(name.clone())).collect())
     }
-    /// A property of a vertex that exists at `tick`.
-    pub fn property(&self, vertex: VertexId, key: KeyId, tick: Tick) -> Result<Value, StoreError> {
-        let set = || at(self.delta.properties.get(&(vertex, key)), tick);
+    /// A property of a vertex that exists at `timestamp`.
+    pub fn property(&self, vertex: VertexId, key: KeyId, timestamp: Timestamp) -> Result<Value, StoreError> {
+        let set = || at(self.delta.properties.get(&(vertex, key)), timestamp);
         if let Some(value) = if self.delta.properties.is_empty() { None } else { set() } {
             return Ok(value.clone());
         }
-        match self.born_with(vertex, tick) {
+        match self.born_with(vertex, timestamp) {
             Some(properties) => {
                 let own = properties.iter().rev().find(|(other, _)| *other == key);
                 Ok(own.map_or(Value::Null, |(_, value)| value.clone()))
@@ -277,27 +293,31 @@ impl View {
         self.delta.vertices.contains_key(&vertex)
     }
     /// Was the vertex born at this tick?
-    pub fn is_born_at(&self, vertex: VertexId, tick: Tick) -> bool {
-        self.delta.births.get(&vertex).is_some_and(|birth| birth.since == tick)
+    pub fn is_born_at(&self, vertex: VertexId, timestamp: Timestamp) -> bool {
+        self.delta.births.get(&vertex).is_some_and(|birth| birth.since == timestamp)
     }
     /// The first properties of a vertex that was born since the base.
-    fn born_with(&self, vertex: VertexId, tick: Tick) -> Option<&[(KeyId, Value)]> {
-        let birth = self.delta.births.get(&vertex).filter(|birth| birth.since <= tick)?;
+    fn born_with(&self, vertex: VertexId, timestamp: Timestamp) -> Option<&[(KeyId, Value)]> {
+        let birth = self.delta.births.get(&vertex).filter(|birth| birth.since <= timestamp)?;
         Some(birth.properties())
     }
-    /// All properties of a vertex that exists at `tick`, by name.
-    pub fn properties(&self, vertex: VertexId, tick: Tick) -> Result<Value, StoreError> {
-        Ok(self.named(self.property_list(vertex, tick)?))
+    /// All properties of a vertex that exists at `timestamp`, by name.
+    pub fn properties(&self, vertex: VertexId, timestamp: Timestamp) -> Result<Value, StoreError> {
+        Ok(self.named(self.property_list(vertex, timestamp)?))
     }
     /// The same by number; each key once.
-    pub fn property_list(&self, vertex: VertexId, tick: Tick) -> Result<Vec<(KeyId, Value)>, StoreError> {
-        let mut found: HashMap<KeyId, Value> = match self.born_with(vertex, tick) {
+    pub fn property_list(
+        &self,
+        vertex: VertexId,
+        timestamp: Timestamp,
+    ) -> Result<Vec<(KeyId, Value)>, StoreError> {
+        let mut found: HashMap<KeyId, Value> = match self.born_with(vertex, timestamp) {
             Some(properties) => properties.iter().cloned().collect(),
             None => self.base.properties(vertex)?.into_iter().collect(),
         };
         // Few: what one turn of commits set.
         for ((_, key), timeline) in self.delta.properties.iter().filter(|((id, _), _)| *id == vertex) {
-            if let Some(value) = at(Some(timeline), tick) {
+            if let Some(value) = at(Some(timeline), timestamp) {
                 found.insert(*key, value.clone());
             }
         }
@@ -311,27 +331,27 @@ impl View {
     }
 
     /// Is this very edge there? An id may have been given anew, so its ends are compared too.
-    pub fn has_edge(&self, edge: EdgeRef, tick: Tick) -> Result<bool, StoreError> {
-        match at(self.delta.edges.get(&edge.id), tick) {
+    pub fn has_edge(&self, edge: EdgeRef, timestamp: Timestamp) -> Result<bool, StoreError> {
+        match at(self.delta.edges.get(&edge.id), timestamp) {
             Some(state) => Ok(*state == Some(edge)),
             None => Ok(self.base.edge_exists(edge)?),
         }
     }
     /// When the delta says that the edge was born, if it does.
-    fn birth(&self, edge: EdgeId, tick: Tick) -> Option<Tick> {
+    fn birth(&self, edge: EdgeId, timestamp: Timestamp) -> Option<Timestamp> {
         let timeline = self.delta.edges.get(&edge)?;
         timeline
             .iter()
             .rev()
-            .find(|(since, state)| *since <= tick && state.is_some())
+            .find(|(since, state)| *since <= timestamp && state.is_some())
             .map(|(since, _)| *since)
     }
-    /// A property of an edge that exists at `tick`.
-    pub fn edge_property(&self, edge: EdgeId, key: KeyId, tick: Tick) -> Result<Value, StoreError> {
-        let birth = self.birth(edge, tick);
+    /// A property of an edge that exists at `timestamp`.
+    pub fn edge_property(&self, edge: EdgeId, key: KeyId, timestamp: Timestamp) -> Result<Value, StoreError> {
+        let birth = self.birth(edge, timestamp);
         let written = self.delta.edge_properties.get(&(edge, key));
         let written = written.and_then(|all| {
-            let after = all.partition_point(|(since, _)| *since <= tick);
+            let after = all.partition_point(|(since, _)| *since <= timestamp);
             after.checked_sub(1).map(|last| &all[last])
         });
         match (written, birth) {
@@ -341,21 +361,25 @@ impl View {
             (_, None) => Ok(self.base.edge_property(edge, key)?),
         }
     }
-    /// All properties of an edge that exists at `tick`, by name.
-    pub fn edge_properties(&self, edge: EdgeId, tick: Tick) -> Result<Value, StoreError> {
-        Ok(self.named(self.edge_property_list(edge, tick)?))
+    /// All properties of an edge that exists at `timestamp`, by name.
+    pub fn edge_properties(&self, edge: EdgeId, timestamp: Timestamp) -> Result<Value, StoreError> {
+        Ok(self.named(self.edge_property_list(edge, timestamp)?))
     }
     /// The same by number; each key once.
-    pub fn edge_property_list(&self, edge: EdgeId, tick: Tick) -> Result<Vec<(KeyId, Value)>, StoreError> {
+    pub fn edge_property_list(
+        &self,
+        edge: EdgeId,
+        timestamp: Timestamp,
+    ) -> Result<Vec<(KeyId, Value)>, StoreError> {
         let mut keys: Vec<KeyId> = Vec::new();
-        if self.birth(edge, tick).is_none() {
+        if self.birth(edge, timestamp).is_none() {
             keys.extend(self.base.edge_properties(edge)?.into_iter().map(|(key, _)| key));
         }
         keys.extend(self.delta.edge_properties.keys().filter(|(id, _)| *id == edge).map(|(_, key)| *key));
         keys.sort_unstable();
         keys.dedup();
         let found: Result<Vec<_>, StoreError> =
-            keys.into_iter().map(|key| Ok((key, self.edge_property(edge, key, tick)?))).collect();
+            keys.into_iter().map(|key| Ok((key, self.edge_property(edge, key, timestamp)?))).collect();
         Ok(found?.into_iter().filter(|(_, value)| !value.is_null()).collect())
     }
 
@@ -365,13 +389,13 @@ impl View {
         vertex: VertexId,
         types: &[EdgeTypeId],
         direction: Direction,
-        tick: Tick,
+        timestamp: Timestamp,
         mut found: impl FnMut(EdgeRef),
     ) -> Result<(), StoreError> {
         let mut views = self.adjacency.lock();
         let base =
             views.entry((types.to_vec(), direction)).or_insert_with(|| self.base.adjacency(types, direction));
-        self.edges_along(base, vertex, (types, direction), tick, &mut found)
+        self.edges_along(base, vertex, (types, direction), timestamp, &mut found)
     }
     /// Likewise, where the edges of the base are known.
     fn edges_along(
@@ -379,35 +403,35 @@ impl View {
         base: &AdjacencyView,
         vertex: VertexId,
         (types, direction): (&[EdgeTypeId], Direction),
-        tick: Tick,
+        timestamp: Timestamp,
         found: &mut dyn FnMut(EdgeRef),
     ) -> Result<(), StoreError> {
         let born = self.delta.born.get(&vertex);
         let checks = born.is_some() || self.delta.lost.contains(&vertex);
         if vertex.0 < self.base.vertex_bound() as u64 {
             base.for_each_edge(vertex.dense(), |edge| {
-                if !checks || at(self.delta.edges.get(&edge.id), tick).is_none() {
+                if !checks || at(self.delta.edges.get(&edge.id), timestamp).is_none() {
                     found(edge)
                 }
             })?;
         }
-        for (since, edge) in born.into_iter().flatten().filter(|(since, _)| *since <= tick) {
+        for (since, edge) in born.into_iter().flatten().filter(|(since, _)| *since <= timestamp) {
             let seen = match direction {
                 Direction::Out => edge.source == vertex,
                 Direction::In => edge.target == vertex,
                 Direction::Both => true,
             };
             let is_of = types.is_empty() || types.contains(&edge.id.edge_type());
-            if seen && is_of && self.lives(*edge, *since, tick) {
+            if seen && is_of && self.lives(*edge, *since, timestamp) {
                 found(*edge)
             }
         }
         Ok(())
     }
     /// Is an edge that was born then still there, and not one that was given its id anew?
-    fn lives(&self, edge: EdgeRef, since: Tick, tick: Tick) -> bool {
-        at(self.delta.edges.get(&edge.id), tick).is_some_and(|state| *state == Some(edge))
-            && self.birth(edge.id, tick) == Some(since)
+    fn lives(&self, edge: EdgeRef, since: Timestamp, timestamp: Timestamp) -> bool {
+        at(self.delta.edges.get(&edge.id), timestamp).is_some_and(|state| *state == Some(edge))
+            && self.birth(edge.id, timestamp) == Some(since)
     }
     /// Has nothing at this vertex changed since the base, at any tick?
     pub fn is_as_based(&self, vertex: VertexId) -> bool {
@@ -427,12 +451,12 @@ impl View {
         source: VertexId,
         target: VertexId,
         edge_type: EdgeTypeId,
-        tick: Tick,
+        timestamp: Timestamp,
         mut is_it: impl FnMut(EdgeId) -> Result<bool, StoreError>,
     ) -> Result<bool, StoreError> {
         let (base, mut found) = (self.adjacency(edge_type, Direction::Out), Vec::new());
         let each = &mut |edge| found.push(edge);
-        self.between(&base, (source, target), (&[edge_type], Direction::Out), tick, each)?;
+        self.between(&base, (source, target), (&[edge_type], Direction::Out), timestamp, each)?;
         for edge in found {
             if is_it(edge)? {
                 return Ok(true);
@@ -446,11 +470,11 @@ impl View {
         base: &AdjacencyView,
         (from, to): (VertexId, VertexId),
         (types, direction): (&[EdgeTypeId], Direction),
-        tick: Tick,
+        timestamp: Timestamp,
         found: &mut dyn FnMut(EdgeId),
     ) -> Result<(), StoreError> {
         base.between(&[(from, to)], &mut |_, edge| {
-            if at(self.delta.edges.get(&edge), tick).is_none() {
+            if at(self.delta.edges.get(&edge), timestamp).is_none() {
                 found(edge);
             }
         })?;
@@ -458,15 +482,15 @@ impl View {
             let forth = direction != Direction::In && (edge.source, edge.target) == (from, to);
             let back = direction != Direction::Out && (edge.target, edge.source) == (from, to);
             let is_of = types.is_empty() || types.contains(&edge.id.edge_type());
-            if *since <= tick && (forth || back) && is_of && self.lives(*edge, *since, tick) {
+            if *since <= timestamp && (forth || back) && is_of && self.lives(*edge, *since, timestamp) {
                 found(edge.id);
             }
         }
         Ok(())
     }
     /// Vertices that pass the filter.
-    pub fn scan(&self, filter: &LabelFilter, tick: Tick) -> Result<Vec<VertexId>, StoreError> {
-        let (graph, mut found, mut cursor) = (At::new(self, tick), Vec::new(), Some(0));
+    pub fn scan(&self, filter: &LabelFilter, timestamp: Timestamp) -> Result<Vec<VertexId>, StoreError> {
+        let (graph, mut found, mut cursor) = (At::new(self, timestamp), Vec::new(), Some(0));
         while let Some(at) = cursor {
             cursor = graph.scan(filter, at, &mut found)?;
         }
@@ -480,9 +504,9 @@ impl View {
         index: Option<IndexId>,
         key: KeyId,
         value: &Value,
-        tick: Tick,
+        timestamp: Timestamp,
     ) -> Result<Vec<VertexId>, StoreError> {
-        let Some(index) = index else { return self.scan(filter, tick) };
+        let Some(index) = index else { return self.scan(filter, timestamp) };
         let mut found = self.base.seek(index, std::slice::from_ref(value))?;
         self.changed_to(key, value, &mut found)?;
         found.sort_unstable();

@@ -1,4 +1,4 @@
-//! The law of standing queries, in this room alone: the differences that a reader was told up to a commit add up to what the query answers on
+//! The law of standing queries, in this crate alone: the differences that a reader was told up to a commit add up to what the query answers on
 //! the snapshot of that commit, asked of the executor. Random commits, made by the transaction itself; several queries in several places.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
@@ -126,20 +126,20 @@ struct Reader {
     text: &'static str,
     subscription: Subscription,
     rows: Answer,
-    place: u64,
+    commit_version: u64,
     last_us: u64,
 }
 
 impl Reader {
     fn of(text: &'static str, subscription: Subscription) -> Reader {
-        Reader { text, subscription, rows: Answer::new(), place: 0, last_us: 0 }
+        Reader { text, subscription, rows: Answer::new(), commit_version: 0, last_us: 0 }
     }
     /// Everything up to this commit.
-    fn read_to(&mut self, place: u64) {
-        while self.place < place {
+    fn read_to(&mut self, commit_version: u64) {
+        while self.commit_version < commit_version {
             let event = self.subscription.next(Duration::from_secs(10)).unwrap().expect("told in time");
-            assert!(event.place() >= self.place, "places only rise");
-            self.place = event.place();
+            assert!(event.commit_version() >= self.commit_version, "versions only rise");
+            self.commit_version = event.commit_version();
             if let Event::Changes { time_micros, .. } = &event {
                 assert!(*time_micros >= self.last_us, "so do times");
                 self.last_us = *time_micros;
@@ -234,8 +234,8 @@ fn indexed() -> Engine {
     engine
 }
 
-fn turns(keeper: &Keeper, places: usize) {
-    for at in 0..places {
+fn turns(keeper: &Keeper, commit_versions: usize) {
+    for at in 0..commit_versions {
         while keeper.turn(at) != TurnEnd::Done {}
     }
 }
@@ -254,8 +254,8 @@ fn what_was_told_is_what_is_answered_at_every_commit() {
         println!("seed {seed}");
         let engine = if seed % 2 == 1 { indexed() } else { engine() };
         let (mut chance, mut known) = (Chance::seeded(seed), Known::default());
-        let places = 1 + seed as usize % 3;
-        let keeper = Keeper::new(engine.clone(), places);
+        let commit_versions = 1 + seed as usize % 3;
+        let keeper = Keeper::new(engine.clone(), commit_versions);
         (0..10).for_each(|_| drop(known.commit(&engine, &mut chance)));
         let mut readers = Vec::new();
         let more = if seed < 2 { MORE_QUERIES } else { &[] };
@@ -268,11 +268,11 @@ fn what_was_told_is_what_is_answered_at_every_commit() {
             // Some are taken up one by one, some together.
             let count = 1 + chance.below(3);
             let commits: Vec<Snapshot> = (0..count).map(|_| known.commit(&engine, &mut chance)).collect();
-            turns(&keeper, places);
+            turns(&keeper, commit_versions);
             for snapshot in commits {
                 for reader in &mut readers {
-                    reader.read_to(snapshot.place());
-                    if reader.place == snapshot.place() {
+                    reader.read_to(snapshot.commit_version());
+                    if reader.commit_version == snapshot.commit_version() {
                         let answer = asked(&snapshot, reader.text, &none());
                         assert_eq!(reader.rows, answer, "seed {seed}: {}", reader.text);
                     }
@@ -285,7 +285,7 @@ fn what_was_told_is_what_is_answered_at_every_commit() {
             // Equal rows count once.
             assert_eq!((standing.rows, standing.subscribers), (reader.rows.len(), 1), "{}", standing.text);
             assert!(standing.failure.is_none() && standing.used_ns > 0);
-            assert_eq!(standing.place, engine.snapshot().place());
+            assert_eq!(standing.commit_version, engine.snapshot().commit_version());
         }
     }
 }
@@ -303,14 +303,20 @@ fn readers_begin_where_they_ask_to() {
         all.push(known.commit(&engine, &mut chance));
         turns(&keeper, 2);
     }
-    let last = engine.snapshot().place();
+    let last = engine.snapshot().commit_version();
     for snapshot in &all {
-        let subscription =
-            keeper.subscribe("q", &|_| None, begin(Some(Resume::Commit(snapshot.place())), false)).unwrap();
+        let subscription = keeper
+            .subscribe("q", &|_| None, begin(Some(Resume::Commit(snapshot.commit_version())), false))
+            .unwrap();
         let mut reader = Reader::of(text, subscription);
-        (reader.rows, reader.place) = (asked(snapshot, text, &none()), snapshot.place());
+        (reader.rows, reader.commit_version) = (asked(snapshot, text, &none()), snapshot.commit_version());
         reader.read_to(last);
-        assert_eq!(reader.rows, asked(&engine.snapshot(), text, &none()), "from {}", snapshot.place());
+        assert_eq!(
+            reader.rows,
+            asked(&engine.snapshot(), text, &none()),
+            "from {}",
+            snapshot.commit_version()
+        );
     }
     let ahead = keeper
         .subscribe("q", &|_| None, begin(Some(Resume::Commit(last + 1)), false))
@@ -325,9 +331,9 @@ fn readers_begin_where_they_ask_to() {
     let next = known.commit(&engine, &mut chance);
     turns(&keeper, 2);
     let (mut late, mut from_now) = (Reader::of(text, late), Reader::of(text, from_now));
-    (from_now.rows, from_now.place) = (asked(all.last().unwrap(), text, &none()), last);
+    (from_now.rows, from_now.commit_version) = (asked(all.last().unwrap(), text, &none()), last);
     for reader in [&mut late, &mut from_now] {
-        reader.read_to(next.place());
+        reader.read_to(next.commit_version());
         assert_eq!(reader.rows, asked(&next, text, &none()));
     }
 }
@@ -365,7 +371,7 @@ fn arguments_have_their_own_answers_over(engine: &Engine, seed: u64) {
         let snapshot = known.commit(engine, &mut chance);
         turns(&keeper, 1);
         for (x, reader) in &mut readers {
-            reader.read_to(snapshot.place());
+            reader.read_to(snapshot.commit_version());
             let parameters = Parameters::from([("x".into(), Value::Int(*x))]);
             assert_eq!(reader.rows, asked(&snapshot, reader.text, &parameters), "{x}: {}", reader.text);
         }
@@ -450,7 +456,7 @@ fn rules_are_kept_by_the_same_law() {
         let snapshot = known.commit(&engine, &mut chance);
         turns(&keeper, 2);
         for reader in &mut readers {
-            reader.read_to(snapshot.place());
+            reader.read_to(snapshot.commit_version());
             let program = datalog::compile(reader.text).unwrap();
             let mut answer =
                 rules::ask(&program, &Vec::new(), |_| None, &snapshot, Default::default()).unwrap();
@@ -474,15 +480,16 @@ fn readers_go_on_behind_a_mark() {
     for _ in 0..15 {
         let snapshot = known.commit(&engine, &mut chance);
         turns(&keeper, 1);
-        reader.read_to(snapshot.place());
+        reader.read_to(snapshot.commit_version());
         marks.push((reader.subscription.mark().unwrap(), reader.rows.clone()));
     }
     let last = engine.snapshot();
     for (mark, rows) in marks {
         let from = Some(Resume::Mark(mark));
         let subscription = keeper.subscribe(texts[0], &|_| None, begin(from, false)).unwrap();
-        let mut resumed = Reader { rows, place: mark.at.place, ..Reader::of(texts[0], subscription) };
-        resumed.read_to(last.place());
+        let mut resumed =
+            Reader { rows, commit_version: mark.at.commit_version, ..Reader::of(texts[0], subscription) };
+        resumed.read_to(last.commit_version());
         assert_eq!(resumed.rows, asked(&last, texts[0], &none()), "behind {mark}");
         let foreign = keeper.subscribe(texts[1], &|_| None, begin(from, false)).map(|_| ()).unwrap_err();
         assert!(matches!(foreign, StandingError::ForeignMark), "{foreign}");

@@ -128,7 +128,7 @@ fn who_subscribes_leaves_upkeep_to_others() {
         let reader = scope.spawn(|| read(&keeper, "light"));
         keeper.drop_query("slow").unwrap();
         let reader = reader.join().unwrap().unwrap();
-        let Some(Event::Snapshot { rows, place, .. }) = reader.next(LONG).unwrap() else { panic!() };
-        assert_eq!((rows.len(), place), (400, engine.snapshot().place()));
+        let Some(Event::Snapshot { rows, commit_version, .. }) = reader.next(LONG).unwrap() else { panic!() };
+        assert_eq!((rows.len(), commit_version), (400, engine.snapshot().commit_version()));
     });
 }

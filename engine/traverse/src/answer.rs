@@ -9,20 +9,20 @@
 
 mod elements;
 pub mod ending;
+pub mod graph_adapter;
 pub mod kept;
 mod lowered;
 mod outcome;
 pub mod own_ids;
 pub mod planned;
 mod programs;
+pub mod report;
 pub mod running;
 mod shown;
 pub mod texts;
-pub mod told;
-pub mod walked;
 
+pub use graph_adapter::MayCall;
 pub use outcome::{AnswerError, Objects, Params};
-pub use walked::MayCall;
 
 use execute::{NodeProfile, ResultStream};
 use gremlin::{Object, ResultKind, TraversalMetrics};

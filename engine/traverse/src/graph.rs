@@ -1,4 +1,4 @@
-//! What a traversal asks of the graph it walks: the one trait of this room, kept by whoever runs traversals.
+//! What a traversal asks of the graph it walks: the one trait of this crate, kept by whoever runs traversals.
 
 use crate::error::{Outcome, TraverseError};
 use gremlin::Object;

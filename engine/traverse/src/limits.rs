@@ -1,4 +1,4 @@
-//! Every limit of this room, by name and with its reason.
+//! Every limit of this crate, by name and with its reason.
 
 /// Most traversers that may wait in all queues of one traversal: each takes some 100 bytes and what its object holds.
 pub const TRAVERSERS_MAX: usize = 5_000_000;

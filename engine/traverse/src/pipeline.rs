@@ -344,8 +344,8 @@ pub(crate) fn merge(queue: &mut VecDeque<Traverser>, machine: &Machine) {
         return;
     }
     type Labelled = Vec<(Keyed, SmallVec<[Name; 1]>)>;
-    type Place = (Keyed, SmallVec<[u32; 1]>, Labelled);
-    let mut places: HashMap<Place, usize> = HashMap::with_capacity(queue.len());
+    type RowKey = (Keyed, SmallVec<[u32; 1]>, Labelled);
+    let mut places: HashMap<RowKey, usize> = HashMap::with_capacity(queue.len());
     let mut merged: VecDeque<Traverser> = VecDeque::with_capacity(queue.len());
     for traverser in queue.drain(..) {
         let simple = matches!(

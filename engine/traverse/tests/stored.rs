@@ -13,11 +13,11 @@ use model::{EdgeRef, Value, VertexId};
 use std::collections::HashMap;
 use std::sync::Arc;
 use tanglewood_traverse::answer::ending::Ending;
+use tanglewood_traverse::answer::graph_adapter::{Bounds, GraphAdapter};
 use tanglewood_traverse::answer::own_ids::{OwnIds, candidates};
 use tanglewood_traverse::answer::planned::{PlannedTraversal, Plans, Script, params};
 use tanglewood_traverse::answer::running::{Found, Started};
-use tanglewood_traverse::answer::walked::{Bounds, Walked};
-use tanglewood_traverse::answer::{Answer, AnswerError, Params, told};
+use tanglewood_traverse::answer::{Answer, AnswerError, Params, report};
 use tanglewood_traverse::convert::shown;
 use tanglewood_traverse::{Graph, Kept, compile};
 use transact::{Engine, Mode, OpenOptions, Transaction};
@@ -99,10 +99,10 @@ impl Stored {
         &self,
         transaction: Option<&Arc<Transaction>>,
         (deadline_ns, bytes_max): (Option<u64>, u64),
-    ) -> Walked {
+    ) -> GraphAdapter {
         let view = transaction.map_or_else(|| self.engine.snapshot(), |transaction| transaction.snapshot());
         let bounds = Bounds { deadline_ns, bytes_max, ended: Arc::new(Ended::new()) };
-        Walked::new(view, transaction.cloned(), self.own_ids.clone(), bounds)
+        GraphAdapter::new(view, transaction.cloned(), self.own_ids.clone(), bounds)
     }
     /// By the machine, on the executors.
     fn run(
@@ -605,7 +605,7 @@ fn how_a_traversal_runs_is_told() {
     let stored = Stored::of(&modern(), Ids::Indexed);
     let view = stored.engine.snapshot();
     let explained = |text: &str, machine_only| {
-        told::explained(&stored.plans, &traversal(text).unwrap(), &view, machine_only).unwrap()
+        report::explained(&stored.plans, &traversal(text).unwrap(), &view, machine_only).unwrap()
     };
     let machine = "The algebra cannot say this traversal: the traverser machine goes through its steps.\n";
     let text = "g.V().has('age', gt(30)).count()";
@@ -614,14 +614,14 @@ fn how_a_traversal_runs_is_told() {
     assert_eq!(explained(text, true), format!("{printed}\n{machine}{steps}"));
     let planned = explained(text, false);
     assert!(planned.starts_with(&format!("{printed}\n$")) && planned.contains("= Int(30)\n"), "{planned}");
-    let before = |text: &str| told::unprofiled(&traversal(text).unwrap()).map(|before| before.to_string());
+    let before = |text: &str| report::unprofiled(&traversal(text).unwrap()).map(|before| before.to_string());
     assert_eq!(before("g.V().count().profile()").as_deref(), Some("g.V().count()"));
     assert_eq!(before("g.V().profile('x').cap('x')").as_deref(), Some("g.V()"));
     assert_eq!((before("g.V().profile('x').cap('y')"), before("g.V().count()")), (None, None));
     let plan = stored.plans.plan(&traversal(text).unwrap(), &view).unwrap().unwrap();
-    let (measured, profiling) = told::measured(&plan, &view);
+    let (measured, profiling) = report::measured(&plan, &view);
     assert!(plan.is_fresh(&view) && measured.is_fresh(&view));
-    let (text, parts) = told::measures(&profiling, &[]);
+    let (text, parts) = report::measures(&profiling, &[]);
     assert!(text.contains("Scan") || text.contains("Vertices"), "{text}");
     assert!(!parts.is_empty() && parts.iter().all(|part| part.elements == 0 && !part.name.contains("Rows")));
     let part = |name: &str| gremlin::Metrics {
@@ -631,7 +631,7 @@ fn how_a_traversal_runs_is_told() {
         elements: 3,
         traversers: 2,
     };
-    let table = told::table(&[part("V()"), part(&"x".repeat(70))]);
+    let table = report::table(&[part("V()"), part(&"x".repeat(70))]);
     let row = |name: String| format!("  {name:60}           2 traversers           3 objects         7 us\n");
     assert_eq!(table, format!("{machine}{}{}", row("V()".into()), row("x".repeat(60))));
 }

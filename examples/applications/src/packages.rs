@@ -78,7 +78,7 @@ impl Packages {
     /// # Errors
     /// The disk fails.
     pub fn commit(&mut self) -> Result<u64, Error> {
-        Ok(self.session.query("RETURN 1", params! {})?.finish()?.place)
+        Ok(self.session.query("RETURN 1", params! {})?.finish()?.commit_version)
     }
     /// How many packages and clauses there are.
     ///

@@ -24,7 +24,7 @@ pub enum ErrorKind {
     InvalidParameterUse,
     InvalidRelationshipPattern,
     InvalidUnicodeLiteral,
-    /// A named limit of this room is exceeded (text length, nesting depth).
+    /// A named limit of this crate is exceeded (text length, nesting depth).
     LimitExceeded,
     NegativeIntegerArgument,
     NestedAggregation,

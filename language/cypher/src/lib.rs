@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Invariants of absence: nothing here knows a store, an executor or a wire; nothing reads a clock, a file or a socket. No text
-//! makes this room panic or overflow the stack ([`limits`]).
+//! makes this crate panic or overflow the stack ([`limits`]).
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 #![warn(missing_docs)]
 

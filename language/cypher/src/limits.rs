@@ -1,4 +1,4 @@
-//! Every limit of this room, by name and with its reason.
+//! Every limit of this crate, by name and with its reason.
 
 /// Longest query text. Spans are 32 bits wide and a token takes about 50 bytes, so this bounds a parse to some 200 MiB;
 /// data larger than this belongs into parameters or into an import.

@@ -23,7 +23,7 @@ enum Stage {
     Plan,
 }
 
-/// The one check of this room's border: what a query is understood as, or what is said against it.
+/// The one check of this crate's border: what a query is understood as, or what is said against it.
 fn check(query: &str, stage: Stage) -> String {
     let shown = match stage {
         Stage::Tree => cypher::parse(query).map(|statement| tree(query, &statement)),

@@ -1,4 +1,4 @@
-//! No text makes this room panic or overflow the stack: mutated queries and hostile nesting.
+//! No text makes this crate panic or overflow the stack: mutated queries and hostile nesting.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use tanglewood_cypher as cypher;

@@ -1,4 +1,4 @@
-//! Every bound of the room, by name.
+//! Every bound of the crate, by name.
 
 /// Bytes of one program's text.
 pub const TEXT_BYTES_MAX: usize = 16 << 20;

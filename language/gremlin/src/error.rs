@@ -13,7 +13,7 @@ pub enum ErrorKind {
     Arguments,
     /// A name in the text has no binding.
     Binding,
-    /// A named limit of this room is exceeded.
+    /// A named limit of this crate is exceeded.
     Limit,
     /// Valid Gremlin that Tanglewood does not carry out.
     Unsupported,

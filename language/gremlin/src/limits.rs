@@ -1,4 +1,4 @@
-//! Every limit of this room, by name and with its reason.
+//! Every limit of this crate, by name and with its reason.
 
 /// Longest request text. Spans are 32 bits wide; data larger than this belongs into bindings.
 pub const TEXT_BYTES_MAX: usize = 4 << 20;

@@ -13,11 +13,11 @@ mod gather;
 mod group;
 mod hop;
 mod repeat;
-mod seen;
 mod select;
 mod sides;
 mod source;
 mod test;
+mod visible_columns;
 
 pub(crate) use source::check_hints;
 

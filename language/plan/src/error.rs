@@ -1,7 +1,7 @@
 //! What can be wrong with a request that only the planner notices, and the limits that keep planning within stack and time.
 //!
 //! Rewrites recurse along plans and expressions; both are measured first, without recursion, so that no text can overflow a
-//! stack. Invariant: after `check`, every recursion in this room is at most [`PLAN_DEPTH_MAX`] + [`EXPR_DEPTH_MAX`] deep.
+//! stack. Invariant: after `check`, every recursion in this crate is at most [`PLAN_DEPTH_MAX`] + [`EXPR_DEPTH_MAX`] deep.
 
 use crate::algebra::Plan;
 use crate::expr::Expr;

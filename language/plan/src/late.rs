@@ -5,7 +5,7 @@
 
 use crate::algebra::{Extend, Plan, Project};
 use crate::expr::{Expr, Var};
-use crate::rewrite::made::Made;
+use crate::rewrite::produced_columns::ProducedColumns;
 use crate::vars::Vars;
 
 type Items = Vec<(Var, Expr)>;
@@ -39,7 +39,7 @@ pub fn take_late(below: &mut Plan, read: &Vars, can_wait: &dyn Fn(&Expr) -> bool
 
 /// Below stay the columns that cannot wait and what the others read; above, all columns are made of these.
 fn of_project(below: &mut Project, read: &Vars, can_wait: &dyn Fn(&Expr) -> bool) -> Option<Late> {
-    let made = Made::new(&below.items);
+    let made = ProducedColumns::new(&below.items);
     let is_own = |var: &Var| made.get(*var).is_some_and(|expr| *expr != Expr::Variable(*var));
     let waits = |(var, expr): &(Var, Expr)| {
         !read.contains(var) && can_wait(expr) && !expr.free_variables().iter().any(is_own)

@@ -104,8 +104,8 @@ pub enum StandingCommand {
 /// What a subscription goes on after.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Resume {
-    /// The commit at this place.
-    Place(u64),
+    /// The commit with this version.
+    CommitVersion(u64),
     /// The mark of this text.
     Mark(Name),
     /// What this parameter holds: the place of a commit, or the text of a mark.
@@ -143,7 +143,7 @@ impl fmt::Display for StandingCommand {
             StandingCommand::Subscribe { name, from, snapshot, key } => {
                 write!(f, "SUBSCRIBE {}", Quoted(name))?;
                 match from {
-                    Some(Resume::Place(place)) => write!(f, " FROM {place}")?,
+                    Some(Resume::CommitVersion(version)) => write!(f, " FROM {version}")?,
                     Some(Resume::Mark(mark)) => {
                         write!(f, " FROM '{}'", mark.replace('\\', "\\\\").replace('\'', "\\'"))?;
                     }

@@ -313,7 +313,7 @@ fn commands_about_standing_queries_are_written() {
         (Retry { name: name() }, "ALTER STANDING QUERY `a``b` RETRY"),
         (subscribe(None, false, &[]), "SUBSCRIBE `a``b`"),
         (
-            subscribe(Some(Resume::Place(7)), true, &["x"]),
+            subscribe(Some(Resume::CommitVersion(7)), true, &["x"]),
             "SUBSCRIBE `a``b` FROM 7 SNAPSHOT ENVELOPE UPSERT (`x`)",
         ),
         (

@@ -2,7 +2,7 @@
 //! underlined and a hint.
 
 use crate::Span;
-use crate::place::Place;
+use crate::line_span::LineSpan;
 use std::fmt::{self, Write};
 
 /// A language's kinds of mistakes.
@@ -67,7 +67,7 @@ impl<K> TextError<K> {
 
     /// Line and column, the line, and below it the span underlined: three lines.
     pub fn excerpt(&self, text: &str) -> String {
-        let place = Place::find(text, self.span);
+        let place = LineSpan::find(text, self.span);
         let gutter = place.line_number.to_string();
         let margin = " ".repeat(gutter.len());
         let (shown, offset) = place.window();

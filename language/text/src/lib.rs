@@ -9,11 +9,11 @@
 
 pub mod error;
 pub mod limits;
-pub mod place;
+pub mod line_span;
 pub mod span;
 pub mod suggest;
 
 pub use error::{Coded, TextError};
-pub use place::line_and_column;
+pub use line_span::line_and_column;
 pub use span::Span;
 pub use suggest::nearest;

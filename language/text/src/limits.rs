@@ -1,4 +1,4 @@
-//! Every limit of this room, by name and with its reason.
+//! Every limit of this crate, by name and with its reason.
 
 /// Names further away than this many edits are not suggested: they would be guesses, not corrections.
 pub const SUGGESTION_EDITS_MAX: usize = 2;

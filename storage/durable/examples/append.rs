@@ -35,18 +35,19 @@ fn measure(path: &Path, group: u64) -> DurableResult<()> {
     let open = |mode| LocalFolder::open(Arc::clone(&disk), &path, mode, LogOptions::default());
     let store = open(OpenMode::CreateIfMissing)?;
     let payload = Chance::seeded(SEED).bytes(PAYLOAD_BYTES);
-    let mut place = 0;
+    let mut commit_version = 0;
     let begin_ns = monotonic_ns();
     while monotonic_ns() - begin_ns < RUN_TIME_NS {
-        let records: Vec<(u64, &[u8])> = (1..=group).map(|n| (place + n, payload.as_slice())).collect();
+        let records: Vec<(u64, &[u8])> =
+            (1..=group).map(|n| (commit_version + n, payload.as_slice())).collect();
         store.append_and_sync(&records)?;
-        place += group;
+        commit_version += group;
     }
     let seconds = (monotonic_ns() - begin_ns) as f64 / 1e9;
     store.close()?;
     drop(store);
-    verify(&open(OpenMode::Existing)?, place, &payload)?;
-    let commits = place as f64 / seconds;
+    verify(&open(OpenMode::Existing)?, commit_version, &payload)?;
+    let commits = commit_version as f64 / seconds;
     let megabytes = commits * PAYLOAD_BYTES as f64 / 1e6;
     println!("{group:>10} {commits:>12.0} {:>12.0} {megabytes:>10.1}", commits / group as f64);
     Ok(())
@@ -57,7 +58,10 @@ fn verify(store: &LocalFolder, last: u64, payload: &[u8]) -> DurableResult<()> {
     for record in store.recover(1)? {
         let record = record?;
         expected += 1;
-        assert!(record.place == expected && record.payload == payload, "what was confirmed is read back");
+        assert!(
+            record.commit_version == expected && record.payload == payload,
+            "what was confirmed is read back"
+        );
     }
     assert_eq!(expected, last, "every confirmed commit is there");
     Ok(())

@@ -5,11 +5,11 @@
 pub struct CheckpointMark {
     /// Wall clock of the last commit it contains, microseconds since 1970; 0 where that is not known.
     pub time_micros: u64,
-    /// Bytes of records that were ever logged up to its place.
+    /// Bytes of records that were ever logged up to its commit version.
     pub log_bytes: u64,
-    /// It contains what never was in the log, so later places cannot be reached from earlier checkpoints.
+    /// It contains what never was in the log, so later commit versions cannot be reached from earlier checkpoints.
     pub beside_log: bool,
-    /// Places of the older checkpoints that stay anchors; the others are given up with the same step. Place 0 stands for the empty
+    /// Commit versions of the older checkpoints that stay anchors; the others are given up with the same step. Commit version 0 stands for the empty
     /// graph at the beginning of the log.
     pub kept: Vec<u64>,
 }
@@ -17,11 +17,11 @@ pub struct CheckpointMark {
 /// A checkpoint that is kept: the latest, or an older one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Anchor {
-    /// The place it stands for.
-    pub place: u64,
+    /// The commit version it stands for.
+    pub commit_version: u64,
     /// Wall clock of the last commit it contains, microseconds since 1970; 0 where that is not known.
     pub time_micros: u64,
-    /// Bytes of records that were ever logged up to its place.
+    /// Bytes of records that were ever logged up to its commit version.
     pub log_bytes: u64,
     /// Counts checkpoints, from 1; 0 for the beginning of the log, which has no manifest.
     pub sequence: u32,

@@ -3,26 +3,26 @@
 //! Idea: a store that can append a group of records, hand them back in order, and keep immutable blobs under a manifest is enough
 //! for a graph to come back. [`crate::LocalFolder`] keeps it in files, [`crate::Volatile`] nowhere; a distributed one fits here too.
 //! Invariant: what [`BackingStore::append`] wrote and [`BackingStore::sync`] confirmed is handed back by [`BackingStore::recover`] after any crash, in the
-//! order of places, whole, unless it was given up by [`BackingStore::truncate_before`].
+//! order of commit versions, whole, unless it was given up by [`BackingStore::truncate_before`].
 
 use crate::{Anchor, BlobRef, CheckpointMark, DurableError, DurableResult};
 
-/// One record of the log: a place in the order of commits, and what was committed there.
+/// One record of the log: a commit version in the order of commits, and what was committed there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The place, from 1 upwards.
-    pub place: u64,
+    /// The commit version, from 1 upwards.
+    pub commit_version: u64,
     /// The bytes that were appended there.
     pub payload: Vec<u8>,
 }
 
-/// Records in the order of their places; an error ends it.
+/// Records in the order of their commit versions; an error ends it.
 pub type Records = Box<dyn Iterator<Item = DurableResult<Record>> + Send>;
 
 /// What keeps commits and checkpoints. All methods may be called from any thread; appends take turns.
 pub trait BackingStore: Send + Sync {
-    /// Appends a group of records in one write. Places must be above all earlier ones, and above 0. Not yet durable.
-    /// A full disk, a record too large, or a place out of order leaves everything as it was; after any other error the store takes
+    /// Appends a group of records in one write. Commit versions must be above all earlier ones, and above 0. Not yet durable.
+    /// A full disk, a record too large, or a commit version out of order leaves everything as it was; after any other error the store takes
     /// no more records, and whether the group survives shows only on the next open.
     fn append(&self, records: &[(u64, &[u8])]) -> DurableResult<()>;
 
@@ -35,23 +35,23 @@ pub trait BackingStore: Send + Sync {
         self.sync()
     }
 
-    /// The records from this place on, as far as they were appended before the call.
-    fn recover(&self, from_place: u64) -> DurableResult<Records>;
+    /// The records from this commit version on, as far as they were appended before the call.
+    fn recover(&self, from_version: u64) -> DurableResult<Records>;
 
-    /// The place that the next record must be above: that of the last record appended or given up, or of a checkpoint that was begun
+    /// The commit version that the next record must be above: that of the last record appended or given up, or of a checkpoint that was begun
     /// to be finished ahead of the log; 0 before the first. So it may be above the last record that is handed back.
-    fn last_place(&self) -> u64;
+    fn last_version(&self) -> u64;
 
-    /// Gives up records before this place, as far as that frees whole segments. Call it when a checkpoint covers them.
-    fn truncate_before(&self, place: u64) -> DurableResult<()>;
+    /// Gives up records before this commit version, as far as that frees whole segments. Call it when a checkpoint covers them.
+    fn truncate_before(&self, commit_version: u64) -> DurableResult<()>;
 
-    /// Begins a checkpoint that stands for every record up to this place. One at a time; dropping the writer abandons it.
-    fn begin_checkpoint(&self, place: u64) -> DurableResult<Box<dyn CheckpointSink + '_>>;
+    /// Begins a checkpoint that stands for every record up to this commit version. One at a time; dropping the writer abandons it.
+    fn begin_checkpoint(&self, commit_version: u64) -> DurableResult<Box<dyn CheckpointSink + '_>>;
 
-    /// The latest finished checkpoint: its place and its manifest.
+    /// The latest finished checkpoint: its commit version and its manifest.
     fn latest_checkpoint(&self) -> DurableResult<Option<(u64, Vec<u8>)>>;
 
-    /// The checkpoints that are kept, by rising place; the last is the latest, or the beginning of the log before the first.
+    /// The checkpoints that are kept, by rising commit version; the last is the latest, or the beginning of the log before the first.
     fn anchors(&self) -> Vec<Anchor> {
         Vec::new()
     }
@@ -61,7 +61,7 @@ pub trait BackingStore: Send + Sync {
         Err(DurableError::Volatile)
     }
 
-    /// Gives up all anchors that are not at these places; the latest checkpoint stays whatever is listed.
+    /// Gives up all anchors that are not at these commit versions; the latest checkpoint stays whatever is listed.
     fn keep_anchors(&self, _places: &[u64]) -> DurableResult<()> {
         Ok(())
     }
@@ -105,8 +105,8 @@ pub trait CheckpointSink: Send {
     /// [`BackingStore::retire`] that does not list it.
     fn adopt(&mut self) -> DurableResult<()>;
 
-    /// Moves the checkpoint to a later place than it was begun at: of a bulk load, which learns its place when all else is written.
-    fn set_place(&mut self, place: u64);
+    /// Moves the checkpoint to a later commit version than it was begun at: of a bulk load, which learns its commit version when all else is written.
+    fn set_commit_version(&mut self, commit_version: u64);
 
     /// Makes all blobs and the manifest durable, then makes this the latest checkpoint in one step.
     fn finish(self: Box<Self>, manifest: &[u8], mark: &CheckpointMark) -> DurableResult<()>;

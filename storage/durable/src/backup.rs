@@ -37,15 +37,15 @@ const COPY_BYTES: usize = 1 << 20;
 /// What a backup or a restoration did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BackupReport {
-    /// Place of the last commit it contains.
-    pub place: u64,
+    /// The version of the last commit that it contains.
+    pub commit_version: u64,
     /// Files copied.
     pub files: u64,
     /// Bytes copied.
     pub bytes: u64,
 }
 
-/// Opens what a copy holds, as a database is opened, on a disk whose changes are forgotten: what this room cannot do, since it knows bytes alone.
+/// Opens what a copy holds, as a database is opened, on a disk whose changes are forgotten: what this crate cannot do, since it knows bytes alone.
 pub type Examine<'a> = &'a dyn Fn(Arc<dyn Disk>, &Path) -> DurableResult<()>;
 
 /// Copies a database, open or not, into a folder that is missing or empty. The copy counts once `examine` has opened it.
@@ -156,7 +156,7 @@ fn gather_once(disk: &dyn Disk, root: &Path) -> DurableResult<Option<(Vec<u8>, V
     let mut names: Vec<PathBuf> = current.manifests().map(|(_, name)| PathBuf::from(name)).collect();
     names.extend(current.live.keys().map(|number| blob_path(&data_folder(Path::new("")), *number)));
     for number in segment_numbers(disk, &log_folder(root))? {
-        names.push(Segment { number, base_place: 0 }.path(&log_folder(Path::new(""))));
+        names.push(Segment { number, base_version: 0 }.path(&log_folder(Path::new(""))));
     }
     for name in COMPANION_NAMES {
         if disk.exists(&root.join(name))? {
@@ -190,8 +190,8 @@ fn transfer(
         demand_sound(folder, &read_back)?;
         cut_tail(&**disk, folder, read_back.torn_tail_bytes)?;
         examine(as_database(disk, folder)?, folder)?;
-        mark(&**disk, read_back.last_place)?;
-        Ok(BackupReport { place: read_back.last_place, ..report })
+        mark(&**disk, read_back.last_version)?;
+        Ok(BackupReport { commit_version: read_back.last_version, ..report })
     });
     if outcome.is_err() {
         // What cannot be removed has no marker, and is neither a backup nor a database.
@@ -233,7 +233,7 @@ fn cut_tail(disk: &dyn Disk, folder: &Path, torn_bytes: u64) -> DurableResult<()
     let log = log_folder(folder);
     let last = segment_numbers(disk, &log)?.last().copied();
     if let Some(number) = last.filter(|_| torn_bytes > 0) {
-        let path = Segment { number, base_place: 0 }.path(&log);
+        let path = Segment { number, base_version: 0 }.path(&log);
         let good_bytes = disk.size(&path)? - torn_bytes;
         if good_bytes == 0 {
             // Not even its header was finished.

@@ -1,4 +1,4 @@
-//! Checkpoints: the state at one place, so that recovery need not begin at the beginning of time.
+//! Checkpoints: the state at one commit version, so that recovery need not begin at the beginning of time.
 //!
 //! Question: how is a large state replaced by the next one, when the power may fail in between?
 //! Idea: pieces of state are immutable blobs, a manifest says which blobs make a checkpoint, and one small file names the manifest. New
@@ -89,29 +89,29 @@ impl Checkpoints {
         Ok(checkpoints)
     }
 
-    /// Begins a checkpoint that stands for everything up to this place, which must not be before the latest one's. One at a time.
-    pub fn begin(&self, place: u64) -> DurableResult<CheckpointWriter<'_>> {
+    /// Begins a checkpoint that stands for everything up to this commit version, which must not be before the latest one's. One at a time.
+    pub fn begin(&self, commit_version: u64) -> DurableResult<CheckpointWriter<'_>> {
         let mut state = self.state.lock();
         state.check_usable()?;
-        if place < state.current.place {
-            return Err(DurableError::OutOfOrder { place, last: state.current.place });
+        if commit_version < state.current.commit_version {
+            return Err(DurableError::OutOfOrder { commit_version, last: state.current.commit_version });
         }
         if state.writing {
             return Err(DurableError::CheckpointRunning);
         }
         state.writing = true;
-        Ok(CheckpointWriter::new(self, place))
+        Ok(CheckpointWriter::new(self, commit_version))
     }
 
-    /// The latest checkpoint: its place and its manifest.
+    /// The latest checkpoint: its commit version and its manifest.
     pub fn latest(&self) -> DurableResult<Option<(u64, Vec<u8>)>> {
         let current = self.state.lock().current.clone();
         let Some(name) = current.manifest_name() else { return Ok(None) };
-        let manifest = read_manifest(&*self.disk, &self.root.join(name), current.place)?;
-        Ok(Some((current.place, manifest)))
+        let manifest = read_manifest(&*self.disk, &self.root.join(name), current.commit_version)?;
+        Ok(Some((current.commit_version, manifest)))
     }
 
-    /// The kept checkpoints by rising place; the last is the latest. Before the first there is the beginning of the log, with
+    /// The kept checkpoints by rising commit version; the last is the latest. Before the first there is the beginning of the log, with
     /// sequence 0.
     #[must_use]
     pub fn anchors(&self) -> Vec<Anchor> {
@@ -120,16 +120,19 @@ impl Checkpoints {
 
     /// The manifest of a kept checkpoint.
     pub fn manifest_of(&self, anchor: &Anchor) -> DurableResult<Vec<u8>> {
-        let path = self.root.join(current::manifest_name(anchor.place, anchor.sequence));
-        read_manifest(&*self.disk, &path, anchor.place)
+        let path = self.root.join(current::manifest_name(anchor.commit_version, anchor.sequence));
+        read_manifest(&*self.disk, &path, anchor.commit_version)
     }
 
-    /// Gives up all anchors that are not at these places; the latest checkpoint stays whatever is listed.
-    pub fn keep_anchors(&self, places: &[u64]) -> DurableResult<()> {
+    /// Gives up all anchors that are not at these commit versions; the latest checkpoint stays whatever is listed.
+    pub fn keep_anchors(&self, commit_versions: &[u64]) -> DurableResult<()> {
         let mut state = self.state.lock();
         state.check_usable()?;
         let mut next = state.current.clone();
-        next.anchors.retain(|anchor| places.contains(&anchor.place) || anchor.place == state.current.place);
+        next.anchors.retain(|anchor| {
+            commit_versions.contains(&anchor.commit_version)
+                || anchor.commit_version == state.current.commit_version
+        });
         if next.anchors.len() == state.current.anchors.len() {
             return Ok(());
         }
@@ -150,11 +153,11 @@ impl Checkpoints {
         self.swap_current(&mut state, next)
     }
 
-    /// Place of the latest checkpoint; none before the first.
+    /// Commit version of the latest checkpoint; none before the first.
     #[must_use]
-    pub fn latest_place(&self) -> Option<u64> {
+    pub fn latest_version(&self) -> Option<u64> {
         let state = self.state.lock();
-        (state.current.sequence > 0).then_some(state.current.place)
+        (state.current.sequence > 0).then_some(state.current.commit_version)
     }
 
     /// Reads a blob of a finished checkpoint whose file was not retired.
@@ -237,7 +240,7 @@ impl Checkpoints {
     /// Makes a checkpoint whose blobs are durable the latest one.
     fn publish(
         &self,
-        place: u64,
+        commit_version: u64,
         manifest: &[u8],
         written: &[(u32, u64)],
         mark: &CheckpointMark,
@@ -246,11 +249,11 @@ impl Checkpoints {
         let mut state = self.state.lock();
         state.check_usable()?;
         state.sequence += 1;
-        let mut next = state.current.after(place, state.sequence, mark);
+        let mut next = state.current.after(commit_version, state.sequence, mark);
         next.next_file = state.next_file;
         next.live.extend(written.iter().copied());
         let name = next.manifest_name().expect("the sequence was just counted up");
-        write_synced(&*self.disk, &self.root.join(name), &seal(Kind::Manifest, place, manifest))?;
+        write_synced(&*self.disk, &self.root.join(name), &seal(Kind::Manifest, commit_version, manifest))?;
         self.disk.sync_dir(&self.root)?;
         self.swap_manifests(&mut state, next)
     }
@@ -333,8 +336,8 @@ pub(crate) fn read_current(disk: &dyn Disk, root: &Path) -> DurableResult<Curren
     Ok(current)
 }
 
-/// Reads the manifest of the checkpoint at this place.
-pub(crate) fn read_manifest(disk: &dyn Disk, path: &Path, place: u64) -> DurableResult<Vec<u8>> {
+/// Reads the manifest of the checkpoint at this commit version.
+pub(crate) fn read_manifest(disk: &dyn Disk, path: &Path, commit_version: u64) -> DurableResult<Vec<u8>> {
     let bytes = match disk.read_whole(path) {
         Ok(bytes) => bytes,
         Err(DiskError::NotFound { .. }) => {
@@ -343,8 +346,8 @@ pub(crate) fn read_manifest(disk: &dyn Disk, path: &Path, place: u64) -> Durable
         Err(error) => return Err(error.into()),
     };
     let (found, manifest) = unseal(Kind::Manifest, &bytes, path)?;
-    if found != place {
-        return Err(DurableError::corrupt(path, 16, "this is the manifest of another place"));
+    if found != commit_version {
+        return Err(DurableError::corrupt(path, 16, "this is the manifest of another version"));
     }
     Ok(manifest.to_vec())
 }

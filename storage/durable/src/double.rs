@@ -1,4 +1,4 @@
-//! A backing store that somebody meddles with: for the tests of the rooms above.
+//! A backing store that somebody meddles with: for the tests of the crates above.
 //!
 //! Idea: what a test wants to change of a store (slow syncs, lies, refusals) is one or two calls of many. [`Meddler`] has a method for each
 //! of those that a test may want to see, which passes it on; [`Meddled`] passes on the rest.
@@ -12,13 +12,13 @@ pub trait Meddler: Send + Sync {
     fn append_and_sync(&self, inner: &LocalFolder, records: &[(u64, &[u8])]) -> DurableResult<()> {
         inner.append_and_sync(records)
     }
-    /// Instead of [`BackingStore::last_place`].
-    fn last_place(&self, inner: &LocalFolder) -> u64 {
-        inner.last_place()
+    /// Instead of [`BackingStore::last_version`].
+    fn last_version(&self, inner: &LocalFolder) -> u64 {
+        inner.last_version()
     }
     /// Instead of [`BackingStore::truncate_before`].
-    fn truncate_before(&self, inner: &LocalFolder, place: u64) -> DurableResult<()> {
-        inner.truncate_before(place)
+    fn truncate_before(&self, inner: &LocalFolder, commit_version: u64) -> DurableResult<()> {
+        inner.truncate_before(commit_version)
     }
 }
 
@@ -46,17 +46,17 @@ impl<M: Meddler> BackingStore for Meddled<M> {
     fn append_and_sync(&self, records: &[(u64, &[u8])]) -> DurableResult<()> {
         self.meddler.append_and_sync(&self.inner, records)
     }
-    fn recover(&self, from_place: u64) -> DurableResult<Records> {
-        self.inner.recover(from_place)
+    fn recover(&self, from_version: u64) -> DurableResult<Records> {
+        self.inner.recover(from_version)
     }
-    fn last_place(&self) -> u64 {
-        self.meddler.last_place(&self.inner)
+    fn last_version(&self) -> u64 {
+        self.meddler.last_version(&self.inner)
     }
-    fn truncate_before(&self, place: u64) -> DurableResult<()> {
-        self.meddler.truncate_before(&self.inner, place)
+    fn truncate_before(&self, commit_version: u64) -> DurableResult<()> {
+        self.meddler.truncate_before(&self.inner, commit_version)
     }
-    fn begin_checkpoint(&self, place: u64) -> DurableResult<Box<dyn CheckpointSink + '_>> {
-        self.inner.begin_checkpoint(place)
+    fn begin_checkpoint(&self, commit_version: u64) -> DurableResult<Box<dyn CheckpointSink + '_>> {
+        self.inner.begin_checkpoint(commit_version)
     }
     fn latest_checkpoint(&self) -> DurableResult<Option<(u64, Vec<u8>)>> {
         self.inner.latest_checkpoint()
@@ -67,8 +67,8 @@ impl<M: Meddler> BackingStore for Meddled<M> {
     fn anchor_manifest(&self, anchor: &Anchor) -> DurableResult<Vec<u8>> {
         self.inner.anchor_manifest(anchor)
     }
-    fn keep_anchors(&self, places: &[u64]) -> DurableResult<()> {
-        self.inner.keep_anchors(places)
+    fn keep_anchors(&self, commit_versions: &[u64]) -> DurableResult<()> {
+        self.inner.keep_anchors(commit_versions)
     }
     fn history(&self) -> u64 {
         self.inner.history()

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use world::disk::DiskError;
 
-/// Result of an operation of this room.
+/// Result of an operation of this crate.
 pub type DurableResult<T> = Result<T, DurableError>;
 
 /// Why an operation failed.
@@ -81,11 +81,11 @@ pub enum DurableError {
         /// The longest allowed.
         length_bytes_max: u64,
     },
-    /// A place does not follow the one before it.
+    /// A commit version does not follow the one before it.
     OutOfOrder {
-        /// The place given.
-        place: u64,
-        /// The last place before it.
+        /// The commit version given.
+        commit_version: u64,
+        /// The last commit version before it.
         last: u64,
     },
     /// Another checkpoint is being written.
@@ -188,7 +188,9 @@ impl fmt::Display for DurableError {
             Self::TooLarge { length_bytes, length_bytes_max } => {
                 write!(f, "{length_bytes} bytes at once are too many; the most is {length_bytes_max}")
             }
-            Self::OutOfOrder { place, last } => write!(f, "place {place} does not follow place {last}"),
+            Self::OutOfOrder { commit_version, last } => {
+                write!(f, "version {commit_version} does not follow version {last}")
+            }
             Self::CheckpointRunning => write!(f, "a checkpoint is already being written"),
             Self::Volatile => write!(f, "a database in memory has no checkpoints"),
         }

@@ -10,7 +10,7 @@
 //!   data/00000001.blobs             its pieces, shared by later checkpoints
 //! ```
 //!
-//! Reading order: [`BackingStore`] is what the rooms above see, [`LocalFolder`] joins the parts, [`Log`] and [`Checkpoints`] are the
+//! Reading order: [`BackingStore`] is what the crates above see, [`LocalFolder`] joins the parts, [`Log`] and [`Checkpoints`] are the
 //! parts, [`backup()`] copies them while they are used, [`verify()`] reads everything and tells the truth about it.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]

@@ -34,12 +34,12 @@ impl LocalFolder {
     ) -> DurableResult<Self> {
         let folder = Folder::open(&disk, path, mode)?;
         let checkpoints = Checkpoints::open(Arc::clone(&disk), path)?;
-        let covered = checkpoints.latest_place().unwrap_or(0);
+        let covered = checkpoints.latest_version().unwrap_or(0);
         let dir = log_folder(path);
         let (log, _) = Log::open(disk, &dir, options, covered + 1)?;
-        if log.last_place() < covered {
+        if log.last_version() < covered {
             let what =
-                format!("the log ends at place {}, before the checkpoint at {covered}", log.last_place());
+                format!("the log ends at version {}, before the checkpoint at {covered}", log.last_version());
             return Err(DurableError::corrupt(&dir, 0, what));
         }
         Ok(Self { log: Mutex::new(log), truncating: Mutex::default(), checkpoints, folder })
@@ -75,27 +75,27 @@ impl BackingStore for LocalFolder {
         })
     }
 
-    fn recover(&self, from_place: u64) -> DurableResult<Records> {
-        Ok(Box::new(self.log.lock().records_from(from_place)?))
+    fn recover(&self, from_version: u64) -> DurableResult<Records> {
+        Ok(Box::new(self.log.lock().records_from(from_version)?))
     }
 
-    fn last_place(&self) -> u64 {
-        self.log.lock().last_place()
+    fn last_version(&self) -> u64 {
+        self.log.lock().last_version()
     }
 
-    fn truncate_before(&self, place: u64) -> DurableResult<()> {
+    fn truncate_before(&self, commit_version: u64) -> DurableResult<()> {
         let _one_at_a_time = self.truncating.lock();
         let (disk, dir) = self.log.lock().home();
         // Files are removed beside commits: only the list of them is theirs too.
         loop {
-            let Some(segment) = self.log.lock().first_before(place)? else { return Ok(()) };
+            let Some(segment) = self.log.lock().first_before(commit_version)? else { return Ok(()) };
             let length = segment.remove(&*disk, &dir)?;
             self.log.lock().forget_first(length);
         }
     }
 
-    fn begin_checkpoint(&self, place: u64) -> DurableResult<Box<dyn CheckpointSink + '_>> {
-        Ok(Box::new(Sink { writer: self.checkpoints.begin(place)?, log: &self.log, place }))
+    fn begin_checkpoint(&self, commit_version: u64) -> DurableResult<Box<dyn CheckpointSink + '_>> {
+        Ok(Box::new(Sink { writer: self.checkpoints.begin(commit_version)?, log: &self.log, commit_version }))
     }
 
     fn latest_checkpoint(&self) -> DurableResult<Option<(u64, Vec<u8>)>> {
@@ -110,8 +110,8 @@ impl BackingStore for LocalFolder {
         self.checkpoints.manifest_of(anchor)
     }
 
-    fn keep_anchors(&self, places: &[u64]) -> DurableResult<()> {
-        self.checkpoints.keep_anchors(places)
+    fn keep_anchors(&self, commit_versions: &[u64]) -> DurableResult<()> {
+        self.checkpoints.keep_anchors(commit_versions)
     }
 
     fn history(&self) -> u64 {
@@ -146,7 +146,7 @@ impl BackingStore for LocalFolder {
 struct Sink<'a> {
     writer: CheckpointWriter<'a>,
     log: &'a Mutex<Log>,
-    place: u64,
+    commit_version: u64,
 }
 
 impl CheckpointSink for Sink<'_> {
@@ -162,17 +162,17 @@ impl CheckpointSink for Sink<'_> {
         self.writer.adopt()
     }
 
-    fn set_place(&mut self, place: u64) {
-        self.place = place;
-        self.writer.set_place(place);
+    fn set_commit_version(&mut self, commit_version: u64) {
+        self.commit_version = commit_version;
+        self.writer.set_commit_version(commit_version);
     }
 
     fn finish(self: Box<Self>, manifest: &[u8], mark: &CheckpointMark) -> DurableResult<()> {
         {
-            // A checkpoint must never be ahead of the log: the next commits go on behind its place.
+            // A checkpoint must never be ahead of the log: the next commits go on behind its version.
             let mut log = self.log.lock();
             log.sync()?;
-            log.advance_to(self.place)?;
+            log.advance_to(self.commit_version)?;
         }
         self.writer.finish(manifest, mark)
     }

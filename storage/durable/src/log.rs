@@ -4,7 +4,7 @@
 //! Idea: append each group of commits with one write, sync, and only then confirm. On open, read until the first bad record; it is
 //! where the power failed, or it is damage, and `frame` tells which.
 //! Invariant: segments follow each other without a gap; only the last may have a torn tail, and it is cut on open before anything is
-//! appended; places strictly increase. A failed write or sync is final, because the system may have dropped the bytes and
+//! appended; commit versions strictly increase. A failed write or sync is final, because the system may have dropped the bytes and
 //! would report success next time; only a full disk, noticed before anything was promised, is not.
 //! Cost: one write and one sync a group, twenty bytes a record, one segment in memory while reading.
 //!
@@ -67,7 +67,7 @@ pub struct Log {
     synced: u64,
     /// Length of all segments before the last.
     earlier_bytes: u64,
-    last_place: u64,
+    last_version: u64,
     poisoned: Option<String>,
     buffer: Vec<u8>,
 }
@@ -76,16 +76,16 @@ impl Log {
     /// Creates an empty log in a folder, which is created too; durable on return, but for the folder's own name.
     pub fn create(disk: &dyn Disk, dir: &Path) -> DurableResult<()> {
         disk.create_dir_all(dir)?;
-        Segment { number: 1, base_place: 0 }.create(disk, dir)?;
+        Segment { number: 1, base_version: 0 }.create(disk, dir)?;
         Ok(())
     }
 
-    /// Opens a log, cuts a torn tail, and hands back the records from `from_place` on.
+    /// Opens a log, cuts a torn tail, and hands back the records from `from_version` on.
     pub fn open(
         disk: Arc<dyn Disk>,
         dir: &Path,
         options: LogOptions,
-        from_place: u64,
+        from_version: u64,
     ) -> DurableResult<(Self, Recovery)> {
         // What a killed process left in the system's cache must be durable before anyone builds on it.
         disk.sync_dir(dir)?;
@@ -105,7 +105,7 @@ impl Log {
             length: 0,
             synced: 0,
             earlier_bytes,
-            last_place: last.base_place,
+            last_version: last.base_version,
             poisoned: None,
             buffer: Vec::new(),
         };
@@ -114,7 +114,7 @@ impl Log {
             log.length = HEADER_BYTES as u64;
         } else {
             let good = good_part(last, &bytes, &path)?;
-            (log.length, log.last_place) = (good.length, good.last_place);
+            (log.length, log.last_version) = (good.length, good.last_version);
             if log.length < bytes.len() as u64 {
                 log.file.truncate(log.length)?;
             }
@@ -125,33 +125,33 @@ impl Log {
         }
         log.synced = log.length;
         log.segments.append(&mut segments);
-        let recovery = log.records_from(from_place)?;
+        let recovery = log.records_from(from_version)?;
         Ok((log, recovery))
     }
 
-    /// The records from this place on, as far as they are appended now.
-    pub fn records_from(&self, from_place: u64) -> DurableResult<Recovery> {
+    /// The records from this commit version on, as far as they are appended now.
+    pub fn records_from(&self, from_version: u64) -> DurableResult<Recovery> {
         let first = self.segments[0];
-        if first.base_place >= from_place.max(1) {
+        if first.base_version >= from_version.max(1) {
             let what = format!(
-                "the log begins behind place {}, so records from place {from_place} on are missing",
-                first.base_place
+                "the log begins behind version {}, so records from version {from_version} on are missing",
+                first.base_version
             );
             return Err(DurableError::corrupt(&first.path(&self.dir), 24, what));
         }
         // A segment is skipped when the next one's base says that all its records come before.
-        let nexts = self.segments.iter().skip(1).map(|next| (Some(next.base_place), Extent::Closed));
+        let nexts = self.segments.iter().skip(1).map(|next| (Some(next.base_version), Extent::Closed));
         let ends = nexts.chain([(None, Extent::Open(self.length))]);
         let needed =
-            self.segments.iter().zip(ends).filter(|(_, (last, _))| last.is_none_or(|l| l >= from_place));
+            self.segments.iter().zip(ends).filter(|(_, (last, _))| last.is_none_or(|l| l >= from_version));
         let needed = needed.map(|(segment, (_, extent))| (*segment, extent)).collect();
-        Ok(Recovery::new(Arc::clone(&self.disk), self.dir.clone(), from_place, needed))
+        Ok(Recovery::new(Arc::clone(&self.disk), self.dir.clone(), from_version, needed))
     }
 
-    /// Place of the last record, or the place the log was advanced to; 0 before the first.
+    /// Commit version of the last record, or the commit version the log was advanced to; 0 before the first.
     #[must_use]
-    pub fn last_place(&self) -> u64 {
-        self.last_place
+    pub fn last_version(&self) -> u64 {
+        self.last_version
     }
 
     /// Bytes of all segments.
@@ -162,17 +162,17 @@ impl Log {
 
     /// Appends a group of records with one write. Durable after [`Log::sync`].
     ///
-    /// A full disk leaves the log as it was, and another try may succeed; so do a group too large and a place out of order. After any
+    /// A full disk leaves the log as it was, and another try may succeed; so do a group too large and a commit version out of order. After any
     /// other error the log is poisoned.
     pub fn append(&mut self, records: &[(u64, &[u8])]) -> DurableResult<()> {
         self.check_usable()?;
-        let last_place = self.check_group(records)?;
+        let last_version = self.check_group(records)?;
         if records.is_empty() {
             return Ok(());
         }
         if self.length >= self.options.segment_bytes_max && self.length > HEADER_BYTES as u64 {
             // Nothing of the group is written yet, so it is known not to be there.
-            self.rotate(self.last_place).map_err(|error| match error {
+            self.rotate(self.last_version).map_err(|error| match error {
                 DurableError::Unconfirmed { cause } => DurableError::Disk(cause),
                 other => other,
             })?;
@@ -180,15 +180,15 @@ impl Log {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
         let synced = u32::try_from(self.synced).expect("segments stay below 4 GiB");
-        for &(place, payload) in records {
-            Frame { place, synced, payload }.encode_into(&mut buffer);
+        for &(commit_version, payload) in records {
+            Frame { commit_version, synced, payload }.encode_into(&mut buffer);
         }
         let outcome = self.write(&buffer);
         if buffer.capacity() <= BUFFER_KEPT_BYTES_MAX {
             self.buffer = buffer;
         }
         outcome?;
-        self.last_place = last_place;
+        self.last_version = last_version;
         Ok(())
     }
 
@@ -204,22 +204,22 @@ impl Log {
         Ok(())
     }
 
-    /// Gives up records before this place, as far as that frees whole segments. Frees all of them if nothing comes behind.
-    pub fn truncate_before(&mut self, place: u64) -> DurableResult<()> {
-        while let Some(segment) = self.first_before(place)? {
+    /// Gives up records before this commit version, as far as that frees whole segments. Frees all of them if nothing comes behind.
+    pub fn truncate_before(&mut self, commit_version: u64) -> DurableResult<()> {
+        while let Some(segment) = self.first_before(commit_version)? {
             let length = segment.remove(&*self.disk, &self.dir)?;
             self.forget_first(length);
         }
         Ok(())
     }
 
-    /// The first segment, if all its records come before this place and another follows; one that would be the last gets a successor.
-    pub(crate) fn first_before(&mut self, place: u64) -> DurableResult<Option<Segment>> {
+    /// The first segment, if all its records come before this commit version and another follows; one that would be the last gets a successor.
+    pub(crate) fn first_before(&mut self, commit_version: u64) -> DurableResult<Option<Segment>> {
         self.check_usable()?;
-        if self.last_place < place && self.length > HEADER_BYTES as u64 {
-            self.rotate(self.last_place)?;
+        if self.last_version < commit_version && self.length > HEADER_BYTES as u64 {
+            self.rotate(self.last_version)?;
         }
-        let is_before = self.segments.get(1).is_some_and(|next| next.base_place < place);
+        let is_before = self.segments.get(1).is_some_and(|next| next.base_version < commit_version);
         Ok(is_before.then_some(self.segments[0]))
     }
 
@@ -234,12 +234,12 @@ impl Log {
         (self.disk.clone(), self.dir.clone())
     }
 
-    /// Goes on behind this place, for a checkpoint that holds commits which never were in the log (a bulk load).
-    pub fn advance_to(&mut self, place: u64) -> DurableResult<()> {
+    /// Goes on behind this commit version, for a checkpoint that holds commits which never were in the log (a bulk load).
+    pub fn advance_to(&mut self, commit_version: u64) -> DurableResult<()> {
         self.check_usable()?;
-        if place > self.last_place {
-            self.rotate(place)?;
-            self.last_place = place;
+        if commit_version > self.last_version {
+            self.rotate(commit_version)?;
+            self.last_version = commit_version;
         }
         Ok(())
     }
@@ -266,15 +266,15 @@ impl Log {
         }
     }
 
-    /// The place of the last record of a group that may be appended.
+    /// The commit version of the last record of a group that may be appended.
     fn check_group(&self, records: &[(u64, &[u8])]) -> DurableResult<u64> {
-        let mut last = self.last_place;
+        let mut last = self.last_version;
         let mut length_bytes = 0;
-        for &(place, payload) in records {
-            if place <= last {
-                return Err(DurableError::OutOfOrder { place, last });
+        for &(commit_version, payload) in records {
+            if commit_version <= last {
+                return Err(DurableError::OutOfOrder { commit_version, last });
             }
-            last = place;
+            last = commit_version;
             length_bytes += (FRAME_BYTES + payload.len()) as u64;
         }
         if length_bytes > GROUP_BYTES_MAX {
@@ -303,16 +303,16 @@ impl Log {
     fn write_mark(&mut self) -> DurableResult<()> {
         let synced = u32::try_from(self.synced).expect("segments stay below 4 GiB");
         let mut bytes = Vec::with_capacity(FRAME_BYTES);
-        Frame { place: MARK_PLACE, synced, payload: &[] }.encode_into(&mut bytes);
+        Frame { commit_version: MARK_PLACE, synced, payload: &[] }.encode_into(&mut bytes);
         self.write(&bytes)?;
         self.sync()
     }
 
-    /// Closes the last segment and begins another, whose records come behind `base_place`.
-    fn rotate(&mut self, base_place: u64) -> DurableResult<()> {
+    /// Closes the last segment and begins another, whose records come behind `base_version`.
+    fn rotate(&mut self, base_version: u64) -> DurableResult<()> {
         self.write_mark()?;
         let number = self.segments.last().expect("there is always a segment").number + 1;
-        let segment = Segment { number, base_place };
+        let segment = Segment { number, base_version };
         match segment.create(&*self.disk, &self.dir) {
             Ok(file) => {
                 self.file = file;
@@ -372,7 +372,7 @@ fn read_segments(disk: &dyn Disk, dir: &Path) -> DurableResult<(Vec<Segment>, u6
     };
     segments.push(last);
     for pair in segments.windows(2) {
-        if pair[1].base_place < pair[0].base_place {
+        if pair[1].base_version < pair[0].base_version {
             let path = pair[1].path(dir);
             return Err(DurableError::corrupt(&path, 24, "the segment begins before the one before it"));
         }
@@ -389,7 +389,7 @@ fn unfinished(
     error: DurableError,
 ) -> DurableResult<Segment> {
     let Some(before) = before else { return Err(error) };
-    let bytes = disk.read_whole(&Segment { number, base_place: 0 }.path(dir))?;
+    let bytes = disk.read_whole(&Segment { number, base_version: 0 }.path(dir))?;
     if was_durable(&bytes, 0) {
         return Err(error);
     }
@@ -397,7 +397,7 @@ fn unfinished(
     let bytes = disk.read_whole(&path)?;
     let mut walk = before.walk();
     while walk.next(&bytes).map_err(|what| DurableError::corrupt(&path, walk.at as u64, what))?.is_some() {}
-    Ok(Segment { number, base_place: walk.last_place })
+    Ok(Segment { number, base_version: walk.last_version })
 }
 
 /// What a segment holds before its tail.
@@ -406,8 +406,8 @@ struct GoodPart {
     length: u64,
     /// How many of them were durable for certain: a later frame says so.
     durable: u64,
-    /// Place of the last record.
-    last_place: u64,
+    /// Commit version of the last record.
+    last_version: u64,
 }
 
 /// How far the last segment is good. Damage to what was durable is an error.
@@ -421,7 +421,7 @@ fn good_part(segment: Segment, bytes: &[u8], path: &Path) -> DurableResult<GoodP
                 return Err(DurableError::corrupt(path, walk.at as u64, what));
             }
             Ok(None) | Err(_) => {
-                return Ok(GoodPart { length: walk.at as u64, durable, last_place: walk.last_place });
+                return Ok(GoodPart { length: walk.at as u64, durable, last_version: walk.last_version });
             }
         }
     }

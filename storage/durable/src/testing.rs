@@ -1,4 +1,4 @@
-//! Helpers shared by the tests of this room.
+//! Helpers shared by the tests of this crate.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use world::disk::{Disk, SimDisk};
 
 use crate::{DurableError, DurableResult, Log, LogOptions};
 
-/// A place and what was committed there.
+/// A commit version and what was committed there.
 pub(crate) type Entry = (u64, Vec<u8>);
 
 /// The folder of the database in tests; it exists and is durable.
@@ -18,7 +18,7 @@ pub(crate) fn sim() -> (SimDisk, PathBuf) {
     (disk, root)
 }
 
-/// The disk as the rooms above hold it.
+/// The disk as the crates above hold it.
 pub(crate) fn shared(disk: &SimDisk) -> Arc<dyn Disk> {
     Arc::new(disk.clone())
 }
@@ -29,7 +29,8 @@ pub(crate) const SMALL: LogOptions = LogOptions { segment_bytes_max: 150 };
 /// Opens a log and reads it to its end.
 pub(crate) fn open_and_read(disk: &SimDisk, dir: &Path, from: u64) -> DurableResult<(Log, Vec<Entry>)> {
     let (log, recovery) = Log::open(shared(disk), dir, SMALL, from)?;
-    let entries: DurableResult<Vec<Entry>> = recovery.map(|r| r.map(|r| (r.place, r.payload))).collect();
+    let entries: DurableResult<Vec<Entry>> =
+        recovery.map(|r| r.map(|r| (r.commit_version, r.payload))).collect();
     Ok((log, entries?))
 }
 

@@ -23,8 +23,8 @@ pub struct Report {
     pub records: u64,
     /// Good blobs in the checkpoint's files.
     pub blobs: u64,
-    /// Place of the last record or checkpoint.
-    pub last_place: u64,
+    /// Commit version of the last record or checkpoint.
+    pub last_version: u64,
     /// Bytes at the end of the log that were never confirmed; opening the database cuts them.
     pub torn_tail_bytes: u64,
     /// Files of an interrupted checkpoint; opening the database removes them.
@@ -72,12 +72,12 @@ fn verify_backup(disk: &dyn Disk, root: &Path) -> DurableResult<Report> {
     report.is_backup = true;
     let marker = report.collect(read_marker(disk, root))?;
     report.files += u64::from(marker.is_some());
-    if let Some((_, place)) = marker
-        && (report.last_place != place || report.torn_tail_bytes > 0)
+    if let Some((_, commit_version)) = marker
+        && (report.last_version != commit_version || report.torn_tail_bytes > 0)
     {
         let what = format!(
-            "the log of the backup is sound up to place {} and should be so up to {place}",
-            report.last_place
+            "the log of the backup is sound up to version {} and should be so up to {commit_version}",
+            report.last_version
         );
         report.problems.push(Problem { file: log_folder(root), offset: 0, what });
     }
@@ -92,13 +92,13 @@ pub(crate) fn verify_files(disk: &dyn Disk, root: &Path) -> DurableResult<Report
         report.verify_checkpoint(disk, root, current)?;
     }
     report.verify_log(disk, &log_folder(root))?;
-    if let Some(current) = current.filter(|current| current.place > report.last_place) {
+    if let Some(current) = current.filter(|current| current.commit_version > report.last_version) {
         let what = format!(
-            "the log ends at place {}, before the checkpoint at {}",
-            report.last_place, current.place
+            "the log ends at version {}, before the checkpoint at {}",
+            report.last_version, current.commit_version
         );
         report.problems.push(Problem { file: log_folder(root), offset: 0, what });
-        report.last_place = current.place;
+        report.last_version = current.commit_version;
     }
     Ok(report)
 }
@@ -118,8 +118,8 @@ impl Report {
 
     fn verify_checkpoint(&mut self, disk: &dyn Disk, root: &Path, current: &Current) -> DurableResult<()> {
         self.files += 1;
-        for (place, name) in current.manifests() {
-            let outcome = read_manifest(disk, &root.join(name), place);
+        for (commit_version, name) in current.manifests() {
+            let outcome = read_manifest(disk, &root.join(name), commit_version);
             self.files += u64::from(self.collect(outcome)?.is_some());
         }
         for (&number, &length) in &current.live {
@@ -148,7 +148,7 @@ impl Report {
             self.problems.push(Problem { file: dir.to_path_buf(), offset: 0, what });
         }
         for (index, &number) in numbers.iter().enumerate() {
-            let path = Segment { number, base_place: 0 }.path(dir);
+            let path = Segment { number, base_version: 0 }.path(dir);
             let bytes = disk.read_whole(&path)?;
             let is_last = index + 1 == numbers.len();
             let outcome = self.verify_segment(number, &bytes, &path, is_last && index > 0, is_last);
@@ -172,7 +172,7 @@ impl Report {
             }
             outcome => outcome?,
         };
-        if segment.base_place < self.last_place {
+        if segment.base_version < self.last_version {
             return Err(DurableError::corrupt(path, 24, "the segment begins before the one before it ends"));
         }
         let mut walk = segment.walk();
@@ -190,7 +190,7 @@ impl Report {
                 Err(what) => break Err(what),
             }
         };
-        self.last_place = walk.last_place;
+        self.last_version = walk.last_version;
         outcome.map_err(|what| DurableError::corrupt(path, walk.at as u64, what))
     }
 }

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::backing::{BackingStore, CheckpointSink, Records};
 use crate::{BlobRef, DurableError, DurableResult};
 
-/// Keeps only the last place, so that the order of commits is checked as it is on disk.
+/// Keeps only the last commit version, so that the order of commits is checked as it is on disk.
 #[derive(Debug, Default)]
 pub struct Volatile {
-    last_place: AtomicU64,
+    last_version: AtomicU64,
 }
 
 impl Volatile {
@@ -21,12 +21,12 @@ impl Volatile {
 
 impl BackingStore for Volatile {
     fn append(&self, records: &[(u64, &[u8])]) -> DurableResult<()> {
-        for &(place, _) in records {
-            let last = self.last_place.load(Ordering::Acquire);
-            if place <= last {
-                return Err(DurableError::OutOfOrder { place, last });
+        for &(commit_version, _) in records {
+            let last = self.last_version.load(Ordering::Acquire);
+            if commit_version <= last {
+                return Err(DurableError::OutOfOrder { commit_version, last });
             }
-            self.last_place.store(place, Ordering::Release);
+            self.last_version.store(commit_version, Ordering::Release);
         }
         Ok(())
     }
@@ -39,8 +39,8 @@ impl BackingStore for Volatile {
         Ok(Box::new(std::iter::empty()))
     }
 
-    fn last_place(&self) -> u64 {
-        self.last_place.load(Ordering::Acquire)
+    fn last_version(&self) -> u64 {
+        self.last_version.load(Ordering::Acquire)
     }
 
     fn truncate_before(&self, _place: u64) -> DurableResult<()> {

@@ -1,6 +1,6 @@
 //! Files of columns, as `LOAD` reads them: rows with types of their own, one after another.
 //!
-//! The engine asks for rows by these traits, and a room that knows the format answers: so the engine is built without the format's libraries.
+//! The engine asks for rows by these traits, and a crate that knows the format answers: so the engine is built without the format's libraries.
 //! The reader says what it holds before it holds it, and the engine says whether it may.
 
 use model::Value;

@@ -1,4 +1,4 @@
-//! Files behind URLs, as `LOAD` reads them: the engine asks by this trait, and a room that knows the protocol answers. And what of a URL may be shown.
+//! Files behind URLs, as `LOAD` reads them: the engine asks by this trait, and a crate that knows the protocol answers. And what of a URL may be shown.
 
 use std::io::Write;
 

@@ -9,7 +9,7 @@ use crate::cell::{self, Kind};
 use crate::export::tables::ColumnKind;
 use crate::json::{Json, JsonError, JsonReader};
 use crate::json_frames::{self, FrameError};
-use crate::sniff::Seen;
+use crate::sniff::ColumnSurvey;
 use crate::source::{self, InputFile};
 use crate::staged::{COLUMNS_MAX, IdNames};
 use crate::staging::{RowColumn, StagedRows, simple_list};
@@ -218,7 +218,7 @@ struct JsonColumn {
     /// Are there numbers of more than 64 bits?
     has_long: bool,
     /// Whether texts are dates.
-    texts: Seen,
+    texts: ColumnSurvey,
 }
 
 impl JsonColumn {

@@ -5,14 +5,13 @@
 //! durable and visible at once: until then the database is as it was, whatever happens.
 //!
 //! Reading order: [`ImportOptions`] and [`ImportReport`]; `find` and `source` (which bytes; [`formats`] says which records and
-//! fields), `cell` and `ids` (which values), `work` and `belt` (threads, progress, rejected lines); `layout` with `ldbc`, `headers` (what files
+//! fields), `cell` and `ids` (which values), `work` and `work_queue` (threads, progress, rejected lines); `layout` with `ldbc`, `headers` (what files
 //! mean, as `table`s) and `edge_list`; `mapping`, `sniff`, `plain` and `guess` (ordinary CSV); `stage` and `staging` (files that become
 //! tables first: `staged`, `json_rows` with `json_frames`, `columnar`); `rows` and `load` (tables to a graph), `existing` and `rules` (what the
 //! database holds already); `export` (a graph to files); `urls` (which URLs `LOAD` may read), [`remote`] (files of an import behind URLs).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
-mod belt;
 mod cell;
 #[cfg(any(feature = "object-stores", feature = "urls"))]
 mod certificates;
@@ -51,6 +50,7 @@ mod understood;
 mod urls;
 mod vertices;
 mod work;
+mod work_queue;
 
 pub use columnar::parquet;
 pub use error::ImportError;
@@ -157,7 +157,7 @@ fn load_once(engine: &Engine, work: &Work<'_>, plan: &Plan, options: &ImportOpti
     }
     work.phase("building");
     let Loaded { bulk, counts, indexes, existing, updates } = loaded;
-    let base = rules::with_indexes(&given, given.place() + 1, &indexes)?;
+    let base = rules::with_indexes(&given, given.commit_version() + 1, &indexes)?;
     let parallel = |count: usize, task: &(dyn Fn(usize) + Sync)| work.parallel(count, task);
     // Checkpoints wait for a load, so where nothing need leave memory it begins late.
     let (mut built, load) = match room {

@@ -17,7 +17,7 @@ use crate::repeated::Repeated;
 use crate::rows;
 use crate::rules::Rules;
 use crate::table::{Rows, SpaceNo, Table, Tables, VertexTable, WantedIndex};
-use crate::vertices::{LinkBatch, Made, Stop, Taking, Updates, VertexIntake, id_text};
+use crate::vertices::{ImportedVertices, LinkBatch, Stop, Taking, Updates, VertexIntake, id_text};
 use crate::work::{Work, jobs};
 use crate::{ImportError, ImportReport, lists};
 use model::schema::SchemaTarget;
@@ -179,7 +179,7 @@ fn survey(
     Ok(sets)
 }
 
-fn vertices(intake: VertexIntake<'_>, counts: &mut Counts) -> Result<Made, Stop> {
+fn vertices(intake: VertexIntake<'_>, counts: &mut Counts) -> Result<ImportedVertices, Stop> {
     let (work, plan, names, bulk, tables) =
         (intake.work, intake.plan, intake.names, intake.bulk, intake.tables);
     let jobs = jobs(tables.iter().map(|(table, _)| *table));

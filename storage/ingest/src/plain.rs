@@ -5,7 +5,7 @@
 use crate::cell::{self, Kind};
 use crate::mapping::{MappedColumn, MappedEdges, MappedEnd, MappedFile, MappedNodes, Mapping};
 use crate::reject::Rejects;
-use crate::sniff::{Seen, Shape, is_comment};
+use crate::sniff::{ColumnSurvey, Shape, is_comment};
 use crate::source::InputFile;
 use crate::staged::{ORIGIN, StagedColumn};
 use crate::table::{EdgeTable, IdKind, Role, Rows, SpaceNo, Table, Tables, VertexTable};
@@ -134,7 +134,7 @@ fn survey(
     habits: Habits,
     nulls: &[Vec<u8>],
     options: &ImportOptions,
-) -> Result<Vec<Vec<Seen>>, ImportError> {
+) -> Result<Vec<Vec<ColumnSurvey>>, ImportError> {
     let job = |(one, shape): (&Mapped<'_>, &Shape)| Job {
         file: one.file,
         format: shape.format,
@@ -147,7 +147,7 @@ fn survey(
     let work = Work::new(files, &[], options);
     let blocks = work.for_survey().sweep(&jobs, |job, block, _: &mut Rejects| {
         let shape = looked[job].1;
-        let mut seen = vec![Seen::default(); shape.names.len()];
+        let mut seen = vec![ColumnSurvey::default(); shape.names.len()];
         let mut fields = Vec::with_capacity(seen.len());
         for (_, record) in Records::new(&block.bytes, shape.format, block.first_line) {
             if record.is_empty() || (habits.comments && is_comment(record)) {
@@ -164,11 +164,12 @@ fn survey(
     let mut blocks = blocks.into_iter();
     let of_file = |(one, shape): (&Mapped<'_>, &Shape)| {
         if let Some(staged) = &files[one.file].staged {
-            let origin = Seen::known(Kind::Int, staged.rows, 0);
-            let told = |column: &StagedColumn| Seen::known(column.kind.clone(), staged.rows, column.missing);
+            let origin = ColumnSurvey::known(Kind::Int, staged.rows, 0);
+            let told =
+                |column: &StagedColumn| ColumnSurvey::known(column.kind.clone(), staged.rows, column.missing);
             return std::iter::once(origin).chain(staged.columns.iter().map(told)).collect();
         }
-        let mut all = vec![Seen::default(); shape.names.len()];
+        let mut all = vec![ColumnSurvey::default(); shape.names.len()];
         for seen in blocks.next().into_iter().flatten() {
             all.iter_mut().zip(seen).for_each(|(all, seen)| all.add(seen));
         }
@@ -193,7 +194,7 @@ impl Making<'_> {
         file: usize,
         nodes: &MappedNodes,
         shape: &Shape,
-        seen: &[Seen],
+        seen: &[ColumnSurvey],
     ) -> Result<(), ImportError> {
         let labels = nodes.labels();
         let interned = labels.iter().map(|label| self.names.intern_label(label));
@@ -241,7 +242,7 @@ impl Making<'_> {
         file: usize,
         edges: &MappedEdges,
         shape: &Shape,
-        seen: &[Seen],
+        seen: &[ColumnSurvey],
     ) -> Result<(), ImportError> {
         let source = self.end(file, shape, &edges.from)?;
         let target = self.end(file, shape, &edges.to)?;
@@ -311,7 +312,7 @@ impl Making<'_> {
         &mut self,
         file: &InputFile,
         shape: &Shape,
-        seen: &[Seen],
+        seen: &[ColumnSurvey],
         rows: MappedRows<'_>,
         structural: &dyn Fn(&str) -> Option<Role>,
         what: String,
@@ -383,7 +384,7 @@ fn kind_of(
     file: &InputFile,
     name: &str,
     type_name: Option<&str>,
-    seen: &Seen,
+    seen: &ColumnSurvey,
     shape: &Shape,
 ) -> Result<Kind, ImportError> {
     let wrong = |what: String| {

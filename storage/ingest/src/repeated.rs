@@ -25,7 +25,7 @@ pub(crate) struct Repeated {
 }
 
 /// Edges by target and properties.
-type Held = HashMap<(u32, String), Vec<u64>, FixedState>;
+type EdgesByTarget = HashMap<(u32, String), Vec<u64>, FixedState>;
 
 /// The edges of one kind and their properties, row by row.
 pub(crate) type Rows = (Vec<(u32, u32)>, Vec<(KeyId, Column)>);
@@ -99,11 +99,11 @@ impl Repeated {
         edge_type: EdgeTypeId,
         wanted: &HashSet<u32, FixedState>,
         used: &HashSet<u64, FixedState>,
-    ) -> Result<Held, StoreError> {
+    ) -> Result<EdgesByTarget, StoreError> {
         let view = self.snapshot.adjacency(&[edge_type], Direction::Out);
         let mut scratch = EdgeScratch::default();
         let (targets, edges) = view.edges(source.dense(), &mut scratch)?;
-        let mut held = Held::default();
+        let mut held = EdgesByTarget::default();
         for (target, edge) in targets.iter().zip(edges) {
             if wanted.contains(target) && !used.contains(edge) {
                 let properties = self.snapshot.edge_properties(EdgeId(*edge))?;

@@ -187,7 +187,7 @@ const ANY: u8 = 63;
 
 /// What was seen of a column.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct ColumnSurvey {
     /// Types that every field may have.
     possible: u8,
     pub rows: u64,
@@ -204,16 +204,25 @@ pub(crate) struct Seen {
     known: Option<Kind>,
 }
 
-impl Default for Seen {
-    fn default() -> Seen {
-        Seen { possible: ANY, rows: 0, empty: 0, words: 0, word: None, nulls: 0, values: 0, known: None }
+impl Default for ColumnSurvey {
+    fn default() -> ColumnSurvey {
+        ColumnSurvey {
+            possible: ANY,
+            rows: 0,
+            empty: 0,
+            words: 0,
+            word: None,
+            nulls: 0,
+            values: 0,
+            known: None,
+        }
     }
 }
 
-impl Seen {
+impl ColumnSurvey {
     /// What a file says itself of a column.
-    pub fn known(kind: Kind, rows: u64, missing: u64) -> Seen {
-        Seen { rows, empty: missing, known: Some(kind), ..Seen::default() }
+    pub fn known(kind: Kind, rows: u64, missing: u64) -> ColumnSurvey {
+        ColumnSurvey { rows, empty: missing, known: Some(kind), ..ColumnSurvey::default() }
     }
     /// Are all fields dates or times so far?
     pub fn is_instant(&self) -> bool {
@@ -242,7 +251,7 @@ impl Seen {
         }
     }
     /// Both.
-    pub fn add(&mut self, other: Seen) {
+    pub fn add(&mut self, other: ColumnSurvey) {
         self.possible &= other.possible;
         self.rows += other.rows;
         self.empty += other.empty;

@@ -70,7 +70,7 @@ pub(crate) struct VertexIntake<'a> {
 }
 
 /// What came of the vertices.
-pub(crate) struct Made {
+pub(crate) struct ImportedVertices {
     /// By space.
     pub maps: Vec<IdMap>,
     pub label_sets: Vec<LabelSets>,
@@ -284,9 +284,9 @@ impl<'a> Taking<'a> {
     }
 
     /// All vertices were taken.
-    pub fn finish(self) -> Made {
+    pub fn finish(self) -> ImportedVertices {
         let Taking { intake, spaces, links, updates, .. } = self;
-        let mut made = Made { maps: Vec::new(), label_sets: Vec::new(), links, updates };
+        let mut made = ImportedVertices { maps: Vec::new(), label_sets: Vec::new(), links, updates };
         for mut state in spaces {
             lists::reject_left(intake.work, &state.lists, &state.map);
             state.map.renumber(|row| state.by_row[row as usize]);

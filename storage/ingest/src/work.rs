@@ -2,13 +2,13 @@
 //!
 //! Idea: every file is a queue of blocks. A thread takes the next block of the first file that nobody is reading at the moment, parses it,
 //! and comes back; so one large file occupies all threads, and many compressed files are decompressed side by side. Who meets a slow
-//! block holds up nobody: the others go on with the next ones (see `belt`), in the same file or in another.
+//! block holds up nobody: the others go on with the next ones (see `work_queue`), in the same file or in another.
 //! Invariant: results are handed out in the order of the files and their blocks, whichever thread made them.
 
-use crate::belt::Belt;
 use crate::reject::{Rejection, Rejects};
 use crate::source::{self, InputFile};
 use crate::table::Table;
+use crate::work_queue::WorkQueue;
 use crate::{ImportError, ImportOptions, Progress};
 use formats::blocks::{Block, BlockReader};
 use formats::records::Format;
@@ -163,13 +163,13 @@ impl<'a> Work<'a> {
     ) -> Result<(), E> {
         let queues: Vec<Queue> = jobs.iter().map(|_| Queue::default()).collect();
         let failed: Mutex<Option<ImportError>> = Mutex::new(None);
-        let belt = Belt::new(jobs.len(), take);
+        let work_queue = WorkQueue::new(jobs.len(), take);
         threads::in_parallel("import", self.threads, |_| {
             let mut block = Block::default();
-            while !self.rejection.is_stopped() && !belt.is_stopped() && failed.lock().is_none() {
+            while !self.rejection.is_stopped() && !work_queue.is_stopped() && failed.lock().is_none() {
                 let taken = self.check_stop().and_then(|()| errand()).and_then(|()| {
-                    self.take_block(jobs, &queues, belt.turn(), &mut block, &|job, count| {
-                        belt.end(job, count)
+                    self.take_block(jobs, &queues, work_queue.turn(), &mut block, &|job, count| {
+                        work_queue.end(job, count)
                     })
                 });
                 match taken {
@@ -183,7 +183,7 @@ impl<'a> Work<'a> {
                             None => Some(parse(job, &block, &mut rejects)),
                         };
                         self.rejection.take(jobs[job].file, rejects);
-                        belt.put(job, block.number, parsed);
+                        work_queue.put(job, block.number, parsed);
                         self.tick();
                     }
                     Ok(None) => break,
@@ -194,7 +194,7 @@ impl<'a> Work<'a> {
         if let Some(error) = failed.into_inner() {
             return Err(error.into());
         }
-        belt.finish()?;
+        work_queue.finish()?;
         errand()?;
         Ok(self.check_strict()?)
     }

@@ -128,7 +128,7 @@ fn a_compressed_file_that_is_cut_off() {
         let error = ingest::import(&engine, &options(files.folder())).unwrap_err();
         assert_eq!(error.code(), "Neo.ClientError.Import.Unreadable", "{error}");
         assert!(error.hint().is_some_and(|hint| hint.contains("is it whole")), "{error}");
-        assert_eq!(engine.snapshot().place(), 0);
+        assert_eq!(engine.snapshot().commit_version(), 0);
     }
 }
 
@@ -151,7 +151,7 @@ fn a_named_file_that_is_an_empty_folder_or_no_text() {
             ingest::import(&engine, &ImportOptions { mapping, ..options(files.folder()) }).unwrap_err();
         assert!(error.code().ends_with(code), "{error}");
         assert!(error.hint().is_some_and(|told| told.contains(hint)), "{error}: {:?}", error.hint());
-        assert_eq!(engine.snapshot().place(), 0);
+        assert_eq!(engine.snapshot().commit_version(), 0);
     }
 }
 
@@ -368,7 +368,7 @@ fn damaged(name: &str, bytes: &[u8], strict: bool) -> Result<Outcome, String> {
     };
     let snapshot = engine.snapshot();
     match () {
-        () if (snapshot.place(), snapshot.statistics().vertices()) != (0, 0) => {
+        () if (snapshot.commit_version(), snapshot.statistics().vertices()) != (0, 0) => {
             Err(format!("half of it is there: {message}"))
         }
         () if message.len() > 2_000 => Err(format!("a message of {} bytes", message.len())),

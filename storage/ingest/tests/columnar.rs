@@ -332,7 +332,7 @@ fn damage(rounds: usize) {
         let engine = memory();
         let outcome = ingest::import(&engine, &mapped(folder.folder(), &["P=p:id"], &[]));
         if let Err(error) = outcome {
-            assert_eq!(engine.snapshot().place(), 0, "{error}");
+            assert_eq!(engine.snapshot().commit_version(), 0, "{error}");
         }
     }
 }

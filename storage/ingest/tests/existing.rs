@@ -114,11 +114,11 @@ fn a_broken_unique_index_of_another_property_changes_nothing() {
     let keys = vec![names.intern_key("mail").unwrap()];
     let request = ConstraintRequest { name: None, target, keys, rule: Rule::Unique, if_not_exists: false };
     engine.create_constraint(&request).unwrap();
-    let place = engine.snapshot().place();
+    let place = engine.snapshot().commit_version();
     let files = Files::new(&[("P.csv", "id:ID,mail\n1,a\n2,a\n")]);
     let error = ingest::import(&engine, &options(files.folder())).unwrap_err();
     assert_eq!(error.code(), "Neo.ClientError.Schema.ConstraintValidationFailed", "{error}");
-    assert_eq!((engine.snapshot().place(), vertex_lines(&engine).len()), (place, 0));
+    assert_eq!((engine.snapshot().commit_version(), vertex_lines(&engine).len()), (place, 0));
     assert_eq!(index_lines(&engine), ["unique P.mail"]);
 }
 

@@ -154,7 +154,7 @@ fn what_is_wrong_is_told_by_line_and_column_and_nothing_is_imported() {
         let error = ingest::import(&engine, &mapped(files.folder(), &["P=p.json:id"], &[])).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}\n{text:.100}");
         assert!(error.to_string().contains("nothing was imported"), "{error}");
-        assert_eq!(engine.snapshot().place(), 0);
+        assert_eq!(engine.snapshot().commit_version(), 0);
     }
     let files = Files::new(&[("p.json", "[{\"id\":1},\n{\"x\":1},\n{\"id\":1}]")]);
     let report = ingest::import(&memory(), &mapped(files.folder(), &["P=p.json:id"], &[])).unwrap();
@@ -199,7 +199,7 @@ fn json_of_any_nesting_is_imported_or_refused() {
                 let says = told.contains("nested deeper than 127; flatten them");
                 assert_eq!(says, too_deep, "{what}: {told}");
                 assert!(
-                    too_deep || name == "p.csv" || engine.snapshot().place() > 0 || form == "map",
+                    too_deep || name == "p.csv" || engine.snapshot().commit_version() > 0 || form == "map",
                     "{what}: {told}"
                 );
             }
@@ -244,7 +244,7 @@ fn random_damage_is_told() {
         let engine = memory();
         if let Err(error) = ingest::import(&engine, &mapped(files.folder(), &["P=p.json:id"], &[])) {
             assert!(error.to_string().contains("p.json"), "{error}");
-            assert_eq!(engine.snapshot().place(), 0);
+            assert_eq!(engine.snapshot().commit_version(), 0);
         }
     }
 }

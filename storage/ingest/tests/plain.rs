@@ -97,7 +97,7 @@ fn a_dry_run_reads_all_and_changes_nothing() {
     assert_eq!((report.vertices, report.edges, report.rejected), (2, 1, 1));
     assert_eq!(rejected(&report), ["friends.csv:3: column `to`: no vertex has the id `9`"]);
     let snapshot = engine.snapshot();
-    assert_eq!((snapshot.place(), snapshot.statistics().vertices()), (0, 0));
+    assert_eq!((snapshot.commit_version(), snapshot.statistics().vertices()), (0, 0));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn wrong_fields_are_told_by_file_line_and_column() {
     let engine = memory();
     let error = ingest::import(&engine, &ImportOptions { strict: true, ..options }).unwrap_err();
     assert!(matches!(error, ImportError::Rejected(_)), "{error}");
-    assert_eq!(engine.snapshot().place(), 0);
+    assert_eq!(engine.snapshot().commit_version(), 0);
 }
 
 #[test]

@@ -263,7 +263,7 @@ fn account(case: &Case) -> String {
         Err(error) => {
             lines.push(format!("{}: {error}", error.code()));
             lines.extend(error.hint().map(|hint| format!("hint: {hint}")));
-            assert_eq!(engine.snapshot().place(), 0, "{}", case.head);
+            assert_eq!(engine.snapshot().commit_version(), 0, "{}", case.head);
         }
         Ok(report) => {
             let skipped: Vec<String> = report.skipped.iter().map(|path| path.display().to_string()).collect();

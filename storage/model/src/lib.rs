@@ -1,7 +1,7 @@
 //! # model: the words of a property graph
 //!
 //! Values, identifiers, names, types, their order and equality, and the columnar batches that carry rows through the engine.
-//! This room knows no storage, no query language and no clock; every other room speaks its words.
+//! This crate knows no storage, no query language and no clock; every other crate speaks its words.
 //!
 //! Reading order: [`id`] (what is pointed at), [`value`], [`nested`] (its lists and maps), [`temporal`] and [`mod@point`] (what is said of it), [`compare`] (equality, order,
 //! grouping), [`exact_sum`] (of floats), [`json`] (how deep its texts may be), [`schema`] (names, types, constraints as data), [`batch`] and [`column`] (how rows travel), [`pace`] (work that

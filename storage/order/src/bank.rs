@@ -1,12 +1,12 @@
-//! The bank: gives committing transactions their places, in an order that extends the stamps and what the oracle decided.
+//! The bank: gives committing transactions their commit versions, in an order that extends the stamps and what the oracle decided.
 //!
 //! ```text
-//!   admit: does the stamp come before one that has its place already?  then the gatekeeper gives a new one
-//!   take:  the next place
+//!   admit: does the stamp come before one that has its commit version already?  then the gatekeeper gives a new one
+//!   take:  the next commit version
 //!   settle: conflicting and concurrent with some placed before?         then the oracle says: those first
 //! ```
 //!
-//! Invariants: of two placed stamps the later place is never before the earlier one, neither by vectors nor by the oracle; two
+//! Invariants: of two placed stamps the later commit version is never before the earlier one, neither by vectors nor by the oracle; two
 //! that conflict are ordered by one of the two. With one gatekeeper the vectors order everything and nothing is asked or remembered.
 //! Cost: with one gatekeeper two comparisons a commit; with more, one look-up a key.
 
@@ -15,8 +15,8 @@ use crate::oracle::{First, ORACLE_EVENTS_MAX, Oracle};
 use crate::recent::{Recent, Touched};
 use crate::stamp::{Stamp, merge};
 
-/// The place of a commit in this store's order: 1 for the first. Place 0 is the empty store.
-pub type Place = u64;
+/// The version of a commit in this store's order: 1 for the first. Commit version 0 is the empty store.
+pub type CommitVersion = u64;
 
 /// Keys of recent transactions remembered before all gatekeepers must announce, so that they can be forgotten (about 32 MiB).
 pub const REMEMBERED_KEYS_MAX: usize = 1 << 19;
@@ -36,10 +36,10 @@ pub struct BankCounts {
     pub tau_us: u64,
 }
 
-/// Gives places; belongs to whoever commits.
+/// Gives commit versions; belongs to whoever commits.
 #[derive(Debug)]
 pub struct Bank {
-    last: Place,
+    last: CommitVersion,
     epoch: u64,
     /// What some placed stamp knew.
     placed: Box<[u64]>,
@@ -53,7 +53,7 @@ pub struct Bank {
 
 impl Bank {
     /// A bank of so many gatekeepers that continues after `last`.
-    pub fn new(gatekeepers: &Gatekeepers, last: Place) -> Bank {
+    pub fn new(gatekeepers: &Gatekeepers, last: CommitVersion) -> Bank {
         let zeros: Box<[u64]> = vec![0; gatekeepers.count()].into();
         Bank {
             last,
@@ -67,32 +67,32 @@ impl Bank {
         }
     }
     /// Begins a new epoch after `last`: whatever was placed and not published is void, and who has a stamp gets a new one.
-    pub fn next_epoch(&mut self, last: Place) {
+    pub fn next_epoch(&mut self, last: CommitVersion) {
         self.last = last;
         self.epoch += 1;
         self.oracle = Oracle::new(self.placed.len());
         self.recent = Recent::default();
     }
-    /// The place of the next commit.
-    pub fn take(&mut self) -> Place {
+    /// The version of the next commit.
+    pub fn take(&mut self) -> CommitVersion {
         self.last += 1;
         self.last
     }
-    /// The next place is the one behind `last`: of an empty store, which takes over commits of another from there on.
-    pub fn begin_after(&mut self, last: Place) {
-        assert_eq!(self.last, 0, "it has given places already");
+    /// The next commit version is the one behind `last`: of an empty store, which takes over commits of another from there on.
+    pub fn begin_after(&mut self, last: CommitVersion) {
+        assert_eq!(self.last, 0, "it has given versions already");
         self.last = last;
     }
-    /// Takes back the place handed out last: its commit did not happen.
-    pub fn withdraw(&mut self, place: Place) {
-        assert_eq!(place, self.last, "only the last place can be withdrawn");
+    /// Takes back the commit version handed out last: its commit did not happen.
+    pub fn withdraw(&mut self, commit_version: CommitVersion) {
+        assert_eq!(commit_version, self.last, "only the last version can be withdrawn");
         self.last -= 1;
     }
-    /// The place handed out last.
-    pub fn last(&self) -> Place {
+    /// The commit version handed out last.
+    pub fn last(&self) -> CommitVersion {
         self.last
     }
-    /// May this stamp have the next place? If not, [`Bank::restamp`] gives another.
+    /// May this stamp have the next commit version? If not, [`Bank::restamp`] gives another.
     pub fn admits(&self, stamp: &Stamp) -> bool {
         stamp.epoch == self.epoch
             && self.placed[stamp.gatekeeper] < stamp.counter()
@@ -103,9 +103,9 @@ impl Bank {
         self.counts.restamped += 1;
         gatekeepers.stamp_after(stamp.gatekeeper, self.epoch, &self.placed)
     }
-    /// The commit with this stamp has the last place: orders it behind what it conflicts with, and remembers it.
+    /// The commit with this stamp has the last commit version: orders it behind what it conflicts with, and remembers it.
     pub fn settle(&mut self, stamp: Stamp, touched: Touched) {
-        assert!(self.admits(&stamp), "{stamp} has no place behind {:?}", self.placed);
+        assert!(self.admits(&stamp), "{stamp} has no version behind {:?}", self.placed);
         merge(&mut self.placed, &stamp.vector);
         if self.is_alone() {
             return;
@@ -117,7 +117,7 @@ impl Bank {
             }
             self.counts.questions += 1;
             let first = self.oracle.order(earlier, &stamp, First::This);
-            assert_eq!(first, First::This, "{earlier} has its place, and {stamp} comes before it");
+            assert_eq!(first, First::This, "{earlier} has its version, and {stamp} comes before it");
         }
         self.recent.push(stamp, touched);
     }

@@ -5,12 +5,12 @@
 //!
 //! ```text
 //!   session ──> its gatekeeper: stamp <epoch, vector>     gatekeepers tell each other their clocks every tau
-//!   commit  ──> bank: is its place after all it must follow? ── most pairs: the vectors say so
+//!   commit  ──> bank: is its commit version after all it must follow? ── most pairs: the vectors say so
 //!                                                            └─ concurrent and conflicting: the oracle decides, for good
 //! ```
 //!
 //! Idea: vector clocks order most transactions for the price of a counter; only those that are concurrent *and* touch the same things
-//! are refined by the oracle, which knows what the vectors imply and never contradicts itself or them. A place is one number in
+//! are refined by the oracle, which knows what the vectors imply and never contradicts itself or them. A commit version is one number in
 //! a total order that extends both.
 //!
 //! [`kronos`] is the general form: an ordering service for events of any program, which knows no stamps and searches a graph.
@@ -28,7 +28,7 @@ mod recent;
 mod stamp;
 mod tau;
 
-pub use bank::{Bank, BankCounts, Place, REMEMBERED_KEYS_MAX};
+pub use bank::{Bank, BankCounts, CommitVersion, REMEMBERED_KEYS_MAX};
 pub use gatekeepers::{GATEKEEPERS_MAX, Gatekeeper, Gatekeepers};
 pub use oracle::{First, ORACLE_EVENTS_MAX, Oracle};
 pub use recent::{Recent, Touched};

@@ -138,12 +138,12 @@ impl Oracle {
         let chain = &mut self.chains[stamp.gatekeeper];
         let counter = stamp.counter();
         assert!(counter > chain.forgotten[stamp.gatekeeper], "{stamp} was forgotten");
-        let place = chain.events.binary_search_by_key(&counter, |event| event.counter);
-        if let Err(at) = place {
+        let commit_version = chain.events.binary_search_by_key(&counter, |event| event.counter);
+        if let Err(at) = commit_version {
             chain.events.insert(at, Event { counter, past });
             self.events += 1;
         }
-        place.is_err()
+        commit_version.is_err()
     }
 
     /// From now on the preferred event comes before the other, and so does all before it before all behind. Tells the chain, the counter

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   gather (all shards, the scribe, a gate) ──> bump the epoch in truth: nothing of the old one commits any more
-//!     ──> order the commits without a place, as a shard does that owns everything ──> write their places
+//!     ──> order the commits without a version, as a shard does that owns everything ──> write their commit versions
 //!     ──> the oracle begins ──> everybody begins (shards execute what they lack) ──> all are ready: open
 //! ```
 //!
@@ -27,7 +27,7 @@ pub struct Keeper {
     member: Member,
     now_us: u64,
     epoch: u64,
-    place: u64,
+    commit_version: u64,
     alive: BTreeMap<Node, Alive>,
     phase: Phase,
     since_us: u64,
@@ -89,7 +89,7 @@ impl Keeper {
             member: Member::new(0, timing),
             now_us: 0,
             epoch: 0,
-            place: 0,
+            commit_version: 0,
             alive: BTreeMap::new(),
             phase: Phase::Starting,
             since_us: 0,
@@ -165,8 +165,8 @@ impl Keeper {
             }
             Phase::Reading(None) => self.read_rest(),
             Phase::Placing(None, commits) => {
-                let (epoch, first, commits) = (self.epoch, self.place + 1, commits.clone());
-                let token = self.member.call(Call::Place { epoch, first, commits: commits.clone() });
+                let (epoch, first, commits) = (self.epoch, self.commit_version + 1, commits.clone());
+                let token = self.member.call(Call::AssignVersions { epoch, first, commits: commits.clone() });
                 self.phase = Phase::Placing(Some(token), commits);
             }
             Phase::Merging(_) if again => self.ask_again(),
@@ -197,7 +197,7 @@ impl Keeper {
     }
 
     fn read_rest(&mut self) {
-        self.phase = Phase::Reading(Some(self.member.call(Call::Unplaced { limit: LOG_PAGE })));
+        self.phase = Phase::Reading(Some(self.member.call(Call::Unversioned { limit: LOG_PAGE })));
     }
 
     fn ask_again(&mut self) {
@@ -306,13 +306,13 @@ impl Keeper {
                 _ => *call = None,
             },
             (Phase::Reading(call), answer) if *call == Some(token) => match answer {
-                // The scribe has written places until the epoch ended: only now the last one is known.
-                Ok(Reply::Unplaced(place, stamps)) if stamps.is_empty() => {
-                    self.place = place;
+                // The scribe has written commit versions until the epoch ended: only now the last one is known.
+                Ok(Reply::Unversioned(commit_version, stamps)) if stamps.is_empty() => {
+                    self.commit_version = commit_version;
                     self.order();
                 }
-                Ok(Reply::Unplaced(place, stamps)) => {
-                    self.place = place;
+                Ok(Reply::Unversioned(commit_version, stamps)) => {
+                    self.commit_version = commit_version;
                     self.phase = Phase::Merging(Box::new(Closing::new(stamps)));
                     self.merge();
                 }
@@ -320,7 +320,7 @@ impl Keeper {
             },
             (Phase::Placing(call, _), answer) if *call == Some(token) => match answer {
                 // If another keeper was faster, what is left is read again all the same.
-                Ok(Reply::Placed(_)) => self.read_rest(),
+                Ok(Reply::Assigned(_)) => self.read_rest(),
                 Ok(_) | Err(Unknown) => *call = None,
             },
             _ => {}
@@ -349,13 +349,13 @@ impl Keeper {
         self.tick();
     }
 
-    /// Everything has a place: the oracle may forget the epoch.
+    /// Everything has a commit version: the oracle may forget the epoch.
     fn order(&mut self) {
         let gates = self.live_gates();
         let nodes = gates.iter().map(|gate| Node::Gate(*gate));
         let nodes = nodes.chain((0..self.shards).map(Node::Shard)).chain([Node::Scribe]);
         let lives = nodes.filter_map(|node| Some((node, self.alive.get(&node)?.incarnation))).collect();
-        let (epoch, shards, first_place) = (self.epoch, self.shards, self.place);
+        let (epoch, shards, first_version) = (self.epoch, self.shards, self.commit_version);
         if gates.is_empty() {
             self.since_us = self.now_us;
             self.phase = Phase::Gathering;
@@ -363,7 +363,7 @@ impl Keeper {
         }
         self.member.send(Node::Oracle, epoch, Body::Order(gates.len()));
         self.sent_us = self.now_us;
-        let members = Arc::new(Members { epoch, gates, shards, first_place });
+        let members = Arc::new(Members { epoch, gates, shards, first_version });
         self.phase = Phase::Ordering(Cast { members, lives });
     }
 }

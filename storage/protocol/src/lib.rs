@@ -48,6 +48,6 @@ pub use rules::Rules;
 pub use scribe::{Scribe, ScribeCounts};
 pub use shard::{Shard, ShardCounts, ShardPoint};
 pub use truth::{
-    Call, Following, LogCut, LogPage, PlacedCommit, Reply, Route, Sequence, ToldUsage, Truth, Unknown,
+    Call, Following, LogCut, LogPage, Reply, Route, Sequence, ToldUsage, Truth, Unknown, VersionedCommit,
     perform,
 };

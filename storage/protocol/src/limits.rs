@@ -20,12 +20,12 @@ pub const RECENT_MAX: usize = 1 << 16;
 pub const PAIRS_MAX: usize = 4_096;
 /// Records of one report of a shard to the scribe.
 pub const REPORT_MAX: usize = 1_024;
-/// Records of one shard that the scribe holds without a place; at the limit it takes none of that shard until some have one. A shard that waits at its own
+/// Records of one shard that the scribe holds without a commit version; at the limit it takes none of that shard until some have one. A shard that waits at its own
 /// limit has reported all, so that the scribe can go on. So the scribe holds at most so many for each shard, each with a number for each gate.
-pub const UNPLACED_MAX: usize = 1 << 17;
-const _: () = assert!(UNPLACED_MAX > RECENT_MAX);
-/// Places that are written at once.
-pub const PLACES_MAX: usize = 1_024;
+pub const UNVERSIONED_MAX: usize = 1 << 17;
+const _: () = assert!(UNVERSIONED_MAX > RECENT_MAX);
+/// Commit versions that are written at once.
+pub const VERSIONS_MAX: usize = 1_024;
 /// Records that are read from truth at once.
 pub const LOG_PAGE: usize = 128;
 /// Bytes of records that are read from truth at once, since they are held in memory; the one that reaches it is among them.

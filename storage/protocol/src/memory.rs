@@ -4,7 +4,7 @@ use crate::limits::LOG_PAGE_BYTES;
 use crate::record::{Bytes, CommitId, Proposed, Record, Verdict};
 use crate::rows::{Routed, Rows};
 use crate::rules::Rules;
-use crate::truth::{Following, LogCut, LogPage, PlacedCommit, Route, Sequence, ToldUsage, Truth, Unknown};
+use crate::truth::{Following, LogCut, LogPage, Route, Sequence, ToldUsage, Truth, Unknown, VersionedCommit};
 use order::Stamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ pub struct MemoryTruth {
     /// The epoch that the rows are of: those of an earlier one come before everything.
     rows_epoch: u64,
     log: BTreeMap<CommitId, (Arc<Record>, Option<u64>)>,
-    places: Vec<CommitId>,
+    commit_versions: Vec<CommitId>,
     /// The last group of a gate, by epoch and seat.
     groups: BTreeMap<(u64, usize), u64>,
     next_chunk: u32,
-    /// What the log begins with: a place, and the records that stand for all up to it. Commits below are kept for those who look at the model; no call tells them.
+    /// What the log begins with: a commit version, and the records that stand for all up to it. Commits below are kept for those who look at the model; no call tells them.
     base: u64,
     base_records: Vec<Arc<Record>>,
     /// Records of a base in the making, by its maker.
@@ -43,23 +43,23 @@ impl MemoryTruth {
         let next_chunk = chunks.iter().map(|(chunk, _)| chunk + 1).max().unwrap_or(0);
         MemoryTruth { rules, rows, next_chunk, ..MemoryTruth::default() }
     }
-    /// The commit at a place, from 1 on.
-    pub fn placed(&self, place: u64) -> Option<&Arc<Record>> {
-        let id = self.places.get(usize::try_from(place.checked_sub(1)?).ok()?)?;
+    /// The commit at a version, from 1 on.
+    pub fn versioned(&self, commit_version: u64) -> Option<&Arc<Record>> {
+        let id = self.commit_versions.get(usize::try_from(commit_version.checked_sub(1)?).ok()?)?;
         Some(&self.log[id].0)
     }
-    /// All commits, by epoch, seat and counter, with their places.
+    /// All commits, by epoch, seat and counter, with their commit versions.
     pub fn commits(&self) -> impl Iterator<Item = (&Arc<Record>, Option<u64>)> {
-        self.log.values().map(|(record, place)| (record, *place))
+        self.log.values().map(|(record, commit_version)| (record, *commit_version))
     }
-    /// Cuts the log at a place by itself: neighbours of the base that are of one shard alone are made one.
+    /// Cuts the log at a commit version by itself: neighbours of the base that are of one shard alone are made one.
     pub fn fold(&mut self, base: u64) {
         if base <= self.base {
             return;
         }
         let mut records: Vec<Arc<Record>> = Vec::new();
-        for place in 1..=base {
-            let Some(record) = self.placed(place) else { return };
+        for commit_version in 1..=base {
+            let Some(record) = self.versioned(commit_version) else { return };
             match (records.last_mut(), &record.parts[..]) {
                 (Some(last), [(shard, part)]) if last.parts.len() == 1 && last.parts[0].0 == *shard => {
                     let both: Bytes = [&*last.parts[0].1, &**part].concat().into();
@@ -70,8 +70,8 @@ impl MemoryTruth {
         }
         (self.base, self.base_records) = (base, records);
     }
-    /// Places of the base's records, the last one is the base.
-    fn base_places(&self) -> impl Iterator<Item = (u64, &Arc<Record>)> {
+    /// Commit versions of the base's records, the last one is the base.
+    fn base_versions(&self) -> impl Iterator<Item = (u64, &Arc<Record>)> {
         (self.base + 1 - self.base_records.len() as u64..).zip(&self.base_records)
     }
     /// Its clock stands still but for this.
@@ -92,7 +92,7 @@ impl MemoryTruth {
 
 impl Truth for MemoryTruth {
     fn state(&mut self) -> Result<(u64, u64), Unknown> {
-        Ok((self.epoch, self.places.len() as u64))
+        Ok((self.epoch, self.commit_versions.len() as u64))
     }
 
     fn commit(
@@ -129,52 +129,58 @@ impl Truth for MemoryTruth {
         Ok(self.epoch)
     }
 
-    fn unplaced(&mut self, limit: usize) -> Result<(u64, Vec<Stamp>), Unknown> {
+    fn unversioned(&mut self, limit: usize) -> Result<(u64, Vec<Stamp>), Unknown> {
         let mut counts: BTreeMap<(u64, usize), usize> = BTreeMap::new();
-        let open = self.log.iter().filter(|(id, (_, place))| id.epoch < self.epoch && place.is_none());
+        let open = self
+            .log
+            .iter()
+            .filter(|(id, (_, commit_version))| id.epoch < self.epoch && commit_version.is_none());
         let within = open.filter(|(id, _)| {
             let count = counts.entry((id.epoch, id.seat)).or_default();
             *count += 1;
             *count <= limit
         });
         let stamps = within.map(|(_, (record, _))| record.stamp.clone()).collect();
-        Ok((self.places.len() as u64, stamps))
+        Ok((self.commit_versions.len() as u64, stamps))
     }
 
-    fn place(&mut self, epoch: u64, first: u64, commits: &[CommitId]) -> Result<bool, Unknown> {
-        let new = |id: &CommitId| self.log.get(id).is_some_and(|(_, place)| place.is_none());
-        if epoch == self.epoch && first == self.places.len() as u64 + 1 && commits.iter().all(new) {
+    fn assign_versions(&mut self, epoch: u64, first: u64, commits: &[CommitId]) -> Result<bool, Unknown> {
+        let new =
+            |id: &CommitId| self.log.get(id).is_some_and(|(_, commit_version)| commit_version.is_none());
+        if epoch == self.epoch && first == self.commit_versions.len() as u64 + 1 && commits.iter().all(new) {
             for id in commits {
-                self.places.push(*id);
-                if let Some((_, place)) = self.log.get_mut(id) {
-                    *place = Some(self.places.len() as u64);
+                self.commit_versions.push(*id);
+                if let Some((_, commit_version)) = self.log.get_mut(id) {
+                    *commit_version = Some(self.commit_versions.len() as u64);
                 }
             }
         }
-        // Of a commit that is cut off only that is known: it had a place, up to the base.
+        // Of a commit that is cut off only that is known: it had a commit version, up to the base.
         let is_cut = |id: &CommitId| {
-            let place = self.log.get(id).and_then(|(_, place)| *place);
-            self.rules.places_outlive_cuts
+            let commit_version = self.log.get(id).and_then(|(_, commit_version)| *commit_version);
+            self.rules.versions_outlive_cuts
                 && epoch == self.epoch
-                && place.is_some_and(|place| place <= self.base)
+                && commit_version.is_some_and(|commit_version| commit_version <= self.base)
         };
-        let has_place = |(place, id): (u64, &CommitId)| match place <= self.base {
+        let has_version = |(commit_version, id): (u64, &CommitId)| match commit_version <= self.base {
             true => is_cut(id),
-            false => self.log.get(id).is_some_and(|(_, own)| *own == Some(place)),
+            false => self.log.get(id).is_some_and(|(_, own)| *own == Some(commit_version)),
         };
-        Ok((first..).zip(commits).all(has_place))
+        Ok((first..).zip(commits).all(has_version))
     }
 
     fn log(&mut self, shard: Option<u16>, after: u64, limit: usize) -> Result<LogPage, Unknown> {
-        let commits = (1..).zip(&self.places).skip(self.base as usize);
-        let commits = commits.map(|(place, id)| (place, &self.log[id].0));
-        let is_wanted = |(place, record): &(u64, &Arc<Record>)| {
-            *place > after && shard.is_none_or(|shard| record.touches(shard))
+        let commits = (1..).zip(&self.commit_versions).skip(self.base as usize);
+        let commits = commits.map(|(commit_version, id)| (commit_version, &self.log[id].0));
+        let is_wanted = |(commit_version, record): &(u64, &Arc<Record>)| {
+            *commit_version > after && shard.is_none_or(|shard| record.touches(shard))
         };
         // A page of the base ends with it.
-        let mut of_base = self.base_places().filter(is_wanted).peekable();
+        let mut of_base = self.base_versions().filter(is_wanted).peekable();
         let ends = if of_base.peek().is_some() { self.base } else { u64::MAX };
-        let wanted = of_base.chain(commits.filter(is_wanted)).take_while(|(place, _)| *place <= ends);
+        let wanted = of_base
+            .chain(commits.filter(is_wanted))
+            .take_while(|(commit_version, _)| *commit_version <= ends);
         let mut bytes = 0;
         let fits = |(_, record): &(u64, &Arc<Record>)| {
             let had = bytes;
@@ -182,9 +188,12 @@ impl Truth for MemoryTruth {
             had < LOG_PAGE_BYTES
         };
         // It has no clock.
-        let placed =
-            |(place, record): (u64, &Arc<Record>)| PlacedCommit { place, at_us: 0, record: record.clone() };
-        Ok(LogPage { base: self.base, commits: wanted.take(limit).take_while(fits).map(placed).collect() })
+        let versioned = |(commit_version, record): (u64, &Arc<Record>)| VersionedCommit {
+            commit_version,
+            at_us: 0,
+            record: record.clone(),
+        };
+        Ok(LogPage { base: self.base, commits: wanted.take(limit).take_while(fits).map(versioned).collect() })
     }
 
     fn lease(&mut self, shard: u16, count: u32) -> Result<u32, Unknown> {
@@ -213,13 +222,16 @@ impl Sequence for MemoryTruth {
     fn after(&mut self, after: u64, limit: usize) -> Result<LogPage, Unknown> {
         self.log(None, after, limit)
     }
-    fn follows(&mut self, name: &str, place: u64) -> Result<(), Unknown> {
-        self.followers.insert(name.into(), place);
+    fn follows(&mut self, name: &str, commit_version: u64) -> Result<(), Unknown> {
+        self.followers.insert(name.into(), commit_version);
         Ok(())
     }
     fn followers(&mut self) -> Result<Vec<Following>, Unknown> {
-        let following =
-            |(name, place): (&String, &u64)| Following { name: name.clone(), place: *place, silent_us: 0 };
+        let following = |(name, commit_version): (&String, &u64)| Following {
+            name: name.clone(),
+            commit_version: *commit_version,
+            silent_us: 0,
+        };
         // Time stands still here: all are kept.
         Ok(self.followers.iter().map(following).collect())
     }
@@ -241,9 +253,9 @@ impl Sequence for MemoryTruth {
         Ok(())
     }
     fn cut(&mut self, maker: &str, base: u64, records: u64) -> Result<LogCut, Unknown> {
-        let behind = self.followers.iter().find(|(_, place)| **place < base);
+        let behind = self.followers.iter().find(|(_, commit_version)| **commit_version < base);
         let made = self.making.get(maker).filter(|(at, all)| *at == base && all.len() as u64 == records);
-        let is_next = base > self.base && base <= self.places.len() as u64 && records <= base;
+        let is_next = base > self.base && base <= self.commit_versions.len() as u64 && records <= base;
         let Some((_, made)) = made.filter(|_| is_next) else { return Ok(LogCut::Outdated) };
         if let Some((name, _)) = behind {
             return Ok(LogCut::NeededBy(name.clone()));
@@ -264,13 +276,19 @@ impl Sequence for MemoryTruth {
     fn newest(&mut self) -> Result<(u64, Vec<CommitId>), Unknown> {
         let mut newest: BTreeMap<(u64, usize), CommitId> = BTreeMap::new();
         // As others do, it has forgotten who commits in epochs that are over.
-        let present = self.log.iter().filter(|(id, (_, place))| id.epoch == self.epoch || place.is_none());
+        let present = self
+            .log
+            .iter()
+            .filter(|(id, (_, commit_version))| id.epoch == self.epoch || commit_version.is_none());
         newest.extend(present.map(|(id, _)| ((id.epoch, id.seat), *id)));
-        Ok((self.places.len() as u64, newest.into_values().collect()))
+        Ok((self.commit_versions.len() as u64, newest.into_values().collect()))
     }
-    fn place_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {
-        let places = commits.iter().map(|id| self.log.get(id).and_then(|(_, place)| *place));
-        Ok(places.collect::<Option<Vec<u64>>>().map(|places| places.into_iter().max().unwrap_or(0)))
+    fn version_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {
+        let commit_versions =
+            commits.iter().map(|id| self.log.get(id).and_then(|(_, commit_version)| *commit_version));
+        Ok(commit_versions
+            .collect::<Option<Vec<u64>>>()
+            .map(|commit_versions| commit_versions.into_iter().max().unwrap_or(0)))
     }
     fn routes(&mut self) -> Result<Vec<Route>, Unknown> {
         self.placement()

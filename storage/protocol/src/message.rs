@@ -30,8 +30,8 @@ pub struct Members {
     pub gates: Vec<u16>,
     /// How many shards there are.
     pub shards: u16,
-    /// Everything up to this cluster place is of earlier epochs.
-    pub first_place: u64,
+    /// Everything up to this cluster version is of earlier epochs.
+    pub first_version: u64,
 }
 
 impl Members {
@@ -115,12 +115,12 @@ pub enum Body {
         /// Of each chain the last item taken; only where these are all records.
         taken: Option<Vec<Option<Stamp>>>,
     },
-    /// Scribe to shard: I have so many of your records; all up to this place are written; nobody asks about these counters any more.
+    /// Scribe to shard: I have so many of your records; all up to this commit version are written; nobody asks about these counters any more.
     Settled {
         /// Records had.
         next: u64,
-        /// The last place written.
-        place: u64,
+        /// The last commit version written.
+        commit_version: u64,
         /// What all stamps know that may still be compared.
         frontier: Option<Box<[u64]>>,
     },
@@ -186,7 +186,7 @@ pub struct Commit {
     pub reads: Vec<u64>,
     /// Keys that it writes.
     pub writes: Vec<u64>,
-    /// Chunks that it touches, with the version of their place.
+    /// Chunks that it touches, with the version of their commit version.
     pub routes: Vec<(u32, u64)>,
     /// Chunks that it moves.
     pub moves: Vec<(u32, u16)>,
@@ -264,14 +264,14 @@ pub enum Output {
     },
     /// Of a shard: forget all content; records of all shards follow from the first on.
     Reset,
-    /// Of a shard: execute this at the next local place.
+    /// Of a shard: execute this at the next local version.
     Apply {
-        /// The local place.
-        place: u64,
+        /// The local version.
+        commit_version: u64,
         /// The record.
         record: Arc<Record>,
     },
-    /// Of a shard: answer the query as of this place, by [`Body::Pinned`] to the gate.
+    /// Of a shard: answer the query as of this commit version, by [`Body::Pinned`] to the gate.
     Query {
         /// The gate.
         gate: u16,
@@ -280,14 +280,14 @@ pub enum Output {
         /// Its number for the read.
         request: u64,
         /// The snapshot.
-        place: u64,
+        commit_version: u64,
         /// For the store.
         query: Bytes,
     },
     /// Of the scribe: this commit is the next of the cluster's sequence.
     Publish {
-        /// Its place.
-        place: u64,
+        /// Its commit version.
+        commit_version: u64,
         /// Which commit.
         commit: CommitId,
     },

@@ -19,8 +19,8 @@ pub struct Rules {
     pub commits_read_epoch: bool,
     /// A chunk that moved is answered for by whoever owns it at the stamp that is asked for.
     pub moves_are_forwarded: bool,
-    /// The scribe tells a place only after it is written.
-    pub places_before_publishing: bool,
+    /// The scribe tells a commit version only after it is written.
+    pub versions_before_publishing: bool,
     /// A chunk number is leased once.
     pub leases_are_exclusive: bool,
     /// The scribe asks the oracle about concurrent commits, also where they share no shard.
@@ -29,8 +29,8 @@ pub struct Rules {
     pub points_know_taken: bool,
     /// A shard that lacks what was cut off from the log begins with the log's base.
     pub cuts_are_noticed: bool,
-    /// Truth knows that it gave places, also when they are cut off from the log by now.
-    pub places_outlive_cuts: bool,
+    /// Truth knows that it gave commit versions, also when they are cut off from the log by now.
+    pub versions_outlive_cuts: bool,
 }
 
 impl Default for Rules {
@@ -44,12 +44,12 @@ impl Default for Rules {
             reads_are_rows: true,
             commits_read_epoch: true,
             moves_are_forwarded: true,
-            places_before_publishing: true,
+            versions_before_publishing: true,
             leases_are_exclusive: true,
             scribe_asks: true,
             points_know_taken: true,
             cuts_are_noticed: true,
-            places_outlive_cuts: true,
+            versions_outlive_cuts: true,
         }
     }
 }

@@ -4,10 +4,10 @@
 //! the next record as a shard does that owns everything, so its sequence is one of the linear extensions that all shards agree with. It asks
 //! the oracle about concurrent commits that share no shard, too: a read may have seen one of them without the other, and a reader of
 //! the sequence must not see it the other way round.
-//! Invariants: a place is published after it is written; what a shard reports next is what the sequence has next of that shard.
+//! Invariants: a commit version is published after it is written; what a shard reports next is what the sequence has next of that shard.
 
 use crate::choose::{Choice, Decided, Head, Question, choose};
-use crate::limits::{PLACES_MAX, Timing, UNPLACED_MAX};
+use crate::limits::{Timing, UNVERSIONED_MAX, VERSIONS_MAX};
 use crate::member::Member;
 use crate::message::{Body, Input, Members, Message, Node, Output};
 use crate::record::CommitId;
@@ -20,8 +20,8 @@ use std::sync::Arc;
 /// What was done so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ScribeCounts {
-    /// Commits that got places.
-    pub placed: u64,
+    /// Commits that got versions.
+    pub versioned: u64,
     /// Questions to the oracle.
     pub questions: u64,
     /// Pairs in them.
@@ -50,15 +50,15 @@ struct Part {
     shards: Vec<Reported>,
     /// What gates said that their stamps know.
     lows: Vec<Option<Box<[u64]>>>,
-    /// Records without a place, by gate and counter.
+    /// Records without a commit version, by gate and counter.
     chains: Vec<Chain>,
     decided: Decided,
     asking: Option<Question>,
     /// Chosen, and not written yet.
     chosen: VecDeque<Stamp>,
     writing: Option<Writing>,
-    /// The last place written.
-    place: u64,
+    /// The last commit version written.
+    commit_version: u64,
     frontier: Option<Box<[u64]>>,
     told_us: u64,
 }
@@ -162,7 +162,11 @@ impl Scribe {
             (Node::Shard(shard), Body::Executed { from: first, records, taken }) => {
                 part.take_report(usize::from(shard), first, records, taken);
                 let next = part.shards[usize::from(shard)].next;
-                let body = Body::Settled { next, place: part.place, frontier: part.frontier.clone() };
+                let body = Body::Settled {
+                    next,
+                    commit_version: part.commit_version,
+                    frontier: part.frontier.clone(),
+                };
                 self.member.send(from, epoch, body);
             }
             (Node::Gate(gate), Body::Low(low)) => {
@@ -224,9 +228,9 @@ impl Scribe {
                 order.retain(|other| *other != id);
             }
         }
-        if !self.rules.places_before_publishing {
-            let place = part.place + part.chosen.len() as u64 + 1;
-            self.member.outputs.push(Output::Publish { place, commit: id });
+        if !self.rules.versions_before_publishing {
+            let commit_version = part.commit_version + part.chosen.len() as u64 + 1;
+            self.member.outputs.push(Output::Publish { commit_version, commit: id });
         }
         part.chosen.push_back(stamp);
     }
@@ -234,25 +238,27 @@ impl Scribe {
     fn write(&mut self) {
         let Some(part) = &mut self.part else { return };
         if part.writing.is_none() && !part.chosen.is_empty() {
-            let commits = part.chosen.iter().take(PLACES_MAX).map(CommitId::of).collect();
+            let commits = part.chosen.iter().take(VERSIONS_MAX).map(CommitId::of).collect();
             part.writing = Some(Writing { commits, token: None });
         }
         let Some(writing) = part.writing.as_mut().filter(|writing| writing.token.is_none()) else { return };
-        let (epoch, first, commits) = (part.members.epoch, part.place + 1, writing.commits.clone());
-        writing.token = Some(self.member.call(Call::Place { epoch, first, commits }));
+        let (epoch, first, commits) = (part.members.epoch, part.commit_version + 1, writing.commits.clone());
+        writing.token = Some(self.member.call(Call::AssignVersions { epoch, first, commits }));
     }
 
     fn written(&mut self, token: u64, answer: Result<Reply, Unknown>) {
         let Some(part) = &mut self.part else { return };
         let Some(mut writing) = part.writing.take_if(|writing| writing.token == Some(token)) else { return };
         match answer {
-            Ok(Reply::Placed(true)) => {
+            Ok(Reply::Assigned(true)) => {
                 for commit in writing.commits {
-                    part.place += 1;
+                    part.commit_version += 1;
                     part.chosen.pop_front();
-                    self.counts.placed += 1;
-                    if self.rules.places_before_publishing {
-                        self.member.outputs.push(Output::Publish { place: part.place, commit });
+                    self.counts.versioned += 1;
+                    if self.rules.versions_before_publishing {
+                        self.member
+                            .outputs
+                            .push(Output::Publish { commit_version: part.commit_version, commit });
                     }
                 }
             }
@@ -278,7 +284,7 @@ impl Part {
             asking: None,
             chosen: VecDeque::new(),
             writing: None,
-            place: members.first_place,
+            commit_version: members.first_version,
             frontier: None,
             told_us: 0,
             members,
@@ -298,7 +304,7 @@ impl Part {
         }
         let end = from + records.len() as u64;
         // Counted by shard: if others filled a common limit, the shard that they all wait for would be refused, for ever.
-        let room = UNPLACED_MAX.saturating_sub(reported.order.len());
+        let room = UNVERSIONED_MAX.saturating_sub(reported.order.len());
         for (stamp, shards) in records.into_iter().skip((reported.next - from) as usize).take(room) {
             reported.order.push_back(CommitId::of(&stamp));
             self.chains[stamp.gatekeeper()].insert(stamp.counter(), (stamp, shards));
@@ -363,7 +369,7 @@ impl Part {
         })
     }
 
-    /// What every stamp knows that may still be compared with another: those of gates, what shards have not taken, what has no place.
+    /// What every stamp knows that may still be compared with another: those of gates, what shards have not taken, what has no commit version.
     fn frontier(&self) -> Option<Box<[u64]>> {
         let mut frontier: Option<Box<[u64]>> = None;
         let mut least = |vector: &[u64]| match &mut frontier {

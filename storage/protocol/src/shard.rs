@@ -1,13 +1,13 @@
 //! A shard: takes records from one channel a gate, executes them in one order, pins snapshots for reads.
 //!
 //! ```text
-//!   channel of gate 0 ──> [record][NOP][record] ─┐   choose the next record ──> Apply at place 1, 2, 3, …
+//!   channel of gate 0 ──> [record][NOP][record] ─┐   choose the next record ──> Apply at commit version 1, 2, 3, …
 //!   channel of gate 1 ──> [NOP]                  ├─> (vectors, or the oracle)
-//!   channel of gate 2 ──> [record]              ─┘   all to come is after P ──> Query at the last place before P
+//!   channel of gate 2 ──> [record]              ─┘   all to come is after P ──> Query at the last commit version before P
 //! ```
 //!
-//! Invariant (the *prefix law*): of two records the one with the lower place is before the other in the order. So the records that a stamp
-//! sees are a prefix of the places, and one number is a snapshot.
+//! Invariant (the *prefix law*): of two records the one with the lower commit version is before the other in the order. So the records that a stamp
+//! sees are a prefix of the commit versions, and one number is a snapshot.
 //! Where a chain is silent its gate is asked for a NOP, one question at a time.
 //! When an epoch ends, what was not executed comes from truth, in the order that the keeper has written.
 
@@ -18,7 +18,7 @@ use crate::member::Member;
 use crate::message::{Body, Input, Members, Message, Node, Output};
 use crate::record::{Bytes, Record};
 use crate::rules::Rules;
-use crate::truth::{Call, PlacedCommit, Reply, Unknown};
+use crate::truth::{Call, Reply, Unknown, VersionedCommit};
 use order::Stamp;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -43,9 +43,9 @@ pub struct ShardCounts {
 /// What of the log the content of a shard has: with it, a checkpoint of the content is a beginning for another life.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ShardPoint {
-    /// The last local place.
-    pub place: u64,
-    /// Every record up to this cluster place that touches the shard.
+    /// The last local version.
+    pub commit_version: u64,
+    /// Every record up to this cluster version that touches the shard.
     pub settled: u64,
     /// And of this epoch,
     pub epoch: u64,
@@ -60,9 +60,9 @@ pub struct Shard {
     rules: Rules,
     member: Member,
     now_us: u64,
-    /// The last local place.
-    place: u64,
-    /// Every record up to this cluster place that touches this shard is executed.
+    /// The last local version.
+    commit_version: u64,
+    /// Every record up to this cluster version that touches this shard is executed.
     settled: u64,
     /// It has no content: all of the log must be read.
     fresh: bool,
@@ -93,7 +93,7 @@ struct Part {
     decided: Decided,
     arrivals: u64,
     pins: BTreeMap<(usize, u64), Pin>,
-    /// Executed in this epoch, with places; those that every stamp to come knows are dropped.
+    /// Executed in this epoch, with commit versions; those that every stamp to come knows are dropped.
     recent: VecDeque<(u64, Stamp)>,
     asking: Option<Asking>,
     /// Executed and not had by the scribe.
@@ -125,9 +125,9 @@ struct Pin {
     gate: u16,
     read: Stamp,
     query: Bytes,
-    /// The last place before it, once the oracle has said so.
-    place: Option<u64>,
-    /// The oracle has said that all from this place on are after it.
+    /// The last commit version before it, once the oracle has said so.
+    commit_version: Option<u64>,
+    /// The oracle has said that all from this commit version on are after it.
     below: u64,
 }
 
@@ -135,16 +135,16 @@ struct Pin {
 struct Asking {
     question: u64,
     pairs: Vec<(Stamp, Stamp)>,
-    /// The pins that pairs are about, with the places of their records; nothing for pairs of two records.
+    /// The pins that pairs are about, with the commit versions of their records; nothing for pairs of two records.
     about: Vec<Option<((usize, u64), u64)>>,
     sent_us: u64,
 }
 
 impl Shard {
-    /// No read asks for a place below this one any more.
-    pub fn oldest_place(&self) -> u64 {
+    /// No read asks for a commit version below this one any more.
+    pub fn oldest_version(&self) -> u64 {
         let oldest = self.part.as_ref().and_then(|part| part.recent.front());
-        oldest.map_or(self.place, |(place, _)| place - 1)
+        oldest.map_or(self.commit_version, |(commit_version, _)| commit_version - 1)
     }
     /// A process that has just started, without content.
     pub fn new(number: u16, incarnation: u64, timing: Timing, rules: Rules) -> Shard {
@@ -153,7 +153,7 @@ impl Shard {
             rules,
             member: Member::new(incarnation, timing),
             now_us: 0,
-            place: 0,
+            commit_version: 0,
             settled: 0,
             fresh: true,
             part: None,
@@ -169,18 +169,24 @@ impl Shard {
         incarnation: u64,
         timing: Timing,
         rules: Rules,
-        ShardPoint { place, settled, epoch, taken }: ShardPoint,
+        ShardPoint { commit_version, settled, epoch, taken }: ShardPoint,
     ) -> Shard {
         let kept = rules.points_know_taken.then_some((epoch, taken));
-        Shard { place, settled, kept, fresh: false, ..Shard::new(number, incarnation, timing, rules) }
+        Shard {
+            commit_version,
+            settled,
+            kept,
+            fresh: false,
+            ..Shard::new(number, incarnation, timing, rules)
+        }
     }
     /// What its content has, for a checkpoint of it that is made before the next step; nothing between two epochs.
     pub fn point(&self) -> Option<ShardPoint> {
         let part = self.part.as_ref()?;
-        let (place, settled, epoch) = (self.place, self.settled, part.members.epoch);
-        Some(ShardPoint { place, settled, epoch, taken: part.taken() })
+        let (commit_version, settled, epoch) = (self.commit_version, self.settled, part.members.epoch);
+        Some(ShardPoint { commit_version, settled, epoch, taken: part.taken() })
     }
-    /// Every record up to this cluster place that touches the shard is executed.
+    /// Every record up to this cluster version that touches the shard is executed.
     pub fn settled(&self) -> u64 {
         self.settled
     }
@@ -275,13 +281,13 @@ impl Shard {
             (Node::Gate(gate), Body::Pin { read, request, query }) => {
                 let Some(at) = part.members.seat(gate) else { return };
                 if part.pins.len() < PINS_MAX && knows(&read, &part.frontier) {
-                    let pin = Pin { gate, read, query, place: None, below: u64::MAX };
+                    let pin = Pin { gate, read, query, commit_version: None, below: u64::MAX };
                     part.pins.entry((at, request)).or_insert(pin);
                 }
             }
             (Node::Scribe, Body::Want(clock)) => part.wanted = clock,
-            (Node::Scribe, Body::Settled { next, place, frontier }) => {
-                self.settled = self.settled.max(place);
+            (Node::Scribe, Body::Settled { next, commit_version, frontier }) => {
+                self.settled = self.settled.max(commit_version);
                 part.settle(next, frontier);
             }
             (Node::Oracle, Body::Told { question, answer }) => part.told(question, answer),
@@ -299,7 +305,7 @@ impl Shard {
         let left = self.part.take().map(|part| (part.members.epoch, part.taken()));
         let left = left.or_else(|| self.joining.take().and_then(|joining| joining.left)).or(self.kept.take());
         // Truth is older than the content: it was set back. What it has is what is true.
-        self.fresh |= members.first_place < self.settled;
+        self.fresh |= members.first_version < self.settled;
         if self.fresh {
             self.reset();
         }
@@ -310,7 +316,7 @@ impl Shard {
 
     /// Its content goes; all of the log follows.
     fn reset(&mut self) {
-        (self.place, self.settled, self.fresh) = (0, 0, true);
+        (self.commit_version, self.settled, self.fresh) = (0, 0, true);
         self.member.outputs.push(Output::Reset);
     }
 
@@ -329,7 +335,7 @@ impl Shard {
         joining.token = None;
         let Ok(Reply::Log(page)) = answer else { return };
         // The log was cut behind the beginning of this epoch, which is over, then: the next one is told soon.
-        if page.base > joining.members.first_place {
+        if page.base > joining.members.first_version {
             return;
         }
         // One that has content may have more than it knows to be settled, so a base fits it only where it has all of that.
@@ -344,29 +350,29 @@ impl Shard {
             return;
         }
         joining.base = page.base;
-        let beyond = |commit: &PlacedCommit| commit.place >= joining.members.first_place;
+        let beyond = |commit: &VersionedCommit| commit.commit_version >= joining.members.first_version;
         // A page may be short because its records are large.
         let last = page.commits.is_empty() || page.commits.last().is_some_and(beyond);
-        for PlacedCommit { place, record, .. } in page.commits {
+        for VersionedCommit { commit_version, record, .. } in page.commits {
             let stamp = &record.stamp;
             let had = joining.left.as_ref().is_some_and(|(epoch, taken)| {
                 *epoch == stamp.epoch() && stamp.counter() <= taken[stamp.gatekeeper()]
             });
-            if place > joining.members.first_place {
+            if commit_version > joining.members.first_version {
                 continue;
             }
-            self.settled = place;
+            self.settled = commit_version;
             if !had {
-                self.place += 1;
+                self.commit_version += 1;
                 self.counts.executed += 1;
-                self.member.outputs.push(Output::Apply { place: self.place, record });
+                self.member.outputs.push(Output::Apply { commit_version: self.commit_version, record });
             }
         }
         if !last {
             self.read_log();
         } else if let Some(joining) = self.joining.take() {
             self.fresh = false;
-            self.settled = joining.members.first_place;
+            self.settled = joining.members.first_version;
             self.member.tell_keeper(self.now_us, joining.members.epoch, true);
             self.part = Some(Part::new(joining.members));
         }
@@ -380,10 +386,10 @@ impl Shard {
             part.skip_nops();
             match part.choose() {
                 Choice::Take(at) if part.recent.len() < RECENT_MAX => {
-                    let Some(record) = part.take(at, self.place + 1) else { break };
-                    self.place += 1;
+                    let Some(record) = part.take(at, self.commit_version + 1) else { break };
+                    self.commit_version += 1;
                     self.counts.executed += 1;
-                    self.member.outputs.push(Output::Apply { place: self.place, record });
+                    self.member.outputs.push(Output::Apply { commit_version: self.commit_version, record });
                 }
                 Choice::Ask(wanted) => {
                     pairs = wanted;
@@ -408,12 +414,14 @@ impl Shard {
             .pins
             .iter()
             .filter(|(_, pin)| !waits || part.is_ready(&pin.read))
-            .filter_map(|(key, pin)| Some((*key, pin.place.or_else(|| part.place_of(pin, self.place))?)))
+            .filter_map(|(key, pin)| {
+                Some((*key, pin.commit_version.or_else(|| part.version_of(pin, self.commit_version))?))
+            })
             .collect();
-        for (key, place) in served {
+        for (key, commit_version) in served {
             let Some(Pin { gate, read, query, .. }) = part.pins.remove(&key) else { continue };
             self.counts.pinned += 1;
-            self.member.outputs.push(Output::Query { gate, read, request: key.1, place, query });
+            self.member.outputs.push(Output::Query { gate, read, request: key.1, commit_version, query });
         }
     }
 
@@ -425,11 +433,11 @@ impl Shard {
         let waits = self.rules.reads_wait_for_heads;
         let ready = part.pins.iter().filter(|(_, pin)| !waits || part.is_ready(&pin.read));
         for (key, pin) in ready {
-            for (place, record) in part.concurrent_with(pin) {
+            for (commit_version, record) in part.concurrent_with(pin) {
                 if pairs.len() == PAIRS_MAX {
                     break;
                 }
-                about.push(Some((*key, place)));
+                about.push(Some((*key, commit_version)));
                 pairs.push((record.clone(), pin.read.clone()));
                 self.counts.read_pairs += 1;
             }
@@ -540,7 +548,7 @@ impl Part {
         choose(&heads, &self.decided)
     }
 
-    fn take(&mut self, at: usize, place: u64) -> Option<Arc<Record>> {
+    fn take(&mut self, at: usize, commit_version: u64) -> Option<Arc<Record>> {
         let chain = &mut self.chains[at];
         let (item, _) = chain.queue.pop_front()?;
         chain.taken = Some(item.stamp.clone());
@@ -548,7 +556,7 @@ impl Part {
         self.decided.drop(&item.stamp);
         let shards = record.parts.iter().map(|(shard, _)| *shard).collect();
         self.unreported.push_back((item.stamp.clone(), shards));
-        self.recent.push_back((place, item.stamp));
+        self.recent.push_back((commit_version, item.stamp));
         Some(record)
     }
 
@@ -560,25 +568,26 @@ impl Part {
         })
     }
 
-    /// The last place before a read, where vectors and what the oracle has said tell.
-    fn place_of(&self, pin: &Pin, last: u64) -> Option<u64> {
-        let mut place = last.min(pin.below.saturating_sub(1));
+    /// The last commit version before a read, where vectors and what the oracle has said tell.
+    fn version_of(&self, pin: &Pin, last: u64) -> Option<u64> {
+        let mut commit_version = last.min(pin.below.saturating_sub(1));
         for (at, record) in self.recent.iter().rev().filter(|(at, _)| *at < pin.below) {
             if record.precedes(&pin.read) {
                 return Some(*at);
             } else if !pin.read.precedes(record) {
                 return None;
             }
-            place = at - 1;
+            commit_version = at - 1;
         }
-        Some(place)
+        Some(commit_version)
     }
 
     /// The records that only the oracle can compare with a read, the last one first.
     fn concurrent_with<'a>(&'a self, pin: &'a Pin) -> impl Iterator<Item = (u64, &'a Stamp)> {
-        let left = self.recent.iter().rev().filter(|(place, _)| *place < pin.below);
+        let left = self.recent.iter().rev().filter(|(commit_version, _)| *commit_version < pin.below);
         let rest = left.take_while(|(_, record)| !record.precedes(&pin.read));
-        rest.filter(|(_, record)| !pin.read.precedes(record)).map(|(place, record)| (*place, record))
+        rest.filter(|(_, record)| !pin.read.precedes(record))
+            .map(|(commit_version, record)| (*commit_version, record))
     }
 
     fn told(&mut self, question: u64, answer: Result<Vec<bool>, usize>) {
@@ -596,14 +605,14 @@ impl Part {
         for (((this, that), about), before) in asking.pairs.iter().zip(&asking.about).zip(before) {
             match about {
                 None => self.decided.learn(this, that, before),
-                Some((key, place)) => {
-                    let Some(pin) = self.pins.get_mut(key).filter(|pin| pin.place.is_none()) else {
+                Some((key, commit_version)) => {
+                    let Some(pin) = self.pins.get_mut(key).filter(|pin| pin.commit_version.is_none()) else {
                         continue;
                     };
                     if before {
-                        pin.place = Some(*place);
+                        pin.commit_version = Some(*commit_version);
                     } else {
-                        pin.below = *place;
+                        pin.below = *commit_version;
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! Truth: the durable, transactional store that all processes of a cluster share, as a trait; and its calls as data, since steps do no I/O.
 //!
 //! A call's outcome may be unknown: it was carried out, will be, or never will. Every call may be made again: a commit by the number of its group,
-//! places by the number of their first, a bump by the epoch that it ends.
+//! commit versions by the number of their first, a bump by the epoch that it ends.
 
 use crate::record::{Bytes, CommitId, Proposed, Record, Verdict};
 use order::Stamp;
@@ -24,7 +24,7 @@ pub struct Route {
 
 /// Durable, serializable, shared by all gates, the scribe and the keeper.
 pub trait Truth {
-    /// The epoch, and the last cluster place.
+    /// The epoch, and the last cluster version.
     fn state(&mut self) -> Result<(u64, u64), Unknown>;
     /// One transaction for a whole group of one gate. Groups of a gate and epoch are numbered from 1; a number that was carried out is not carried out again.
     fn commit(
@@ -36,12 +36,12 @@ pub trait Truth {
     ) -> Result<Vec<Verdict>, Unknown>;
     /// Begins the epoch after `from`, if that is the present one; no commit of `from` succeeds any more. Answers the present epoch.
     fn bump(&mut self, from: u64) -> Result<u64, Unknown>;
-    /// The last cluster place, and the commits of closed epochs without one, at most `limit` of each gate, by gate and counter.
-    fn unplaced(&mut self, limit: usize) -> Result<(u64, Vec<Stamp>), Unknown>;
-    /// Gives commits the places from `first` on, if the epoch is this one and `first` is the next. Answers whether these are their places. Where they are cut off from the log
-    /// by now, that is taken for true in the epoch of who asks: nobody else gives places in it.
-    fn place(&mut self, epoch: u64, first: u64, commits: &[CommitId]) -> Result<bool, Unknown>;
-    /// Commits with places above `after`, of one shard or of all, in order: at most `limit`, and no more behind those that reach
+    /// The last cluster version, and the commits of closed epochs without one, at most `limit` of each gate, by gate and counter.
+    fn unversioned(&mut self, limit: usize) -> Result<(u64, Vec<Stamp>), Unknown>;
+    /// Gives commits the versions from `first` on, if the epoch is this one and `first` is the next. Answers whether these are their commit versions. Where they are cut off from the log
+    /// by now, that is taken for true in the epoch of who asks: nobody else gives commit versions in it.
+    fn assign_versions(&mut self, epoch: u64, first: u64, commits: &[CommitId]) -> Result<bool, Unknown>;
+    /// Commits with versions above `after`, of one shard or of all, in order: at most `limit`, and no more behind those that reach
     /// [`LOG_PAGE_BYTES`](crate::limits::LOG_PAGE_BYTES). There are none only where there are no more.
     fn log(&mut self, shard: Option<u16>, after: u64, limit: usize) -> Result<LogPage, Unknown>;
     /// The first of `count` new chunk numbers, which belong to this shard.
@@ -54,10 +54,10 @@ pub trait Truth {
 
 /// A commit in the cluster's sequence.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PlacedCommit {
-    /// Its place, from 1 on.
-    pub place: u64,
-    /// When it got its place, by the clock of truth, in microseconds since 1970; 0 where that was not written down.
+pub struct VersionedCommit {
+    /// Its commit version, from 1 on.
+    pub commit_version: u64,
+    /// When it got its commit version, by the clock of truth, in microseconds since 1970; 0 where that was not written down.
     pub at_us: u64,
     /// What was committed.
     pub record: Arc<Record>,
@@ -65,20 +65,20 @@ pub struct PlacedCommit {
 
 /// A page of the log.
 ///
-/// What was committed up to the *base* of the log may be replaced by fewer records that make the same content, in the last places up to the base. So whoever
-/// has the commits up to some place below the base cannot go on from there, unless it has read this very base so far: it begins with nothing.
+/// What was committed up to the *base* of the log may be replaced by fewer records that make the same content, in the last commit versions up to the base. So whoever
+/// has the commits up to some version below the base cannot go on from there, unless it has read this very base so far: it begins with nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LogPage {
     /// The base; 0 while the log has everything.
     pub base: u64,
     /// The commits.
-    pub commits: Vec<PlacedCommit>,
+    pub commits: Vec<VersionedCommit>,
 }
 
 impl LogPage {
-    /// May whoever has everything up to `place` go on with this page? Its content began with the log of base `begun`.
-    pub fn continues(&self, place: u64, begun: u64) -> bool {
-        place == 0 || self.base <= place || self.base == begun
+    /// May whoever has everything up to `commit_version` go on with this page? Its content began with the log of base `begun`.
+    pub fn continues(&self, commit_version: u64, begun: u64) -> bool {
+        commit_version == 0 || self.base <= commit_version || self.base == begun
     }
 }
 
@@ -99,7 +99,7 @@ pub struct Following {
     /// Its name among those of the cluster.
     pub name: String,
     /// It has everything up to here.
-    pub place: u64,
+    pub commit_version: u64,
     /// When it said so last, in microseconds before now.
     pub silent_us: u64,
 }
@@ -115,14 +115,14 @@ pub struct ToldUsage {
 
 /// The cluster's sequence of commits, as those read it who follow it and take no part in it.
 pub trait Sequence {
-    /// Commits with places above `after`, in order, as [`Truth::log`] gives them.
+    /// Commits with versions above `after`, in order, as [`Truth::log`] gives them.
     fn after(&mut self, after: u64, limit: usize) -> Result<LogPage, Unknown>;
-    /// A follower of this name has everything up to a place; what is behind it is kept for it, as long as it says so once within
+    /// A follower of this name has everything up to a commit version; what is behind it is kept for it, as long as it says so once within
     /// [`FOLLOWER_KEPT_US`](crate::limits::FOLLOWER_KEPT_US).
-    fn follows(&mut self, name: &str, place: u64) -> Result<(), Unknown>;
+    fn follows(&mut self, name: &str, commit_version: u64) -> Result<(), Unknown>;
     /// All who have said so within that time, by name.
     fn followers(&mut self) -> Result<Vec<Following>, Unknown>;
-    /// Puts down record `number`, from 1 on, of a base at a place; the first one lets go what `maker` has put down before.
+    /// Puts down record `number`, from 1 on, of a base at a commit version; the first one lets go what `maker` has put down before.
     fn put_base(
         &mut self,
         maker: &str,
@@ -137,11 +137,11 @@ pub trait Sequence {
     fn tell_usage(&mut self, gate: &str, usage: &[u8]) -> Result<ToldUsage, Unknown>;
     /// Deletes some of what is below the base; false where there is nothing left of it.
     fn delete_below_base(&mut self) -> Result<bool, Unknown>;
-    /// The last place, and the last commits so far: one of each gate and epoch, but for epochs whose commits have all got places. Those before them got theirs
-    /// earlier. So when these have places, everything that is committed now has.
+    /// The last commit version, and the last commits so far: one of each gate and epoch, but for epochs whose commits have all got versions. Those before them got theirs
+    /// earlier. So when these have commit versions, everything that is committed now has.
     fn newest(&mut self) -> Result<(u64, Vec<CommitId>), Unknown>;
-    /// The last place of these commits; nothing while one of them has none.
-    fn place_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown>;
+    /// The last commit version of these commits; nothing while one of them has none.
+    fn version_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown>;
     /// Where all chunks are.
     fn routes(&mut self) -> Result<Vec<Route>, Unknown>;
 }
@@ -167,13 +167,13 @@ pub enum Call {
         /// The epoch that ends.
         from: u64,
     },
-    /// See [`Truth::unplaced`].
-    Unplaced {
+    /// See [`Truth::without a version`].
+    Unversioned {
         /// Of each gate.
         limit: usize,
     },
-    /// See [`Truth::place`].
-    Place {
+    /// See [`Truth::commit_version`].
+    AssignVersions {
         /// The epoch of the writer.
         epoch: u64,
         /// The first place.
@@ -185,7 +185,7 @@ pub enum Call {
     Log {
         /// One shard, or all.
         shard: Option<u16>,
-        /// Places above this one.
+        /// Commit versions above this one.
         after: u64,
         /// So many.
         limit: usize,
@@ -211,16 +211,16 @@ pub enum Call {
 /// What a call answers.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// The epoch and the last place.
+    /// The epoch and the last commit version.
     State(u64, u64),
     /// One for each transaction of the group.
     Verdicts(Vec<Verdict>),
     /// The present epoch.
     Epoch(u64),
-    /// The last place, and stamps without one.
-    Unplaced(u64, Vec<Stamp>),
-    /// Whether the commits have these places.
-    Placed(bool),
+    /// The last commit version, and stamps without one.
+    Unversioned(u64, Vec<Stamp>),
+    /// Whether the commits have these versions.
+    Assigned(bool),
     /// A page of the log.
     Log(LogPage),
     /// The first chunk number, how many, and whose they are.
@@ -235,18 +235,20 @@ pub enum Reply {
 pub fn perform(truth: &mut dyn Truth, call: &Call) -> Result<Reply, Unknown> {
     Ok(match call {
         Call::State => {
-            let (epoch, place) = truth.state()?;
-            Reply::State(epoch, place)
+            let (epoch, commit_version) = truth.state()?;
+            Reply::State(epoch, commit_version)
         }
         Call::Commit { epoch, seat, group, proposed } => {
             Reply::Verdicts(truth.commit(*epoch, *seat, *group, proposed)?)
         }
         Call::Bump { from } => Reply::Epoch(truth.bump(*from)?),
-        Call::Unplaced { limit } => {
-            let (place, stamps) = truth.unplaced(*limit)?;
-            Reply::Unplaced(place, stamps)
+        Call::Unversioned { limit } => {
+            let (commit_version, stamps) = truth.unversioned(*limit)?;
+            Reply::Unversioned(commit_version, stamps)
         }
-        Call::Place { epoch, first, commits } => Reply::Placed(truth.place(*epoch, *first, commits)?),
+        Call::AssignVersions { epoch, first, commits } => {
+            Reply::Assigned(truth.assign_versions(*epoch, *first, commits)?)
+        }
         Call::Log { shard, after, limit } => Reply::Log(truth.log(*shard, *after, *limit)?),
         Call::Lease { shard, count } => Reply::Leased(truth.lease(*shard, *count)?, *count, *shard),
         Call::Placement => Reply::Placement(truth.placement()?),

@@ -180,9 +180,9 @@ impl Writer {
                     to.list(taken, |to, stamp| to.option(stamp.as_ref(), Writer::stamp));
                 });
             }
-            Body::Settled { next, place, frontier } => {
+            Body::Settled { next, commit_version, frontier } => {
                 self.u64(*next);
-                self.u64(*place);
+                self.u64(*commit_version);
                 self.option(frontier.as_ref(), |to, frontier| to.vector(frontier));
             }
             Body::Alive { incarnation, ready, pulse } => {
@@ -195,7 +195,7 @@ impl Writer {
                 self.u64(members.epoch);
                 self.list(&members.gates, |to, gate| to.u16(*gate));
                 self.u16(members.shards);
-                self.u64(members.first_place);
+                self.u64(members.first_version);
             }
             Body::Open { incarnation } => self.u64(*incarnation),
         }
@@ -309,8 +309,8 @@ impl<'a> Reader<'a> {
     }
     fn members(&mut self) -> Option<Arc<Members>> {
         let (epoch, gates) = (self.u64()?, self.list(Reader::u16)?);
-        let (shards, first_place) = (self.u16()?, self.u64()?);
-        Some(Arc::new(Members { epoch, gates, shards, first_place }))
+        let (shards, first_version) = (self.u16()?, self.u64()?);
+        Some(Arc::new(Members { epoch, gates, shards, first_version }))
     }
 
     fn body(&mut self) -> Option<Body> {
@@ -344,7 +344,7 @@ impl<'a> Reader<'a> {
             },
             13 => Body::Settled {
                 next: self.u64()?,
-                place: self.u64()?,
+                commit_version: self.u64()?,
                 frontier: self.option(Reader::vector)?,
             },
             14 => Body::Low(self.vector()?),

@@ -105,7 +105,7 @@ pub enum Undone {
         /// Where the leader is reached.
         leader: Option<String>,
     },
-    /// The leader lost its place before the entry was known to be committed: it may still be carried out, or never.
+    /// The leader lost its leadership before the entry was known to be committed: it may still be carried out, or never.
     Unknown,
     /// Too many are waiting, or the entry is too large: it was not done.
     Refused(String),

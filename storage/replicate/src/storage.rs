@@ -33,7 +33,7 @@ pub(crate) struct Storage {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
     log: Log,
-    /// Each with the place of its record.
+    /// Each with the commit version of its record.
     entries: VecDeque<(u64, Entry)>,
     /// Index and term of the entry before the first one kept.
     start: (u64, u64),
@@ -66,10 +66,10 @@ impl Storage {
         let metadata = first.get_metadata();
         let vote = HardState { term: metadata.term, commit: metadata.index, ..HardState::default() };
         // The snapshot comes last: with it the replica exists.
-        let place = log.last_place() + 1;
-        log.append(&[(place, &record(TAG_HARD_STATE, &vote)?)])?;
+        let commit_version = log.last_version() + 1;
+        log.append(&[(commit_version, &record(TAG_HARD_STATE, &vote)?)])?;
         log.sync()?;
-        SnapshotFile::write(&*disk, dir, place, first)?;
+        SnapshotFile::write(&*disk, dir, commit_version, first)?;
         // The folder's own name must last too.
         Ok(dir.parent().map_or(Ok(()), |parent| disk.sync_dir(parent))?)
     }
@@ -84,7 +84,7 @@ impl Storage {
             .ok_or_else(|| ReplicateError::Damaged(format!("no snapshot in {}", dir.display())))?;
         SnapshotFile::remove_others(&*disk, dir, snapshot.index)?;
         let options = LogOptions { segment_bytes_max: segment_bytes };
-        let (log, records) = Log::open(disk.clone(), &dir.join("log"), options, snapshot.from_place)?;
+        let (log, records) = Log::open(disk.clone(), &dir.join("log"), options, snapshot.from_version)?;
         let mut storage = Storage {
             disk,
             dir: dir.to_path_buf(),
@@ -98,17 +98,17 @@ impl Storage {
         };
         for found in records {
             let found = found?;
-            storage.read_record(found.place, &found.payload)?;
+            storage.read_record(found.commit_version, &found.payload)?;
         }
         storage.join_snapshot();
         Ok(storage)
     }
 
-    fn read_record(&mut self, place: u64, payload: &[u8]) -> Result<(), ReplicateError> {
-        let damaged = || ReplicateError::Damaged(format!("record {place} of the log"));
+    fn read_record(&mut self, commit_version: u64, payload: &[u8]) -> Result<(), ReplicateError> {
+        let damaged = || ReplicateError::Damaged(format!("record {commit_version} of the log"));
         let (tag, bytes) = payload.split_first().ok_or_else(damaged)?;
         match *tag {
-            TAG_ENTRY => self.put(place, Entry::parse_from_bytes(bytes)?),
+            TAG_ENTRY => self.put(commit_version, Entry::parse_from_bytes(bytes)?),
             TAG_HARD_STATE => self.hard_state = HardState::parse_from_bytes(bytes)?,
             _ => return Err(damaged()),
         }
@@ -116,7 +116,7 @@ impl Storage {
     }
 
     /// Puts an entry in its place; what stood there and behind it is gone.
-    fn put(&mut self, place: u64, entry: Entry) {
+    fn put(&mut self, commit_version: u64, entry: Entry) {
         while self.entries.back().is_some_and(|(_, last)| last.index >= entry.index) {
             let (_, gone) = self.entries.pop_back().expect("it was just seen");
             self.since_snapshot = self.since_snapshot.saturating_sub(gone.data.len() as u64);
@@ -126,7 +126,7 @@ impl Storage {
             self.entries.clear();
         }
         self.since_snapshot += entry.data.len() as u64;
-        self.entries.push_back((place, entry));
+        self.entries.push_back((commit_version, entry));
     }
 
     /// After all records are read: entries that do not belong to the snapshot's history go.
@@ -171,10 +171,10 @@ impl Storage {
             records.push(record(TAG_HARD_STATE, hard_state)?);
             self.hard_state = hard_state.clone();
         }
-        let first = self.log.last_place() + 1;
+        let first = self.log.last_version() + 1;
         let group: Vec<(u64, &[u8])> = (first..).zip(records.iter().map(Vec::as_slice)).collect();
         self.log.append(&group)?;
-        (first..).zip(entries).for_each(|(place, entry)| self.put(place, entry));
+        (first..).zip(entries).for_each(|(commit_version, entry)| self.put(commit_version, entry));
         if sync {
             self.log.sync()?;
         }
@@ -183,11 +183,11 @@ impl Storage {
 
     /// Another replica's state takes the place of everything here. Durable on return.
     pub(crate) fn install(&mut self, snapshot: &Snapshot) -> Result<(), ReplicateError> {
-        let place = self.log.last_place() + 1;
+        let commit_version = self.log.last_version() + 1;
         // The vote comes before the snapshot, and nothing else of the old log is read once that is there.
-        self.log.append(&[(place, &record(TAG_HARD_STATE, &self.hard_state)?)])?;
+        self.log.append(&[(commit_version, &record(TAG_HARD_STATE, &self.hard_state)?)])?;
         self.log.sync()?;
-        self.snapshot = SnapshotFile::write(&*self.disk, &self.dir, place, snapshot)?;
+        self.snapshot = SnapshotFile::write(&*self.disk, &self.dir, commit_version, snapshot)?;
         self.entries.clear();
         (self.start, self.since_snapshot) = ((self.snapshot.index, self.snapshot.term), 0);
         self.cut()
@@ -205,11 +205,11 @@ impl Storage {
             let Some((_, entry)) = self.entries.pop_front() else { break };
             self.start = (entry.index, entry.term);
         }
-        let place = self.log.last_place() + 1;
-        self.log.append(&[(place, &record(TAG_HARD_STATE, &self.hard_state)?)])?;
+        let commit_version = self.log.last_version() + 1;
+        self.log.append(&[(commit_version, &record(TAG_HARD_STATE, &self.hard_state)?)])?;
         self.log.sync()?;
-        let from_place = self.entries.front().map_or(place, |(first, _)| *first);
-        self.snapshot = SnapshotFile::write(&*self.disk, &self.dir, from_place, snapshot)?;
+        let from_version = self.entries.front().map_or(commit_version, |(first, _)| *first);
+        self.snapshot = SnapshotFile::write(&*self.disk, &self.dir, from_version, snapshot)?;
         self.since_snapshot = 0;
         self.wants_snapshot.set(false);
         self.cut()
@@ -217,7 +217,7 @@ impl Storage {
 
     fn cut(&mut self) -> Result<(), ReplicateError> {
         SnapshotFile::remove_others(&*self.disk, &self.dir, self.snapshot.index)?;
-        self.log.truncate_before(self.snapshot.from_place)?;
+        self.log.truncate_before(self.snapshot.from_version)?;
         Ok(())
     }
 

@@ -187,12 +187,12 @@ impl<'a> Bulk<'a> {
     pub fn finish(
         self,
         snapshot: &Snapshot,
-        place: u64,
+        commit_version: u64,
         parallel: Parallel<'_>,
     ) -> Result<Snapshot, StoreError> {
         let allocator = self.allocator;
         let mut built = self.build(snapshot, snapshot, None, parallel)?;
-        let next = built.onto(snapshot, place)?;
+        let next = built.onto(snapshot, commit_version)?;
         built.installed(allocator);
         Ok(next)
     }

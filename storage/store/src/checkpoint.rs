@@ -48,14 +48,14 @@ impl Written {
     pub fn manifest(&self) -> &[u8] {
         &self.manifest
     }
-    /// This checkpoint, which names pieces that an earlier one wrote to the same place, together with those.
+    /// This checkpoint, which names pieces that an earlier one wrote to the same commit version, together with those.
     pub fn with(mut self, earlier: Written) -> Written {
         self.chunks.extend(earlier.chunks);
         self.runs.extend(earlier.runs);
         self
     }
     /// Where the pieces went.
-    fn places(&self) -> HashMap<usize, BlobKey> {
+    fn commit_versions(&self) -> HashMap<usize, BlobKey> {
         let chunks = self.chunks.iter().map(|(cell, blob)| (Arc::as_ptr(cell) as usize, *blob));
         chunks.chain(self.runs.iter().map(|(run, blob)| (Arc::as_ptr(run) as usize, *blob))).collect()
     }
@@ -88,13 +88,13 @@ impl Snapshot {
     ) -> Result<Written, E> {
         // What is written is whole, whoever's work is over.
         let _whole = walk::unended();
-        let ahead = ahead.places();
+        let ahead = ahead.commit_versions();
         let (mut chunks, mut runs) = (Vec::new(), Vec::new());
         let root = &self.root;
         let mut writer = Writer::new();
         writer.raw(MAGIC);
         writer.byte(VERSION);
-        writer.uint(root.place);
+        writer.uint(root.commit_version);
         let names = root.catalog.names.definitions_since(NameCounts::default());
         writer.size(names.len());
         names.iter().for_each(|definition| encode_name(definition, &mut writer));
@@ -156,7 +156,7 @@ impl Snapshot {
         if magic != MAGIC || !(VERSION_WITHOUT_ENTRIES..=VERSION).contains(&version) {
             return Err(reader.fail("not a manifest of a known version"));
         }
-        let place = reader.uint()?;
+        let commit_version = reader.uint()?;
         let names = Names::new();
         for _ in 0..reader.count()? {
             names.define(&decode_name(reader)?)?;
@@ -197,7 +197,7 @@ impl Snapshot {
         let layers = LayerCache::default();
         let names = Arc::new(names);
         Ok(Snapshot::from_root(Root {
-            place,
+            commit_version,
             directory,
             catalog,
             names,

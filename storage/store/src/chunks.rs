@@ -1,13 +1,13 @@
-//! What a chunk is: an immutable base of columns and tables, a delta over it, and a fold of both.
+//! What a chunk is: an immutable base of columns and tables, a delta over it, and a compaction of both.
 
 pub(crate) mod chunk;
 pub(crate) mod chunk_bytes;
 pub(crate) mod column;
 pub(crate) mod column_bytes;
+pub(crate) mod compact;
 pub(crate) mod delta;
 pub(crate) mod edge_list;
 pub(crate) mod edge_set;
-pub(crate) mod fold;
 pub(crate) mod joined_lists;
 pub(crate) mod list_delta;
 pub(crate) mod table;

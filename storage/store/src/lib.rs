@@ -4,13 +4,13 @@
 //! statistics. A commit makes a new root with [`Snapshot::apply`] and copies only what it touches; a reader keeps the root it
 //! holds, takes no lock, and never meets a writer.
 //!
-//! The crate has wings, each a folder, from the ground up; ARCHITECTURE.md says which may use which, and a test holds it:
+//! The crate has folders, from the ground up; ARCHITECTURE.md says which may use which, and a test holds it:
 //!
-//! | wing | in one sentence |
+//! | folder | in one sentence |
 //! |---|---|
 //! | `paging` | what is in memory: pages that can be read again, and the budget |
 //! | `schema` | names, indexes and constraints by definition, entries that doors keep, counts |
-//! | `chunks` | what a chunk is: base, columns, tables, delta, fold |
+//! | `chunks` | what a chunk is: base, columns, tables, delta, compaction |
 //! | `versions` | versions of chunks, what each keeps for its readers, and the directory |
 //! | `indexes` | trees of leaves over the properties of vertices and edges |
 //! | `snapshots` | the graph at one commit: [`Snapshot`], [`AdjacencyView`], [`GraphRead`] |

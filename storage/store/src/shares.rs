@@ -2,13 +2,13 @@
 //! owner on first touch.
 //!
 //! ```text
-//!   shard: apply_share, place by place ── changed since? ──> heads of chunks, names, counts ──┐
+//!   shard: apply_share, commit version by commit version ── changed since? ──> heads of chunks, names, counts ──┐
 //!   reader: its last snapshot of the shares, with these ──> a snapshot ── first touch ──> a whole chunk, by (shard, chunk, version)
 //! ```
 //!
-//! Idea: a chunk's version is the place of the last record that wrote to it, so what did not change keeps its key, and the page that a reader has.
+//! Idea: a chunk's version is the commit version of the last record that wrote to it, so what did not change keeps its key, and the page that a reader has.
 //! What changed and is in the reader's memory is brought up by the records that changed it (`records`).
-//! Places count anew in each life of a shard, so a key names the life, too. Indexes are whole at the reader: it hears which entries came and went,
+//! Commit versions count anew in each life of a shard, so a key names the life, too. Indexes are whole at the reader: it hears which entries came and went,
 //! and loads all of them where it has missed too much (`entries`).
 //! Invariant: a snapshot is made of one answer of every shard, all pinned for one stamp. Cost: the heads of the chunks and the entries of indexes that changed.
 
@@ -36,7 +36,7 @@ use std::sync::Arc;
 pub struct ShareRequest {
     /// The life of the shard that `since` is about; see [`ShareKey::life`].
     pub life: u64,
-    /// It has the heads of all chunks that changed up to this place.
+    /// It has the heads of all chunks that changed up to this commit version.
     pub since: u64,
     /// It has so many names.
     pub names: NameCounts,
@@ -82,7 +82,7 @@ pub struct JoinedShares {
     /// The graph of all shards. Its names are its own.
     pub snapshot: Snapshot,
     /// Each shard's life and place in it.
-    pub places: Vec<(u64, u64)>,
+    pub commit_versions: Vec<(u64, u64)>,
     /// Its indexes are to be loaded: see [`Snapshot::with_loaded_indexes`].
     pub loads_indexes: bool,
 }
@@ -104,7 +104,7 @@ pub struct ShareKey {
     pub life: u64,
     /// The chunk.
     pub chunk: ChunkNo,
-    /// The place of the last record that wrote to the chunk.
+    /// The commit version of the last record that wrote to the chunk.
     pub version: u64,
 }
 
@@ -137,7 +137,7 @@ impl Snapshot {
     pub fn write_share(&self, news: &ShareNews<'_>) -> Vec<u8> {
         let mut writer = Writer::new();
         writer.uint(news.life);
-        writer.uint(self.root.place);
+        writer.uint(self.root.commit_version);
         let names = self.root.catalog.names.definitions_since(news.names);
         writer.size(names.len());
         names.iter().for_each(|definition| encode_name(definition, &mut writer));
@@ -179,8 +179,8 @@ impl Snapshot {
         self.root.directory.get(chunk).map_or(0, |cell| cell.meta.edge_slot_bound(edge_type))
     }
     /// The snapshot that one answer of every shard makes of an earlier one.
-    pub fn with_shares(&self, shares: &[Share<'_>], place: u64) -> Result<JoinedShares, StoreError> {
-        let (mut root, mut places) = (self.root.copy(), Vec::new());
+    pub fn with_shares(&self, shares: &[Share<'_>], commit_version: u64) -> Result<JoinedShares, StoreError> {
+        let (mut root, mut commit_versions) = (self.root.copy(), Vec::new());
         let (mut changes, mut loads_indexes) = (Vec::new(), false);
         let names = Names::forked(self.root.catalog.names.clone());
         let mut statistics = Statistics::default();
@@ -189,7 +189,7 @@ impl Snapshot {
             let mut chunks = Vec::new();
             let reader = &mut Reader::checked(share.bytes, "share")?;
             let (shard, life) = (share.shard, reader.uint()?);
-            places.push((life, reader.uint()?));
+            commit_versions.push((life, reader.uint()?));
             for _ in 0..reader.count()? {
                 let name = decode_name(reader)?;
                 if !names.knows(&name) {
@@ -225,10 +225,10 @@ impl Snapshot {
             entries::bring_up(&mut root, changes)?;
         }
         statistics.indexes = root.indexes.iter().map(index_statistics).collect();
-        (root.statistics, root.place) = (statistics, place);
+        (root.statistics, root.commit_version) = (statistics, commit_version);
         root.layers = LayerCache::default();
         let snapshot = Snapshot::from_root(Root { lease: None, ..root });
-        Ok(JoinedShares { snapshot, places, loads_indexes })
+        Ok(JoinedShares { snapshot, commit_versions, loads_indexes })
     }
     /// The same graph, with names of its own: what it hands out is unknown to others.
     pub fn with_own_names(&self) -> Snapshot {

@@ -61,16 +61,16 @@ impl Store {
             self.publish(trimmed);
         }
     }
-    /// Chunks of which a compactor may fold the deltas; none where memory is short, since a new base takes room until it is stored.
+    /// Chunks of which a compactor may compact the deltas; none where memory is short, since a new base takes room until it is stored.
     pub fn chunks_to_compact(&self) -> Vec<ChunkNo> {
         let current = self.current();
-        if current.root.pager.is_pressed() { Vec::new() } else { current.chunks_to_fold(1) }
+        if current.root.pager.is_pressed() { Vec::new() } else { current.chunks_to_compact(1) }
     }
-    /// Folds the delta of one chunk, if it can be read. The caller sees to it that no commit happens meanwhile.
+    /// Compacts the delta of one chunk, if it can be read. The caller sees to it that no commit happens meanwhile.
     pub fn compact(&self, chunk: ChunkNo) {
         // A chunk that cannot be read is an error for whoever asks for it; its delta stays as it is.
-        if let Ok(folded) = self.current().fold(chunk) {
-            self.publish(folded);
+        if let Ok(compacted) = self.current().compact(chunk) {
+            self.publish(compacted);
         }
     }
     /// The interner.

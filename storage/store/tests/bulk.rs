@@ -104,8 +104,8 @@ fn import_within(pair: &mut Pair, chance: &mut Chance, old: &[VertexId], room: O
     }
     bulk.seal().unwrap();
     assert_eq!(bulk.is_crowded(), room.is_some_and(|room| room.bytes < 1 << 14));
-    pair.place += 1;
-    let after = bulk.finish(&before, pair.place, &parallel).unwrap();
+    pair.commit_version += 1;
+    let after = bulk.finish(&before, pair.commit_version, &parallel).unwrap();
     adopt_edges(pair, &after, &ids, expected);
     pair.store.publish(after);
 }
@@ -140,7 +140,7 @@ fn import_into_an_empty_store_and_go_on() {
     println!("seed 5");
     let mut chance = Chance(5);
     let mut pair =
-        Pair::new(StoreOptions { fold_changes_min: 50, index_delta_min: 50, ..StoreOptions::default() });
+        Pair::new(StoreOptions { compact_changes_min: 50, index_delta_min: 50, ..StoreOptions::default() });
     pair.create_index(0, &[0]);
     pair.create_edge_index(0, &[0]);
     import(&mut pair, &mut chance, &[]);
@@ -166,7 +166,7 @@ fn import_into_a_store_in_use() {
     println!("seed 6");
     let mut chance = Chance(6);
     let mut pair =
-        Pair::new(StoreOptions { fold_changes_min: 60, index_delta_min: 60, ..StoreOptions::default() });
+        Pair::new(StoreOptions { compact_changes_min: 60, index_delta_min: 60, ..StoreOptions::default() });
     pair.create_index(1, &[1]);
     pair.create_edge_index(1, &[1]);
     for _ in 0..40 {

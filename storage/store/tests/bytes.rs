@@ -143,7 +143,7 @@ type Make = fn(u32) -> Change;
 
 /// Changes in memory: their account is rough, and not the double nor the half.
 #[test]
-fn changes_that_are_not_folded() {
+fn changes_that_are_not_compacted() {
     let changes: [(&str, Make); 4] = [
         ("integers", |n| Change::SetProperty { id: VertexId::from_dense(n), key: KEY, value: Value::Int(7) }),
         ("texts", |n| {
@@ -168,7 +168,7 @@ fn changes_that_are_not_folded() {
         let (given, told, after) =
             weigh(|| before.apply(2, &[&list]).unwrap(), |after| after.memory().delta_bytes);
         assert!(after.memory().total_bytes() as f64 >= told);
-        // What it folded instead is in no delta.
+        // What it compacted instead is in no delta.
         if told > 0.0 {
             assert!(told >= given * 0.4 && told <= given * 2.5, "{name} hold {given} bytes and say {told}");
         }

@@ -44,7 +44,7 @@ impl ChunkSource for Blobs {
 }
 
 fn options() -> StoreOptions {
-    StoreOptions { fold_changes_min: 40, index_delta_min: 20, ..StoreOptions::default() }
+    StoreOptions { compact_changes_min: 40, index_delta_min: 20, ..StoreOptions::default() }
 }
 
 fn grow(pair: &mut Pair, chance: &mut Chance, groups: usize) {
@@ -72,7 +72,7 @@ fn a_store_goes_on_from_its_checkpoints() {
             }
             let manifest = blobs.checkpoint(&pair.store.current());
             let opened = Snapshot::open(&manifest, blobs.clone(), options()).unwrap();
-            assert_eq!(opened.place(), pair.place);
+            assert_eq!(opened.commit_version(), pair.commit_version);
             assert_eq!(opened.memory().chunks_loaded, 0, "opening loads nothing");
             kept.push((opened.clone(), pair.twin.clone()));
             pair.store = Store::from_snapshot(opened);

@@ -1,5 +1,5 @@
 //! What a snapshot says of itself, counted: bytes in memory part by part, what statistics know of each index, and estimates of ranges beside what there
-//! is; over random changes, folds and imports.
+//! is; over random changes, compactions and imports.
 //!
 //! `bytes.rs` holds the bytes against the allocator, with some slack; here they are held as they are, so that a share that is counted wrongly shows.
 //! With `LEDGER=write` the page is written anew, to be read as any other change is.

@@ -200,7 +200,7 @@ fn a_graph_four_times_the_budget_answers_right() {
             let changes = random_changes(&roomy, &mut chance);
             for store in [&roomy, &tight] {
                 let current = store.current();
-                store.publish(current.apply(current.place() + 1, &[&changes]).unwrap());
+                store.publish(current.apply(current.commit_version() + 1, &[&changes]).unwrap());
             }
             if tight.wants_checkpoint() {
                 blobs.checkpoint(&tight);
@@ -245,7 +245,7 @@ fn readers_share_a_budget_with_a_writer() {
             let changes = random_changes(&roomy, &mut chance);
             for store in [&roomy, &tight] {
                 let current = store.current();
-                store.publish(current.apply(current.place() + 1, &[&changes]).unwrap());
+                store.publish(current.apply(current.commit_version() + 1, &[&changes]).unwrap());
             }
             if tight.wants_checkpoint() {
                 blobs.checkpoint(&tight);
@@ -266,7 +266,7 @@ fn garbage_goes_with_its_last_reader() {
     for _ in 0..30 {
         let changes = random_changes(&store, &mut chance);
         let current = store.current();
-        store.publish(current.apply(current.place() + 1, &[&changes]).unwrap());
+        store.publish(current.apply(current.commit_version() + 1, &[&changes]).unwrap());
         let snapshot = store.current();
         search(&snapshot, 0);
         readers.push(snapshot);
@@ -282,8 +282,8 @@ fn garbage_goes_with_its_last_reader() {
         "an old reader keeps its own versions alone: {one_reader:?}"
     );
     drop(oldest);
-    for chunk in store.current().chunks_to_fold(1) {
-        store.publish(store.current().fold(chunk).unwrap());
+    for chunk in store.current().chunks_to_compact(1) {
+        store.publish(store.current().compact(chunk).unwrap());
     }
     let after = store.paging();
     assert_eq!((after.chunk_versions, after.version_bytes, after.pinned_bytes), (chunks, 0, 0));
@@ -316,7 +316,7 @@ fn joined_lists_are_the_two_lists() {
         let looped = EdgeRef { id: store.allocator().edge(id, TYPE).unwrap(), source: id, target: id };
         changes.push(Change::CreateEdge { edge: looped, properties: Vec::new() });
         let current = store.current();
-        store.publish(current.apply(current.place() + 1, &[&changes]).unwrap());
+        store.publish(current.apply(current.commit_version() + 1, &[&changes]).unwrap());
     }
     let joined = store.paging().version_bytes - before;
     assert!(joined > EDGES as u64 * 4, "{joined} bytes: lists were joined");

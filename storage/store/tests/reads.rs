@@ -148,8 +148,8 @@ fn a_snapshot_is_read_as_its_twin() {
             (0..8).for_each(|_| pair.random_change(&mut chance, &mut changes));
             pair.apply(&changes);
             if group % 20 == 11 {
-                for chunk in pair.store.current().chunks_to_fold(3) {
-                    pair.store.publish(pair.store.current().fold(chunk).unwrap());
+                for chunk in pair.store.current().chunks_to_compact(3) {
+                    pair.store.publish(pair.store.current().compact(chunk).unwrap());
                 }
             }
             if group % 6 == 5 {

@@ -32,8 +32,10 @@ fn begun() -> Snapshot {
 }
 
 /// One after the other, each alone.
-fn one_by_one(from: &Snapshot, place: u64, changes: &[Change]) -> Result<Snapshot, StoreError> {
-    changes.iter().try_fold(from.clone(), |graph, change| graph.apply(place, &[std::slice::from_ref(change)]))
+fn one_by_one(from: &Snapshot, commit_version: u64, changes: &[Change]) -> Result<Snapshot, StoreError> {
+    changes
+        .iter()
+        .try_fold(from.clone(), |graph, change| graph.apply(commit_version, &[std::slice::from_ref(change)]))
 }
 
 /// All that can be read of the edges.
@@ -91,13 +93,15 @@ fn a_run_is_its_changes_one_by_one() {
         for round in 0..6 {
             let length = 1 + chance.below(300);
             let changes: Vec<Change> = (0..length).map(|_| edges.change(&mut chance)).collect();
-            let place = 2 + round;
-            run = run.apply(place, &[&changes]).unwrap();
-            twin = one_by_one(&twin, place, &changes).unwrap();
+            let commit_version = 2 + round;
+            run = run.apply(commit_version, &[&changes]).unwrap();
+            twin = one_by_one(&twin, commit_version, &changes).unwrap();
             assert_eq!(shown(&run), shown(&twin), "seed {seed}, round {round}");
             if chance.below(2) == 0 {
-                (0..3).for_each(|chunk| (run, twin) = (run.fold(chunk).unwrap(), twin.fold(chunk).unwrap()));
-                assert_eq!(shown(&run), shown(&twin), "seed {seed}, round {round}, folded");
+                (0..3).for_each(|chunk| {
+                    (run, twin) = (run.compact(chunk).unwrap(), twin.compact(chunk).unwrap())
+                });
+                assert_eq!(shown(&run), shown(&twin), "seed {seed}, round {round}, compacted");
             }
         }
     }

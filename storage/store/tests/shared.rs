@@ -117,24 +117,30 @@ fn readers_keep_their_snapshot_while_writers_go_on() {
                 while last < 500 {
                     let snapshot = store.current();
                     let view = snapshot.adjacency(&[EdgeTypeId(0)], Direction::Out);
-                    let (mut scratch, place) = (Vec::new(), snapshot.place());
-                    assert!(place >= last);
-                    // Each commit adds one edge and sets the property to its place.
-                    assert_eq!(view.neighbours(id.dense(), &mut scratch).unwrap().len() as u64, place - 1);
-                    assert_eq!(snapshot.property(id, KeyId(0)).unwrap().as_int().unwrap_or(1), place as i64);
-                    last = place;
+                    let (mut scratch, commit_version) = (Vec::new(), snapshot.commit_version());
+                    assert!(commit_version >= last);
+                    // Each commit adds one edge and sets the property to its commit version.
+                    assert_eq!(
+                        view.neighbours(id.dense(), &mut scratch).unwrap().len() as u64,
+                        commit_version - 1
+                    );
+                    assert_eq!(
+                        snapshot.property(id, KeyId(0)).unwrap().as_int().unwrap_or(1),
+                        commit_version as i64
+                    );
+                    last = commit_version;
                 }
             });
         }
         scope.spawn(|| {
-            for place in 2..=500 {
+            for commit_version in 2..=500 {
                 let edge = store.allocator().edge(id, EdgeTypeId(0)).unwrap();
                 let edge = EdgeRef { id: edge, source: id, target: id };
                 let changes = [
                     Change::CreateEdge { edge, properties: Vec::new() },
-                    Change::SetProperty { id, key: KeyId(0), value: Value::Int(place) },
+                    Change::SetProperty { id, key: KeyId(0), value: Value::Int(commit_version) },
                 ];
-                store.publish(store.current().apply(place as u64, &[&changes]).unwrap());
+                store.publish(store.current().apply(commit_version as u64, &[&changes]).unwrap());
             }
         });
     });

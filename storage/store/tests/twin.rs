@@ -12,9 +12,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use store::*;
 
-/// Small thresholds, so that folds happen all the time.
-fn folding(fold_changes_min: usize) -> StoreOptions {
-    StoreOptions { fold_changes_min, index_delta_min: fold_changes_min, ..StoreOptions::default() }
+/// Small thresholds, so that compactions happen all the time.
+fn compacting(compact_changes_min: usize) -> StoreOptions {
+    StoreOptions { compact_changes_min, index_delta_min: compact_changes_min, ..StoreOptions::default() }
 }
 
 fn run(seed: u64, options: StoreOptions, groups: usize) {
@@ -62,8 +62,8 @@ fn run(seed: u64, options: StoreOptions, groups: usize) {
             compare_shown(&pair.store.current(), &pair.twin, group / 36);
         }
         if group % 17 == 0 {
-            for chunk in pair.store.current().chunks_to_fold(3) {
-                pair.store.publish(pair.store.current().fold(chunk).unwrap());
+            for chunk in pair.store.current().chunks_to_compact(3) {
+                pair.store.publish(pair.store.current().compact(chunk).unwrap());
             }
         }
     }
@@ -78,17 +78,17 @@ fn run(seed: u64, options: StoreOptions, groups: usize) {
 
 #[test]
 fn random_changes_folded_at_once() {
-    (1..5).for_each(|seed| run(seed, folding(1), 150));
+    (1..5).for_each(|seed| run(seed, compacting(1), 150));
 }
 
 #[test]
 fn random_changes_folded_often() {
-    (11..15).for_each(|seed| run(seed, folding(10), 200));
+    (11..15).for_each(|seed| run(seed, compacting(10), 200));
 }
 
 #[test]
-fn random_changes_never_folded() {
-    (21..24).for_each(|seed| run(seed, folding(usize::MAX), 200));
+fn random_changes_never_compacted() {
+    (21..24).for_each(|seed| run(seed, compacting(usize::MAX), 200));
 }
 
 #[test]
@@ -124,10 +124,10 @@ fn compare_hub(pair: &Pair, hub: VertexId, times: usize) {
 /// A hub's delta outgrows the plain vector, in both directions, with edges of base and delta going.
 #[test]
 fn a_hub_gains_and_loses_edges() {
-    for (seed, fold_changes_min) in [(41, usize::MAX), (42, 700), (43, 90)] {
-        println!("seed {seed}, fold at {fold_changes_min}");
+    for (seed, compact_changes_min) in [(41, usize::MAX), (42, 700), (43, 90)] {
+        println!("seed {seed}, compact at {compact_changes_min}");
         let mut chance = Chance(seed);
-        let mut pair = Pair::new(folding(fold_changes_min));
+        let mut pair = Pair::new(compacting(compact_changes_min));
         let set = LabelSetId(0);
         let ids: Vec<VertexId> = (0..60).map(|_| pair.store.allocator().vertex(set).unwrap()).collect();
         for id in &ids {
@@ -166,7 +166,7 @@ fn indexes_grow_shrink_and_are_prepared() {
     for seed in 41..44 {
         println!("seed {seed}");
         let mut chance = Chance(seed);
-        let mut pair = Pair::new(folding(8));
+        let mut pair = Pair::new(compacting(8));
         let mut grow = |pair: &mut Pair, groups: usize| {
             for _ in 0..groups {
                 let mut changes = Vec::new();
@@ -256,12 +256,12 @@ impl Parts {
     }
     fn apply(&mut self, changes: &[Change]) {
         let current = self.store.current();
-        self.store.publish(current.apply(current.place() + 1, &[changes]).unwrap());
+        self.store.publish(current.apply(current.commit_version() + 1, &[changes]).unwrap());
     }
     /// Gives the node of a part another name, a key that everybody knows.
     fn touch(&mut self, part: usize) {
         let key = self.store.names().intern_key("known").unwrap();
-        let value = Value::Int(self.store.current().place() as i64);
+        let value = Value::Int(self.store.current().commit_version() as i64);
         self.apply(&[Change::SetProperty { id: self.nodes[part], key, value }]);
     }
     fn seen(&self) -> Snapshot {

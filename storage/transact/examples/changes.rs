@@ -25,7 +25,7 @@ fn main() {
     let edge_type = engine.begin(Mode::Write).edge_type("E").unwrap();
     let (mut chance, mut ids) = (Chance::seeded(1), Vec::new());
     engine
-        .install(|current, place| {
+        .install(|current, commit_version| {
             let bulk = Bulk::new(engine.store().allocator());
             let labels = current.names().intern_label_set(&[])?;
             debug_assert_eq!(labels, LabelSetId(0));
@@ -33,7 +33,7 @@ fn main() {
             let mut end = || ids[chance.below(VERTICES as u64) as usize];
             bulk.edges(edge_type, (0..EDGES).map(|_| (end(), end())).collect(), Vec::new())?;
             let alone = |count: usize, task: &(dyn Fn(usize) + Sync)| (0..count).for_each(task);
-            Ok(bulk.finish(current, place, &alone)?)
+            Ok(bulk.finish(current, commit_version, &alone)?)
         })
         .unwrap();
     let mut end = || VertexId::from_dense(ids[chance.below(VERTICES as u64) as usize]);

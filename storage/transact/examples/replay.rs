@@ -108,15 +108,15 @@ fn main() {
     let (engine, _) = open(Some((disk.clone(), path)), &OpenOptions::default()).unwrap();
     let (mut chance, mut vertices) = (Chance::seeded(1), Vec::new());
     (0..commits).for_each(|_| write(&engine, &mut chance, &mut vertices));
-    let (bytes, place) = (engine.log_bytes(), engine.snapshot().place());
+    let (bytes, commit_version) = (engine.log_bytes(), engine.snapshot().commit_version());
     let counts = |engine: &Engine| {
         let snapshot = engine.snapshot();
-        (snapshot.place(), snapshot.statistics().vertices(), snapshot.statistics().edges())
+        (snapshot.commit_version(), snapshot.statistics().vertices(), snapshot.statistics().edges())
     };
     let wanted = counts(&engine);
     let took = (monotonic_ns() - began) as f64 / 1e9;
     println!(
-        "{commits} commits in {took:.1} s without waiting for the disk, {bytes} bytes of log, place {place}"
+        "{commits} commits in {took:.1} s without waiting for the disk, {bytes} bytes of log, place {commit_version}"
     );
     drop(engine);
     let began = monotonic_ns();

@@ -1,4 +1,4 @@
-//! Checkpoints: the graph as of one place, written while readers and writers go on.
+//! Checkpoints: the graph as of one commit version, written while readers and writers go on.
 //!
 //! Idea: a snapshot is immutable, so a checkpoint simply writes it out: only chunks and index runs that no earlier checkpoint stored.
 //! Afterwards what lies behind the horizon is given up: older checkpoints, the log before them, blobs that nobody names. Invariant:
@@ -13,14 +13,14 @@ use std::sync::atomic::Ordering;
 use store::Written;
 use store::{BlobKey, Lease, Snapshot, StoreError};
 
-/// Times that a chunk is folded while commits write to it.
-const FOLD_ATTEMPTS_MAX: usize = 2;
+/// Times that a chunk is compacted while commits write to it.
+const COMPACT_ATTEMPTS_MAX: usize = 2;
 
 /// What a checkpoint did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckpointReport {
-    /// Place that it stands for.
-    pub place: u64,
+    /// Commit version that it stands for.
+    pub commit_version: u64,
     /// Chunks, index runs and other pieces written.
     pub blobs: usize,
     /// Bytes written.
@@ -43,12 +43,15 @@ impl Engine {
     pub fn checkpoint(&self) -> Result<CheckpointReport, TransactError> {
         let shared = &self.shared;
         let _one_at_a_time = shared.checkpointing.lock();
-        self.fold_deltas();
+        self.compact_deltas();
         // Counted before the snapshot is taken: replay may turn out a little shorter than counted, never longer.
         let logged_bytes = shared.past.logged_bytes();
         let (snapshot, at) = shared.past.newest(&shared.store);
-        if !shared.backing.is_durable() || shared.checkpointed_place() == Some(snapshot.place()) {
-            return Ok(CheckpointReport { place: snapshot.place(), ..CheckpointReport::default() });
+        if !shared.backing.is_durable() || shared.checkpointed_version() == Some(snapshot.commit_version()) {
+            return Ok(CheckpointReport {
+                commit_version: snapshot.commit_version(),
+                ..CheckpointReport::default()
+            });
         }
         let beside_log = shared.load_unfinished.load(Ordering::Acquire);
         let (report, lease) = self.write_checkpoint(&snapshot, Stand { at, logged_bytes, beside_log })?;
@@ -63,24 +66,26 @@ impl Engine {
         Ok(report)
     }
 
-    /// Folds the chunks that have deltas, beside commits: what the checkpoint would do for its bytes alone also cleans what readers read. A
+    /// Compacts the chunks that have deltas, beside commits: what the checkpoint would do for its bytes alone also cleans what readers read. A
     /// chunk that is written to all the time may keep its delta. Where memory is short the checkpoint makes deltas evictable instead;
     /// see [`store::Store::trim`].
-    fn fold_deltas(&self) {
+    fn compact_deltas(&self) {
         let shared = &self.shared;
-        if !shared.backing.is_durable() || shared.checkpointed_place() == Some(self.snapshot().place()) {
+        if !shared.backing.is_durable()
+            || shared.checkpointed_version() == Some(self.snapshot().commit_version())
+        {
             return;
         }
         for chunk in shared.store.chunks_to_compact() {
-            for _ in 0..FOLD_ATTEMPTS_MAX {
+            for _ in 0..COMPACT_ATTEMPTS_MAX {
                 let before = self.snapshot();
                 // A chunk that cannot be read is an error for whoever asks for it; its delta stays as it is.
-                let Ok(folded) = before.fold(chunk) else { break };
+                let Ok(compacted) = before.compact(chunk) else { break };
                 let mut committer = shared.committer.lock();
                 if shared.make_ready(&mut committer).is_err() {
                     return;
                 }
-                if let Some(next) = committer.tip.with_fold(chunk, &before, &folded) {
+                if let Some(next) = committer.tip.with_compacted(chunk, &before, &compacted) {
                     shared.reshape(&mut committer, next);
                     break;
                 }
@@ -93,8 +98,9 @@ impl Engine {
         snapshot: &Snapshot,
         stand: Stand,
     ) -> Result<(CheckpointReport, Lease), TransactError> {
-        let mut report = CheckpointReport { place: snapshot.place(), ..CheckpointReport::default() };
-        let mut sink = self.shared.backing.begin_checkpoint(snapshot.place())?;
+        let mut report =
+            CheckpointReport { commit_version: snapshot.commit_version(), ..CheckpointReport::default() };
+        let mut sink = self.shared.backing.begin_checkpoint(snapshot.commit_version())?;
         let mut files = BTreeSet::new();
         let written = snapshot.checkpoint(&mut |bytes: &[u8]| -> Result<BlobKey, TransactError> {
             report.blobs += 1;
@@ -117,17 +123,17 @@ impl Engine {
         mut files: BTreeSet<u32>,
         stand: Stand,
     ) -> Result<Lease, TransactError> {
-        let (shared, place) = (&self.shared, stand.at.place);
+        let (shared, commit_version) = (&self.shared, stand.at.commit_version);
         // Those who read the past wait for the lock, so what can be known before is found before.
         let horizon = self.horizon();
         let _nobody_reads = shared.past.giving_up.write();
         let mark = mark(shared.backing.anchors(), stand, &horizon);
         sink.finish(written.manifest(), &mark)?;
         files.extend(files_of(snapshot.blobs()));
-        let lease = shared.files.checkpointed(place, files);
+        let lease = shared.files.checkpointed(commit_version, files);
         written.keep();
         shared.past.covered(stand.logged_bytes);
-        shared.set_checkpointed_place(place);
+        shared.set_checkpointed_version(commit_version);
         Ok(lease)
     }
 
@@ -146,10 +152,10 @@ impl Engine {
 
 /// What is said of a checkpoint beside these anchors.
 pub(crate) fn mark(mut anchors: Vec<Anchor>, stand: Stand, horizon: &Horizon) -> CheckpointMark {
-    let Stand { at: Point { place, time_micros }, logged_bytes: log_bytes, beside_log } = stand;
-    anchors.retain(|anchor| anchor.place < place);
+    let Stand { at: Point { commit_version, time_micros }, logged_bytes: log_bytes, beside_log } = stand;
+    anchors.retain(|anchor| anchor.commit_version < commit_version);
     let sequence = anchors.last().map_or(1, |anchor| anchor.sequence + 1);
-    anchors.push(Anchor { place, time_micros, log_bytes, sequence, beside_log });
+    anchors.push(Anchor { commit_version, time_micros, log_bytes, sequence, beside_log });
     let kept = thinned(&anchors, horizon);
     CheckpointMark { time_micros, log_bytes, beside_log, kept }
 }

@@ -1,16 +1,16 @@
 //! The way of a commit: stamped by a gatekeeper, validated against all before it, applied behind them, and put into flight.
 //!
 //! Each thread does this for its own transaction, under the committer's lock, and then waits for the landing without it. Invariants:
-//! places strictly increase; a record in the log applies to the snapshot of the record before it; a name is in a record that
+//! commit versions strictly increase; a record in the log applies to the snapshot of the record before it; a name is in a record that
 //! is synced before or with the first that uses it.
 
 use crate::committer::{Basis, Committer, FORGET_AT_KEYS, Input, Refusal};
 use crate::engine::Shared;
 use crate::error::explain;
 use crate::feed::CommitRecord;
-use crate::flight::{Accepted, Waiting};
 use crate::footprint::footprint;
 use crate::limits::WAIT_UNTIL_LOOK;
+use crate::pending::{Accepted, Waiting};
 use crate::reads::Inner as Reads;
 use crate::reserve::EXEMPT;
 use crate::{TransactError, constraints, record, refine};
@@ -49,9 +49,9 @@ impl Shared {
                     drop(was_held);
                     return (self.await_landing(&waiting, leads), None);
                 }
-                Err(Refusal::Held) => {
-                    held.get_or_insert_with(|| self.turns.hold());
-                    if let Err(stopped) = self.turns.wait_for_end() {
+                Err(Refusal::DelayedCommit) => {
+                    held.get_or_insert_with(|| self.reservations.hold());
+                    if let Err(stopped) = self.reservations.wait_for_end() {
                         return (Err(StoreError::from(stopped).into()), None);
                     }
                 }
@@ -98,7 +98,7 @@ impl Shared {
         committer.judge(&input.reads, base)?;
         if self.name_ahead(committer)? {
             // Among the names that are known now are its own; nothing else came between.
-            base = Basis { place: base.place, ..Basis::of(&committer.tip) };
+            base = Basis { commit_version: base.commit_version, ..Basis::of(&committer.tip) };
             self.make_ready(committer)?;
             committer.judge(&input.reads, base)?;
         }
@@ -152,16 +152,16 @@ impl Shared {
         if let Some((first, _)) = input.made.filter(|_| committer.bank.last() == 0) {
             committer.bank.begin_after(first.saturating_sub(1));
         }
-        let place = committer.bank.take();
-        if let Some((wanted, _)) = input.made.filter(|(wanted, _)| *wanted != place) {
-            committer.bank.withdraw(place);
-            return Err(TransactError::OutOfSequence { next: place, place: wanted }.into());
+        let commit_version = committer.bank.take();
+        if let Some((wanted, _)) = input.made.filter(|(wanted, _)| *wanted != commit_version) {
+            committer.bank.withdraw(commit_version);
+            return Err(TransactError::OutOfSequence { next: commit_version, commit_version: wanted }.into());
         }
         failpoint::visit("commit has its place");
-        let applied = self.apply(committer, place, input, names_bytes_max);
+        let applied = self.apply(committer, commit_version, input, names_bytes_max);
         let _whole = walk::unended();
         if applied.is_err() {
-            committer.bank.withdraw(place);
+            committer.bank.withdraw(commit_version);
         }
         failpoint::visit("commit is applied");
         self.forget_old(committer);
@@ -169,21 +169,21 @@ impl Shared {
         Ok(self.take_off(applied?, committer)?)
     }
 
-    /// Applies a valid transaction at its place, and remembers what it wrote.
+    /// Applies a valid transaction at its commit version, and remembers what it wrote.
     fn apply(
         &self,
         committer: &mut Committer,
-        place: u64,
+        commit_version: u64,
         input: &mut Input,
         names_bytes_max: usize,
     ) -> Result<Accepted, Refusal> {
         let Input { changes, reads, stamp, turn, made, .. } = input;
         let tip = &committer.tip;
-        let next = tip.apply(place, &[changes.as_slice()]).map_err(|error| explain(error, tip))?;
+        let next = tip.apply(commit_version, &[changes.as_slice()]).map_err(|error| explain(error, tip))?;
         constraints::check(changes, &next)?;
         let footprint = footprint(changes, tip, &next)?;
-        if self.turns.holds_back(*turn, &footprint) {
-            return Err(Refusal::Held);
+        if self.reservations.holds_back(*turn, &footprint) {
+            return Err(Refusal::DelayedCommit);
         }
         let (names, named, _) = self.store.names().undurable_within(names_bytes_max);
         let mut changes = std::mem::take(changes);
@@ -193,7 +193,7 @@ impl Shared {
         }
         let made_micros = made.map_or_else(|| self.clock.wall_us(), |(_, time_micros)| time_micros);
         let time_micros = made_micros.max(committer.last_time_micros);
-        let record = Arc::new(CommitRecord { place, time_micros, changes });
+        let record = Arc::new(CommitRecord { commit_version, time_micros, changes });
         let payload = record::encode(&record)?;
         // From here on it happens. A walk that was ended before may have found anything.
         walk::check().map_err(StoreError::from)?;
@@ -201,8 +201,8 @@ impl Shared {
         let alone = committer.bank.is_alone();
         let touched = if alone { Default::default() } else { refine::touched(reads, &footprint) };
         committer.bank.settle(stamp.clone(), touched);
-        self.watch_sets.record(place, &footprint);
-        committer.conflicts.record(place, footprint);
+        self.watch_sets.record(commit_version, &footprint);
+        committer.conflicts.record(commit_version, footprint);
         (committer.last_time_micros, committer.named) = (time_micros, Some(named));
         committer.tip = next.clone();
         Ok(Accepted { record, payload, snapshot: next, named, is_load: false })
@@ -211,7 +211,8 @@ impl Shared {
     fn forget_old(&self, committer: &mut Committer) {
         if committer.conflicts.len() > committer.forget_at_keys {
             let active = self.active.lock();
-            let oldest = active.keys().next().copied().unwrap_or_else(|| self.store.current().place());
+            let oldest =
+                active.keys().next().copied().unwrap_or_else(|| self.store.current().commit_version());
             committer.conflicts.forget_until(oldest);
             // Going through all keys is paid for by as many written since.
             committer.forget_at_keys = FORGET_AT_KEYS.max(2 * committer.conflicts.len());

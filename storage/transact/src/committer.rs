@@ -13,7 +13,7 @@ pub(crate) const FORGET_AT_KEYS: usize = 1 << 16;
 /// What a transaction began with.
 #[derive(Clone, Copy)]
 pub(crate) struct Basis {
-    pub place: u64,
+    pub commit_version: u64,
     pub labels: usize,
     pub edge_types: usize,
     pub keys: usize,
@@ -23,7 +23,7 @@ impl Basis {
     pub fn of(snapshot: &Snapshot) -> Basis {
         let names = snapshot.catalog().names();
         let (labels, edge_types) = (names.labels().len(), names.edge_types().len());
-        Basis { place: snapshot.place(), labels, edge_types, keys: names.keys().len() }
+        Basis { commit_version: snapshot.commit_version(), labels, edge_types, keys: names.keys().len() }
     }
     /// Who looked for a label or type that did not exist yet recorded nothing by which it could be found. So whoever began before one for
     /// which anybody has looked in vain tries again; of one that nobody had missed, nobody can have read that it was not there. Who
@@ -31,7 +31,7 @@ impl Basis {
     fn knows_names_of(&self, current: &Snapshot, reads: &Reads) -> bool {
         let now = Basis::of(current);
         let knows_types = self.labels == now.labels && self.edge_types == now.edge_types;
-        if self.place == now.place || (knows_types && self.keys == now.keys) {
+        if self.commit_version == now.commit_version || (knows_types && self.keys == now.keys) {
             return true;
         }
         let missed = !knows_types && current.catalog().names().missed_since(self.labels, self.edge_types);
@@ -46,14 +46,14 @@ pub(crate) struct Input {
     pub base: Basis,
     pub stamp: Stamp,
     pub turn: Option<u64>,
-    /// Its place and its time, where it was made elsewhere; the next and now, if not said.
+    /// Its commit version and its time, where it was made elsewhere; the next and now, if not said.
     pub made: Option<(u64, u64)>,
 }
 
 /// Why a commit does not happen now.
 pub(crate) enum Refusal {
     /// Somebody's turn comes first.
-    Held,
+    DelayedCommit,
     Failed(TransactError),
 }
 
@@ -79,13 +79,18 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
-    /// Goes on from `tip`, in a log that has taken places up to `log_place`.
-    pub fn new(gatekeepers: &Gatekeepers, tip: Snapshot, log_place: u64, last_time_micros: u64) -> Committer {
-        let place = tip.place();
+    /// Goes on from `tip`, in a log that has taken commit versions up to `log_version`.
+    pub fn new(
+        gatekeepers: &Gatekeepers,
+        tip: Snapshot,
+        log_version: u64,
+        last_time_micros: u64,
+    ) -> Committer {
+        let commit_version = tip.commit_version();
         Committer {
-            bank: Bank::new(gatekeepers, place.max(log_place)),
+            bank: Bank::new(gatekeepers, commit_version.max(log_version)),
             tip,
-            conflicts: Conflicts::starting_at(place),
+            conflicts: Conflicts::starting_at(commit_version),
             last_time_micros,
             named: None,
             forget_at_keys: FORGET_AT_KEYS,
@@ -93,9 +98,9 @@ impl Committer {
         }
     }
     /// Goes on from this snapshot, above what the log has taken; transactions that began before it are tried again.
-    pub fn jump_to(&mut self, tip: Snapshot, log_place: u64) {
-        self.bank.next_epoch(tip.place().max(log_place));
-        self.conflicts = Conflicts::starting_at(tip.place());
+    pub fn jump_to(&mut self, tip: Snapshot, log_version: u64) {
+        self.bank.next_epoch(tip.commit_version().max(log_version));
+        self.conflicts = Conflicts::starting_at(tip.commit_version());
         (self.named, self.is_amid) = (None, false);
         self.tip = tip;
     }
@@ -103,10 +108,10 @@ impl Committer {
     pub fn is_torn(&self) -> bool {
         self.is_amid
     }
-    /// The place and the time of what comes next beside the way of transactions.
-    pub fn next_point(&self, log_place: u64, now_micros: u64) -> Point {
-        let place = self.tip.place().max(log_place) + 1;
-        Point { place, time_micros: now_micros.max(self.last_time_micros) }
+    /// The commit version and the time of what comes next beside the way of transactions.
+    pub fn next_point(&self, log_version: u64, now_micros: u64) -> Point {
+        let commit_version = self.tip.commit_version().max(log_version) + 1;
+        Point { commit_version, time_micros: now_micros.max(self.last_time_micros) }
     }
     /// Is what was read still so?
     pub fn judge(&mut self, reads: &Reads, base: Basis) -> Result<(), TransactError> {
@@ -115,7 +120,7 @@ impl Committer {
                 "a label, relationship type or property key that it could not know came into being meanwhile";
             return Err(TransactError::Conflict { what });
         }
-        self.conflicts.validate(reads, base.place).map_err(|what| TransactError::Conflict { what })
+        self.conflicts.validate(reads, base.commit_version).map_err(|what| TransactError::Conflict { what })
     }
     /// No commit from now on is earlier than this.
     pub fn not_before(&mut self, micros: u64) {

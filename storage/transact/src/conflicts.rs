@@ -1,10 +1,10 @@
 //! Who wrote what last: the memory against which commits are validated.
 //!
-//! Idea: for each key, the place of the last commit that wrote it; for each index, the values that commits added or removed, in
+//! Idea: for each key, the version of the last commit that wrote it; for each index, the values that commits added or removed, in
 //! order. A transaction with snapshot `base` is valid if none of its keys was written after `base`. Optimistic validation in
 //! one pass, independent of how many commits lie between.
 //! Invariant: every write after [`Conflicts::floor`] is remembered. A transaction older than the floor cannot be judged and
-//! must be tried again. Indexes change so rarely that one place stands for all of them: who searched an index that is dropped is
+//! must be tried again. Indexes change so rarely that one commit version stands for all of them: who searched an index that is dropped is
 //! told by no later write.
 //! A commit of very many keys is kept as it is, a list of its own, and sorted when somebody who began before it asks: mostly nobody does, and then it
 //! has cost nothing but memory. Who read more than it wrote is asked for its keys instead.
@@ -26,7 +26,7 @@ const LARGE_KEYS_MIN: usize = 4096;
 /// The keys of one large commit.
 #[derive(Debug)]
 struct Large {
-    place: u64,
+    commit_version: u64,
     keys: Vec<Key>,
     /// Kinds of things among them.
     kinds: u16,
@@ -59,7 +59,7 @@ pub(crate) struct Footprint {
     pub indexes: bool,
 }
 
-/// The last place at which each key was written.
+/// The last commit version at which each key was written.
 #[derive(Debug, Default)]
 pub(crate) struct Conflicts {
     floor: u64,
@@ -67,7 +67,7 @@ pub(crate) struct Conflicts {
     /// Last commit that created or dropped an index.
     indexes: u64,
     keys: HashMap<Key, u64, KeyState>,
-    /// In the order of their places.
+    /// In the order of their commit versions.
     large: VecDeque<Large>,
     large_len: usize,
     values: HashMap<IndexId, BTreeMap<OrderKey, u64>>,
@@ -75,8 +75,13 @@ pub(crate) struct Conflicts {
 }
 
 impl Conflicts {
-    pub fn starting_at(place: u64) -> Conflicts {
-        Conflicts { floor: place, last: place, indexes: place, ..Conflicts::default() }
+    pub fn starting_at(commit_version: u64) -> Conflicts {
+        Conflicts {
+            floor: commit_version,
+            last: commit_version,
+            indexes: commit_version,
+            ..Conflicts::default()
+        }
     }
     /// Can a transaction that read at `base` still commit? The answer names what it would have missed.
     pub fn validate(&mut self, reads: &Inner, base: u64) -> Result<(), &'static str> {
@@ -89,10 +94,14 @@ impl Conflicts {
         if base < self.floor && !(reads.keys.is_empty() && reads.ranges.is_empty()) {
             return Err("its snapshot is too old to be compared with what was written since");
         }
-        if reads.keys.iter().any(|key| self.keys.get(key).is_some_and(|place| *place > base)) {
+        if reads
+            .keys
+            .iter()
+            .any(|key| self.keys.get(key).is_some_and(|commit_version| *commit_version > base))
+        {
             return Err("something it read was changed by another transaction");
         }
-        let mut later = self.large.iter_mut().rev().take_while(|large| large.place > base);
+        let mut later = self.large.iter_mut().rev().take_while(|large| large.commit_version > base);
         if let Some(first) = later.next() {
             let kinds = Key::kinds(&reads.keys);
             if first.wrote_any(reads, kinds) || later.any(|large| large.wrote_any(reads, kinds)) {
@@ -112,43 +121,45 @@ impl Conflicts {
             return false;
         }
         let Some(values) = self.values.get(&range.index) else { return false };
-        values.range((range.lower.clone(), range.upper.clone())).any(|(_, place)| *place > base)
+        values
+            .range((range.lower.clone(), range.upper.clone()))
+            .any(|(_, commit_version)| *commit_version > base)
     }
-    /// Remembers what the commit at `place` wrote.
-    pub fn record(&mut self, place: u64, footprint: Footprint) {
-        debug_assert!(place > self.last);
-        self.last = place;
+    /// Remembers what the commit at `commit_version` wrote.
+    pub fn record(&mut self, commit_version: u64, footprint: Footprint) {
+        debug_assert!(commit_version > self.last);
+        self.last = commit_version;
         if footprint.indexes {
-            self.indexes = place;
+            self.indexes = commit_version;
         }
         if footprint.keys.len() + footprint.index_values.len() > WRITTEN_KEYS_MAX {
-            return self.forget_until(place);
+            return self.forget_until(commit_version);
         }
         if footprint.keys.len() < LARGE_KEYS_MIN {
-            self.keys.extend(footprint.keys.into_iter().map(|key| (key, place)));
+            self.keys.extend(footprint.keys.into_iter().map(|key| (key, commit_version)));
         } else {
             self.large_len += footprint.keys.len();
             let kinds = Key::kinds(&footprint.keys);
-            self.large.push_back(Large { place, keys: footprint.keys, kinds, is_sorted: false });
+            self.large.push_back(Large { commit_version, keys: footprint.keys, kinds, is_sorted: false });
         }
         for (index, value) in footprint.index_values {
             self.values_len +=
-                usize::from(self.values.entry(index).or_default().insert(value, place).is_none());
+                usize::from(self.values.entry(index).or_default().insert(value, commit_version).is_none());
         }
         while self.len() > WRITTEN_KEYS_MAX {
             self.forget_until(self.floor + (self.last - self.floor).div_ceil(2));
         }
     }
-    /// No transaction older than `place` is left: what was written up to there need not be remembered.
-    pub fn forget_until(&mut self, place: u64) {
-        if place <= self.floor {
+    /// No transaction older than `commit_version` is left: what was written up to there need not be remembered.
+    pub fn forget_until(&mut self, commit_version: u64) {
+        if commit_version <= self.floor {
             return;
         }
-        self.floor = place;
-        self.keys.retain(|_, written| *written > place);
-        self.large.retain(|large| large.place > place);
+        self.floor = commit_version;
+        self.keys.retain(|_, written| *written > commit_version);
+        self.large.retain(|large| large.commit_version > commit_version);
         self.large_len = self.large.iter().map(|large| large.keys.len()).sum();
-        self.values.values_mut().for_each(|values| values.retain(|_, written| *written > place));
+        self.values.values_mut().for_each(|values| values.retain(|_, written| *written > commit_version));
         self.values.retain(|_, values| !values.is_empty());
         self.values_len = self.values.values().map(BTreeMap::len).sum();
     }
@@ -200,8 +211,9 @@ mod tests {
     fn memory_is_bounded_whatever_commits_write() {
         let mut conflicts = Conflicts::starting_at(0);
         let half = WRITTEN_KEYS_MAX as u64 / 2;
-        for (place, range) in [0..half, half..2 * half, 0..10, 10..half + 10].into_iter().enumerate() {
-            conflicts.record(place as u64 + 1, writes(range));
+        for (commit_version, range) in [0..half, half..2 * half, 0..10, 10..half + 10].into_iter().enumerate()
+        {
+            conflicts.record(commit_version as u64 + 1, writes(range));
             assert!(conflicts.len() <= WRITTEN_KEYS_MAX);
         }
         assert!(conflicts.validate(&reads(11), 3).is_err(), "the last write is remembered");
@@ -273,7 +285,7 @@ mod tests {
 
     /// The obvious memory: every commit as it was made.
     struct Commit {
-        place: u64,
+        commit_version: u64,
         keys: Vec<u64>,
         values: Vec<(u32, i64)>,
         indexes: bool,
@@ -295,12 +307,13 @@ mod tests {
         for seed in 0..60 {
             let mut chance = Chance::seeded(seed);
             let (mut conflicts, mut twin, mut floor) = (Conflicts::starting_at(0), Vec::<Commit>::new(), 0);
-            for place in 1..20 {
+            for commit_version in 1..20 {
                 let many = if chance.below(5) == 0 { large - 1 + chance.below(3) } else { chance.below(9) };
                 let start = chance.below(12);
                 let keys: Vec<u64> = (start..start + many).collect();
                 let values = (0..chance.below(3)).map(|_| (chance.below(2) as u32, chance.below(6) as i64));
-                let commit = Commit { place, keys, values: values.collect(), indexes: chance.below(9) == 0 };
+                let commit =
+                    Commit { commit_version, keys, values: values.collect(), indexes: chance.below(9) == 0 };
                 let footprint = Footprint {
                     keys: commit.keys.iter().map(|key| Key::vertex(VertexId(*key))).collect(),
                     index_values: commit
@@ -310,10 +323,10 @@ mod tests {
                         .collect(),
                     indexes: commit.indexes,
                 };
-                conflicts.record(place, footprint);
+                conflicts.record(commit_version, footprint);
                 twin.push(commit);
                 if chance.below(6) == 0 {
-                    let until = chance.below(place + 1);
+                    let until = chance.below(commit_version + 1);
                     conflicts.forget_until(until);
                     floor = floor.max(until);
                 }
@@ -324,7 +337,7 @@ mod tests {
 
     fn is_judged_alike(conflicts: &mut Conflicts, twin: &[Commit], floor: u64, chance: &mut Chance) {
         let large = LARGE_KEYS_MIN;
-        let kept = || twin.iter().filter(|commit| commit.place > floor);
+        let kept = || twin.iter().filter(|commit| commit.commit_version > floor);
         // A key counts where its last small commit is remembered; large commits count as they are.
         let small: BTreeSet<u64> = kept()
             .filter(|commit| commit.keys.len() < large)
@@ -334,7 +347,7 @@ mod tests {
             kept().filter(|commit| commit.keys.len() >= large).map(|commit| commit.keys.len()).sum();
         let values: BTreeSet<(u32, i64)> = kept().flat_map(|commit| commit.values.clone()).collect();
         assert_eq!(conflicts.len(), small.len() + apart + values.len());
-        let last = twin.last().map_or(0, |commit| commit.place);
+        let last = twin.last().map_or(0, |commit| commit.commit_version);
         for _ in 0..12 {
             let start = chance.below(30);
             let keys: Vec<u64> = (start..start + chance.below(4)).collect();
@@ -354,7 +367,7 @@ mod tests {
                     .collect(),
                 everything: chance.below(20) == 0,
             };
-            let later = || twin.iter().filter(|commit| commit.place > base);
+            let later = || twin.iter().filter(|commit| commit.commit_version > base);
             let searched = |value: &(u32, i64)| {
                 ranges
                     .iter()

@@ -4,18 +4,18 @@
 //!   commit -> validate, apply (one at a time) -> fly (many) -> append + sync (one group at a time) -> publish -> feed
 //! ```
 //!
-//! How a commit gets its place is in `commit`, how it gets onto the disk and into view in `flight`. Invariant: a snapshot is published
+//! How a commit gets its version is in `commit`, how it gets onto the disk and into view in `pending`. Invariant: a snapshot is published
 //! only after its records are synced. Locks are taken in this order: committer, flight, feeds.
 
 use crate::committer::{Basis, Committer, Input, Refusal};
 use crate::feed::{Feed, Feeds, Waker};
-use crate::flight::{Flight, LogThread};
 use crate::history::Point;
 use crate::kept::{Files, KeptLimits};
 use crate::past::Past;
+use crate::pending::{LogThread, PendingCommits};
 use crate::reads::Inner as Reads;
 use crate::remote::{self, ClusterProcess, ClusterReport, Remote};
-use crate::reserve::{EXEMPT, RESERVE_AFTER_REFUSALS, Turns};
+use crate::reserve::{EXEMPT, RESERVE_AFTER_REFUSALS, WriteReservations};
 use crate::watch_table::WatchSets;
 use crate::{Mode, OpenOptions, TransactError, Transaction};
 use durable::BackingStore;
@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     pub clock: Arc<dyn Clock>,
     pub gatekeepers: Mutex<Gatekeepers>,
     pub committer: Mutex<Committer>,
-    pub flight: Mutex<Flight>,
+    pub pending: Mutex<PendingCommits>,
     /// Made when two commits first meet; none if the operating system gave none then.
     pub log_thread: OnceLock<Option<LogThread>>,
     /// A group has landed, or failed.
@@ -54,14 +54,14 @@ pub(crate) struct Shared {
     /// A bulk load is in the log, and the checkpoint behind it failed.
     pub load_unfinished: AtomicBool,
     pub past: Past,
-    pub turns: Turns,
+    pub reservations: WriteReservations,
     pub watch_sets: Arc<WatchSets>,
     pub files: Files,
     pub store_options: StoreOptions,
     /// The shards, where this is the engine of a cluster's gate.
     pub remote: Option<Arc<dyn Remote>>,
     pub limits: KeptLimits,
-    /// Place of the last checkpoint plus one; 0 for none.
+    /// Commit version of the last checkpoint plus one; 0 for none.
     checkpointed: AtomicU64,
     pub commits: AtomicU64,
     pub groups: AtomicU64,
@@ -87,9 +87,9 @@ impl Engine {
         (options, remote): (&OpenOptions, Option<Arc<dyn Remote>>),
     ) -> Engine {
         let gatekeepers = Gatekeepers::new(options.gatekeepers);
-        // A bulk load that was cut short may have taken a place of the log.
-        let (log_place, time_micros) = (backing.last_place(), past.newest(&store).1.time_micros);
-        let committer = Committer::new(&gatekeepers, store.current(), log_place, time_micros);
+        // A bulk load that was cut short may have taken a commit version of the log.
+        let (log_version, time_micros) = (backing.last_version(), past.newest(&store).1.time_micros);
+        let committer = Committer::new(&gatekeepers, store.current(), log_version, time_micros);
         let shared = |itself: &Weak<Shared>| Shared {
             itself: itself.clone(),
             store,
@@ -97,7 +97,7 @@ impl Engine {
             clock: options.clock.clone(),
             gatekeepers: Mutex::new(gatekeepers),
             committer: Mutex::new(committer),
-            flight: Mutex::default(),
+            pending: Mutex::default(),
             log_thread: OnceLock::new(),
             all_landed: Condvar::new(),
             active: Mutex::default(),
@@ -105,7 +105,7 @@ impl Engine {
             checkpointing: Mutex::default(),
             load_unfinished: AtomicBool::new(false),
             past,
-            turns: Turns::default(),
+            reservations: WriteReservations::default(),
             watch_sets: Arc::default(),
             files: Files::default(),
             store_options: options.store,
@@ -160,7 +160,7 @@ impl Engine {
         // The snapshot is taken under the lock, so that what it can conflict with is not forgotten in between.
         let mut active = self.shared.active.lock();
         let base = self.snapshot();
-        *active.entry(base.place()).or_default() += 1;
+        *active.entry(base.commit_version()).or_default() += 1;
         drop(active);
         Transaction::new(self.shared.clone(), mode, base, gatekeeper)
     }
@@ -201,9 +201,9 @@ impl Engine {
             let everything = Reads { everything: true, ..Reads::default() };
             let was_in_vain = refusals > 0 && before.turn.is_some();
             let reserved = if was_in_vain { everything } else { reads };
-            let turn = self.shared.turns.take(reserved, before.took_ns());
+            let turn = self.shared.reservations.take(reserved, before.took_ns());
             // What was accepted before the turn is published before the snapshot is taken.
-            let accepted = self.shared.committer.lock().tip.place();
+            let accepted = self.shared.committer.lock().tip.commit_version();
             self.shared.land(accepted);
             turn
         });
@@ -219,9 +219,9 @@ impl Engine {
     /// As [`Engine::subscribe`], for one who does not wait: `waker` is called when there is something to read. With the snapshot comes its
     /// last commit.
     pub fn subscribe_waking(&self, waker: Option<Waker>) -> (Snapshot, Point, Feed) {
-        let _nothing_lands = self.shared.flight.lock();
+        let _nothing_lands = self.shared.pending.lock();
         let (snapshot, at) = self.shared.past.newest(&self.shared.store);
-        let feed = self.shared.feeds.lock().subscribe(snapshot.place(), waker);
+        let feed = self.shared.feeds.lock().subscribe(snapshot.commit_version(), waker);
         (snapshot, at, feed)
     }
     /// Numbers of names, made where they are new; in a cluster they are committed first.
@@ -250,7 +250,7 @@ impl Engine {
         let current = committer.tip.clone();
         let changes = make(&current)?;
         if changes.is_empty() {
-            return Ok(current.place());
+            return Ok(current.commit_version());
         }
         let (reads, base) = (Reads::default(), Basis::of(&current));
         let mut input =
@@ -258,7 +258,7 @@ impl Engine {
         match self.shared.accept(&mut committer, &mut input) {
             Ok((waiting, leads)) => self.shared.await_landing(&waiting, leads),
             Err(Refusal::Failed(error)) => Err(error),
-            Err(Refusal::Held) => unreachable!("catalogue commands are exempt from turns"),
+            Err(Refusal::DelayedCommit) => unreachable!("catalogue commands are exempt from turns"),
         }
     }
     /// What happened since the engine was opened.
@@ -319,12 +319,12 @@ impl Shared {
         committer.not_before(micros.saturating_add(1));
         self.past.newest(&self.store)
     }
-    /// Place of the last checkpoint.
-    pub fn checkpointed_place(&self) -> Option<u64> {
+    /// Commit version of the last checkpoint.
+    pub fn checkpointed_version(&self) -> Option<u64> {
         self.checkpointed.load(Ordering::Acquire).checked_sub(1)
     }
-    pub fn set_checkpointed_place(&self, place: u64) {
-        self.checkpointed.store(place + 1, Ordering::Release);
+    pub fn set_checkpointed_version(&self, commit_version: u64) {
+        self.checkpointed.store(commit_version + 1, Ordering::Release);
     }
 
     /// A writing transaction ended.

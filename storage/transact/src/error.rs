@@ -81,10 +81,10 @@ pub enum TransactError {
     },
     /// A commit of another's sequence is not the one that comes next here.
     OutOfSequence {
-        /// The place that comes next.
+        /// The commit version that comes next.
         next: u64,
-        /// The place of the commit.
-        place: u64,
+        /// The version of the commit.
+        commit_version: u64,
     },
     /// The graph of that moment is not kept, or not any more.
     NotKept {
@@ -267,8 +267,8 @@ impl fmt::Display for TransactError {
                 write!(f, "whether it happened is not known, since the cluster did not answer in time")
             }
             TransactError::NotInCluster { what, .. } => write!(f, "not possible in a cluster yet: {what}"),
-            TransactError::OutOfSequence { next, place } => {
-                write!(f, "commit {next} comes next in this replica, not commit {place}")
+            TransactError::OutOfSequence { next, commit_version } => {
+                write!(f, "commit {next} comes next in this replica, not commit {commit_version}")
             }
             TransactError::NotKept { asked, oldest: Some(oldest) } => {
                 write!(f, "the graph at {asked} is not kept; the oldest that is kept is that at {oldest}")

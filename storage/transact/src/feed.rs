@@ -1,7 +1,7 @@
 //! The change feed: every commit, in order, to whoever listens.
 //!
 //! Idea: the committer hands each subscriber the same shared record through a bounded queue and never waits for it.
-//! Invariant: a subscriber sees every commit after the place it subscribed at, in order, without gap; one that falls
+//! Invariant: a subscriber sees every commit after the version it subscribed at, in order, without gap; one that falls
 //! [`FEED_COMMITS_MAX`] commits behind is cut off, and its next read says so. A slow listener never slows a commit.
 
 use parking_lot::{Condvar, Mutex};
@@ -16,8 +16,8 @@ pub const FEED_COMMITS_MAX: usize = 65_536;
 /// One commit, as the log and the change feed carry it.
 #[derive(Debug)]
 pub struct CommitRecord {
-    /// Its place in the order of commits.
-    pub place: u64,
+    /// Its commit version in the order of commits.
+    pub commit_version: u64,
     /// Wall clock at the commit, microseconds since 1970.
     pub time_micros: u64,
     /// What it changed, in the order of the statements.
@@ -61,7 +61,7 @@ impl Shared {
 /// A subscription; dropping it ends it.
 pub struct Feed {
     shared: Arc<Shared>,
-    /// Commits up to and including this place are in the snapshot taken with the subscription; the feed begins after it.
+    /// Commits up to and including this commit version are in the snapshot taken with the subscription; the feed begins after it.
     pub from: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Commits that were made elsewhere and have their places already: a replica of a cluster takes them over, one after the other.
+//! Commits that were made elsewhere and have their commit versions already: a replica of a cluster takes them over, one after the other.
 
 use crate::committer::{Basis, Input, Refusal};
 use crate::reads::Inner as Reads;
@@ -9,8 +9,8 @@ use store::Change;
 /// A commit of another's sequence.
 #[derive(Clone, Debug)]
 pub struct Followed {
-    /// Its place there, which it gets here.
-    pub place: u64,
+    /// Its commit version there, which it gets here.
+    pub commit_version: u64,
     /// When it was made, in microseconds since 1970; one that says less than the one before it gets that one's.
     pub time_micros: u64,
     /// What it changes, with the names that it defines.
@@ -18,19 +18,19 @@ pub struct Followed {
 }
 
 impl Engine {
-    /// Takes over commits in order of their places, the first of which follows the last commit here. On return they are on disk and visible; they share syncs of
+    /// Takes over commits in order of their versions, the first of which follows the last commit here. On return they are on disk and visible; they share syncs of
     /// the log. Nothing else may commit here.
     ///
     /// # Errors
-    /// A place is not the next one; the changes do not fit the graph, so it is no copy of the other; the disk fails. Those before it may have happened.
+    /// A commit version is not the next one; the changes do not fit the graph, so it is no copy of the other; the disk fails. Those before it may have happened.
     pub fn follow(&self, commits: Vec<Followed>) -> Result<(), TransactError> {
         let shared = &self.shared;
         let mut waiting = Vec::new();
         let mut refused = None;
-        for Followed { place, time_micros, changes } in commits {
+        for Followed { commit_version, time_micros, changes } in commits {
             let mut committer = shared.committer.lock();
             let (reads, base) = (Reads::default(), Basis::of(&committer.tip));
-            let (stamp, turn, made) = (shared.stamp(0), Some(EXEMPT), Some((place, time_micros)));
+            let (stamp, turn, made) = (shared.stamp(0), Some(EXEMPT), Some((commit_version, time_micros)));
             let mut input = Input { changes, reads, base, stamp, turn, made };
             let accepted = shared.accept(&mut committer, &mut input);
             drop(committer);
@@ -46,13 +46,13 @@ impl Engine {
                     break;
                 }
                 // They are exempt from turns.
-                Err(Refusal::Held) => {
+                Err(Refusal::DelayedCommit) => {
                     refused = Some(TransactError::Conflict { what: "another has its turn" });
                     break;
                 }
             }
         }
-        // Where the disk failed under one, what came behind it has another place than it wants: the first failure is the cause.
+        // Where the disk failed under one, what came behind it has another commit version than it wants: the first failure is the cause.
         for one in waiting {
             shared.await_landing(&one, false)?;
         }

@@ -84,8 +84,8 @@ impl FromStr for History {
 /// A moment of the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// Just after the commit at this place.
-    Place(u64),
+    /// Just after the commit at this version.
+    CommitVersion(u64),
     /// Just after the last commit not later than this, in microseconds since 1970.
     Time(u64),
 }
@@ -94,7 +94,7 @@ impl Moment {
     /// Is what happened at this point part of the answer?
     pub(crate) fn includes(self, point: Point) -> bool {
         match self {
-            Moment::Place(place) => point.place <= place,
+            Moment::CommitVersion(commit_version) => point.commit_version <= commit_version,
             Moment::Time(micros) => point.time_micros <= micros,
         }
     }
@@ -103,27 +103,27 @@ impl Moment {
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Moment::Place(place) => write!(f, "place {place}"),
+            Moment::CommitVersion(commit_version) => write!(f, "place {commit_version}"),
             Moment::Time(micros) => write!(f, "{}", time_text(*micros)),
         }
     }
 }
 
-/// A commit: its place, and the wall clock then in microseconds since 1970. Both rise together.
+/// A commit: its commit version, and the wall clock then in microseconds since 1970. Both rise together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Point {
-    /// Its place in the order of commits; 0 is the empty graph.
-    pub place: u64,
+    /// Its commit version in the order of commits; 0 is the empty graph.
+    pub commit_version: u64,
     /// When it was; 0 where that is not known.
     pub time_micros: u64,
 }
 
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.place, self.time_micros) {
+        match (self.commit_version, self.time_micros) {
             (0, _) => write!(f, "the beginning (place 0)"),
-            (place, 0) => write!(f, "place {place}"),
-            (place, micros) => write!(f, "place {place} ({})", time_text(micros)),
+            (commit_version, 0) => write!(f, "place {commit_version}"),
+            (commit_version, micros) => write!(f, "place {commit_version} ({})", time_text(micros)),
         }
     }
 }
@@ -173,13 +173,13 @@ mod tests {
 
     #[test]
     fn moments_are_shown_in_words() {
-        let point = Point { place: 7, time_micros: 1_500_000 };
+        let point = Point { commit_version: 7, time_micros: 1_500_000 };
         assert_eq!(point.to_string(), "place 7 (1970-01-01T00:00:01.500Z)");
         assert_eq!(Point::default().to_string(), "the beginning (place 0)");
-        assert_eq!(Point { place: 7, time_micros: 0 }.to_string(), "place 7");
-        assert_eq!(Moment::Place(7).to_string(), "place 7");
+        assert_eq!(Point { commit_version: 7, time_micros: 0 }.to_string(), "place 7");
+        assert_eq!(Moment::CommitVersion(7).to_string(), "place 7");
         assert_eq!(Moment::Time(86_400_000_001).to_string(), "1970-01-02T00:00:00.000001Z");
-        assert!(!Moment::Place(6).includes(point) && Moment::Time(1_500_000).includes(point));
-        assert!(Moment::Place(7).includes(point) && !Moment::Time(1_499_999).includes(point));
+        assert!(!Moment::CommitVersion(6).includes(point) && Moment::Time(1_500_000).includes(point));
+        assert!(Moment::CommitVersion(7).includes(point) && !Moment::Time(1_499_999).includes(point));
     }
 }

@@ -97,8 +97,8 @@ impl Engine {
     fn rebuild_all(&self) -> Result<(), TransactError> {
         let anchors = self.shared.backing.anchors();
         for pair in anchors.windows(2).filter(|pair| !pair[1].beside_log) {
-            let records = self.shared.backing.recover(pair[0].place + 1)?;
-            let wanted = |point: Point| point.place <= pair[1].place;
+            let records = self.shared.backing.recover(pair[0].commit_version + 1)?;
+            let wanted = |point: Point| point.commit_version <= pair[1].commit_version;
             replay(self.open_anchor(&pair[0])?, records, wanted)?;
         }
         Ok(())

@@ -12,8 +12,8 @@
 //! is the manifest's with the commits behind that one's base, which is how an open after a crash finishes what was begun.
 
 use crate::checkpoint::Stand;
-use crate::flight::Accepted;
 use crate::history::Point;
+use crate::pending::Accepted;
 use crate::record::{self, LoadMark};
 use crate::{CheckpointReport, CommitRecord, Engine, TransactError};
 use durable::{CheckpointSink, DurableError, DurableResult};
@@ -29,7 +29,7 @@ const CATCH_UPS_MAX: usize = 4;
 /// Commits that may happen while it catches up without it being done once more.
 const COMMITS_LEFT_FEW: u64 = 200;
 
-/// A checkpoint being written ahead of its place.
+/// A checkpoint being written ahead of its commit version.
 struct Ahead<'a> {
     sink: Box<dyn CheckpointSink + 'a>,
     written: Written,
@@ -105,7 +105,7 @@ impl Engine {
         let one_at_a_time = shared.checkpointing.lock();
         let ahead = match shared.backing.is_durable() {
             true => Some(Mutex::new(Ahead {
-                sink: shared.backing.begin_checkpoint(self.snapshot().place())?,
+                sink: shared.backing.begin_checkpoint(self.snapshot().commit_version())?,
                 written: Written::default(),
                 files: BTreeSet::new(),
                 report: CheckpointReport::default(),
@@ -128,7 +128,7 @@ impl Load<'_> {
     pub fn is_durable(&self) -> bool {
         self.ahead.is_some()
     }
-    /// Replaces the latest snapshot by one that `make` builds from it at the given place: a bulk load. It is called several times, each
+    /// Replaces the latest snapshot by one that `make` builds from it at the given commit version: a bulk load. It is called several times, each
     /// time with the latest snapshot; commits go on meanwhile, but for the last call. The load is durable before anyone sees it. Transactions that began before it are refused, as retryable.
     ///
     /// # Errors
@@ -137,16 +137,17 @@ impl Load<'_> {
         self,
         mut make: impl FnMut(&Snapshot, u64) -> Result<Snapshot, TransactError>,
     ) -> Result<CheckpointReport, TransactError> {
-        let mut make = |current: &Snapshot, place: u64| make(current, place).map_err(outdated);
+        let mut make =
+            |current: &Snapshot, commit_version: u64| make(current, commit_version).map_err(outdated);
         let Load { engine, _one_at_a_time, ahead } = self;
         let mut ahead = ahead.map(Mutex::into_inner);
         let mut base = 0;
         for _ in 0..CATCH_UPS_MAX {
             let current = engine.snapshot();
-            base = current.place();
+            base = current.commit_version();
             let next = make(&current, base)?;
             ahead.as_mut().map_or(Ok(()), |ahead| ahead.write_ahead(&next))?;
-            if engine.snapshot().place() - base < COMMITS_LEFT_FEW {
+            if engine.snapshot().commit_version() - base < COMMITS_LEFT_FEW {
                 break;
             }
         }
@@ -154,7 +155,8 @@ impl Load<'_> {
         let logged_bytes = engine.shared.past.logged_bytes();
         let written = ahead.as_ref().map(|ahead| &ahead.files);
         let (next, at) = engine.fly(&mut make, mark.zip(written))?;
-        let mut report = CheckpointReport { place: at.place, ..CheckpointReport::default() };
+        let mut report =
+            CheckpointReport { commit_version: at.commit_version, ..CheckpointReport::default() };
         if let Some(ahead) = ahead {
             (report.blobs, report.bytes) = (ahead.report.blobs, ahead.report.bytes);
             let stand = Stand { at, logged_bytes, beside_log: true };
@@ -178,13 +180,13 @@ impl Engine {
         let shared = &self.shared;
         let mut committer = shared.committer.lock();
         shared.make_ready(&mut committer)?;
-        let at = committer.next_point(shared.backing.last_place(), shared.clock.wall_us());
-        let Point { place, time_micros } = at;
-        let mut next = make(&committer.tip, place)?;
+        let at = committer.next_point(shared.backing.last_version(), shared.clock.wall_us());
+        let Point { commit_version, time_micros } = at;
+        let mut next = make(&committer.tip, commit_version)?;
         if let Some((_, written)) = &mark {
             next = next.leased(shared.files.lease_on_load(&next, written));
         }
-        let record = Arc::new(CommitRecord { place, time_micros, changes: Vec::new() });
+        let record = Arc::new(CommitRecord { commit_version, time_micros, changes: Vec::new() });
         let payload = match mark {
             Some((mark, _)) => record::encode_load(time_micros, mark),
             None => record::encode(&record)?,
@@ -192,9 +194,9 @@ impl Engine {
         // Its names stay due for the log: which of them the manifest has, and which came while it was made, nobody need know.
         let named = NameCounts::default();
         let accepted = Accepted { record, payload, snapshot: next.clone(), named, is_load: true };
-        shared.watch_sets.clear(place);
+        shared.watch_sets.clear(commit_version);
         let (waiting, leads) = shared.take_off(accepted, &mut committer)?;
-        committer.jump_to(next.clone(), place);
+        committer.jump_to(next.clone(), commit_version);
         committer.not_before(time_micros);
         drop(committer);
         shared.await_landing(&waiting, leads)?;
@@ -203,7 +205,7 @@ impl Engine {
 
     /// Writes the checkpoint of the graph with the load, from which the past behind it is rebuilt.
     fn finish_load(&self, mut ahead: Ahead<'_>, next: &Snapshot, stand: Stand) -> Result<(), TransactError> {
-        ahead.sink.set_place(stand.at.place);
+        ahead.sink.set_commit_version(stand.at.commit_version);
         let written = ahead.write(next)?;
         let Ahead { sink, written: earlier, files, .. } = ahead;
         let lease = self.finish_checkpoint(sink, written.with(earlier), next, files, stand)?;

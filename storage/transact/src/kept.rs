@@ -37,7 +37,7 @@ struct Bell {
 
 #[derive(Default)]
 struct Inner {
-    /// By the anchor's place, as far as it was looked up.
+    /// By the anchor's commit version, as far as it was looked up.
     of_anchors: BTreeMap<u64, BTreeSet<u32>>,
     leases: Vec<(Weak<dyn Any + Send + Sync>, BTreeSet<u32>)>,
 }
@@ -87,11 +87,11 @@ impl Files {
         self.lease(&mut self.inner.lock(), files.union(written).copied().collect())
     }
     /// A checkpoint was written into these files, or shares them: the lease for the present from now on.
-    pub fn checkpointed(&self, place: u64, files: BTreeSet<u32>) -> Lease {
+    pub fn checkpointed(&self, commit_version: u64, files: BTreeSet<u32>) -> Lease {
         let mut inner = self.inner.lock();
         inner.leases.iter_mut().for_each(|(_, held)| held.extend(&files));
-        // An earlier checkpoint at this place is gone.
-        inner.of_anchors.remove(&place);
+        // An earlier checkpoint at this commit version is gone.
+        inner.of_anchors.remove(&commit_version);
         self.lease(&mut inner, files)
     }
     fn lease(&self, inner: &mut Inner, files: BTreeSet<u32>) -> Lease {
@@ -115,9 +115,11 @@ impl Files {
         present: &Snapshot,
     ) -> Result<Vec<u32>, TransactError> {
         let mut inner = self.inner.lock();
-        inner.of_anchors.retain(|place, _| anchors.iter().any(|anchor| anchor.place == *place));
+        inner.of_anchors.retain(|commit_version, _| {
+            anchors.iter().any(|anchor| anchor.commit_version == *commit_version)
+        });
         for anchor in anchors.iter().filter(|anchor| anchor.sequence > 0) {
-            if let Entry::Vacant(unknown) = inner.of_anchors.entry(anchor.place) {
+            if let Entry::Vacant(unknown) = inner.of_anchors.entry(anchor.commit_version) {
                 let manifest = backing.anchor_manifest(anchor)?;
                 unknown.insert(files_of(present.open_beside(&manifest)?.blobs()));
             }
@@ -204,7 +206,7 @@ impl Horizon {
     }
 }
 
-/// Places of the anchors that stay: everything from the last one at or behind the horizon, without those whose neighbours are near
+/// Commit versions of the anchors that stay: everything from the last one at or behind the horizon, without those whose neighbours are near
 /// enough to each other, in bytes of log. The latest is given last, and always stays.
 pub(crate) fn thinned(anchors: &[Anchor], horizon: &Horizon) -> Vec<u64> {
     if anchors.is_empty() {
@@ -216,7 +218,7 @@ pub(crate) fn thinned(anchors: &[Anchor], horizon: &Horizon) -> Vec<u64> {
     for (at, anchor) in anchors.iter().enumerate().skip(first) {
         let next_bytes = anchors.get(at + 1).map_or(u64::MAX, |next| next.log_bytes);
         if at == first || anchor.beside_log || next_bytes.saturating_sub(last_bytes) > apart_bytes {
-            kept.push(anchor.place);
+            kept.push(anchor.commit_version);
             last_bytes = anchor.log_bytes;
         }
     }
@@ -233,8 +235,14 @@ mod tests {
         let (retention, retained_bytes_max) = (Duration::ZERO, 0);
         Horizon { history, retention, retained_bytes_max, apart_bytes: APART, now_micros, logged_bytes: 0 }
     }
-    fn anchor(place: u64, time_micros: u64, log_mib: u64) -> Anchor {
-        Anchor { place, time_micros, log_bytes: log_mib << 20, sequence: place as u32, beside_log: false }
+    fn anchor(commit_version: u64, time_micros: u64, log_mib: u64) -> Anchor {
+        Anchor {
+            commit_version,
+            time_micros,
+            log_bytes: log_mib << 20,
+            sequence: commit_version as u32,
+            beside_log: false,
+        }
     }
 
     #[test]
@@ -279,7 +287,10 @@ mod tests {
             "nobody gets behind a bulk load by replay"
         );
         let apart = |mib: [u64; 4]| {
-            let anchors: Vec<Anchor> = (0..).zip(mib).map(|(place, mib)| anchor(place, place, mib)).collect();
+            let anchors: Vec<Anchor> = (0..)
+                .zip(mib)
+                .map(|(commit_version, mib)| anchor(commit_version, commit_version, mib))
+                .collect();
             thinned(&anchors, &horizon(History::Forever, 0))
         };
         assert_eq!(apart([0, 32, 63, 65]), [0, 2, 3]);

@@ -1,16 +1,16 @@
 //! # transact: begin, validate, commit
 //!
-//! Joins `order` (the place of a commit), `durable` (the log) and `store` (the graph), and alone publishes a version.
+//! Joins `order` (the version of a commit), `durable` (the log) and `store` (the graph), and alone publishes a version.
 //! Transactions are optimistic: writes are buffered over a snapshot, reads are recorded as keys and ranges, and a commit is
-//! refused if anything it read was written since. Strictly serializable: the place a commit gets is its place in the one order
+//! refused if anything it read was written since. Strictly serializable: the commit version a commit gets is its version in the one order
 //! that all transactions could have run in, and it lies between the commit's begin and its return.
 //!
 //! ```text
-//!   T1: reads {x}  writes {y}     snapshot 7 ........ commit: nobody wrote x after 7 -> place 8
+//!   T1: reads {x}  writes {y}     snapshot 7 ........ commit: nobody wrote x after 7 -> commit version 8
 //!   T2: reads {y}  writes {x}     snapshot 7 ............. commit: y was written at 8 -> conflict, try again
 //! ```
 //!
-//! Reading order: [`Transaction`], [`ReadSet`], the conflict memory and footprints, [`Engine`], `commit` (validation) and `flight` (group commit), [`open`] (recovery and
+//! Reading order: [`Transaction`], [`ReadSet`], the conflict memory and footprints, [`Engine`], `commit` (validation) and `pending` (group commit), [`open`] (recovery and
 //! checkpoints), `past` and `kept` (what the graph was, and what of it is given up), `since` (commits read again), `inspect` (checks and backups), [`Feed`], `remote` (a gate of a cluster),
 //! `watch_sets` (until when what was read stays as it was).
 
@@ -24,7 +24,6 @@ mod constraints;
 mod engine;
 mod error;
 mod feed;
-mod flight;
 mod follow;
 mod footprint;
 mod history;
@@ -36,6 +35,7 @@ mod open;
 mod options;
 mod party;
 mod past;
+mod pending;
 mod reads;
 mod record;
 mod refine;

@@ -20,7 +20,7 @@ use world::disk::{Disk, DiskError};
 /// What opening found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryReport {
-    /// Place of the checkpoint, if there was one.
+    /// Commit version of the checkpoint, if there was one.
     pub checkpoint: Option<u64>,
     /// Commits replayed from the log.
     pub replayed: u64,
@@ -65,11 +65,11 @@ pub fn open_backing(
     let shared = &engine.shared;
     shared.load_unfinished.store(load_unfinished, Ordering::Release);
     let mut committer = shared.committer.lock();
-    let leased = committer.tip.leased(shared.files.checkpointed(base.place, stored));
+    let leased = committer.tip.leased(shared.files.checkpointed(base.commit_version, stored));
     shared.reshape(&mut committer, leased);
     drop(committer);
-    if let Some(place) = report.checkpoint {
-        shared.set_checkpointed_place(place);
+    if let Some(commit_version) = report.checkpoint {
+        shared.set_checkpointed_version(commit_version);
     }
     Ok((engine, report))
 }
@@ -101,23 +101,23 @@ fn recover(backing: &Arc<dyn BackingStore>, options: &OpenOptions) -> Result<Rec
         let anchor = backing.anchors().last().copied().unwrap_or_default();
         let from = match backing.latest_checkpoint()? {
             None => Snapshot::empty(Arc::new(Names::new()), options.store),
-            Some((place, manifest)) => {
-                report.checkpoint = Some(place);
+            Some((commit_version, manifest)) => {
+                report.checkpoint = Some(commit_version);
                 Snapshot::open(&manifest, Arc::new(Blobs(backing.clone())), options.store)?
             }
         };
-        let base = Point { place: from.place(), time_micros: anchor.time_micros };
+        let base = Point { commit_version: from.commit_version(), time_micros: anchor.time_micros };
         let stored = files_of(from.blobs());
-        let mut replayed = replay(from, backing.recover(base.place + 1)?, |_| true)?;
+        let mut replayed = replay(from, backing.recover(base.commit_version + 1)?, |_| true)?;
         report.replayed += replayed.commits;
         let mut load_unfinished = false;
         while let Some((at, load)) = replayed.load {
-            if finished_at >= Some(at.place) {
+            if finished_at >= Some(at.commit_version) {
                 // Otherwise the same load would be finished for ever.
                 let what = "a bulk load that was finished is not in the checkpoint behind it";
                 return Err(StoreError::Corrupt(what.into()).into());
             }
-            finished_at = Some(at.place);
+            finished_at = Some(at.commit_version);
             let open =
                 |manifest: &[u8]| Snapshot::open(manifest, Arc::new(Blobs(backing.clone())), options.store);
             let graph = graph_with_load(backing.as_ref(), (at, load), open)?;
@@ -127,7 +127,7 @@ fn recover(backing: &Arc<dyn BackingStore>, options: &OpenOptions) -> Result<Rec
                 Err(TransactError::Durable(DurableError::Disk(DiskError::Full { .. }))) => {
                     // The load stands by its record, and the graph can be read. The next checkpoint tries again.
                     load_unfinished = true;
-                    let behind = replay(graph, backing.recover(at.place + 1)?, |_| true)?;
+                    let behind = replay(graph, backing.recover(at.commit_version + 1)?, |_| true)?;
                     report.replayed += behind.commits;
                     replayed = behind.after(at, replayed.log_bytes);
                 }
@@ -147,7 +147,7 @@ fn finish_load(
     graph: &Snapshot,
     stand: Stand,
 ) -> Result<(), TransactError> {
-    let mut sink = backing.begin_checkpoint(stand.at.place)?;
+    let mut sink = backing.begin_checkpoint(stand.at.commit_version)?;
     let written = graph.checkpoint(&mut |bytes: &[u8]| -> Result<BlobKey, TransactError> {
         Ok(BlobKey(sink.put(bytes)?.encode()))
     })?;

@@ -56,7 +56,7 @@ struct Known {
 impl Known {
     /// Is it the very answer?
     fn answers(&self, moment: Moment) -> bool {
-        let exact = moment == Moment::Place(self.at.place);
+        let exact = moment == Moment::CommitVersion(self.at.commit_version);
         exact || (moment.includes(self.at) && self.until.is_some_and(|until| !moment.includes(until)))
     }
 }
@@ -118,10 +118,10 @@ impl Past {
     pub fn uncovered_bytes(&self) -> u64 {
         self.logged_bytes().saturating_sub(self.covered_bytes.load(Ordering::Acquire))
     }
-    /// What lies before this place can no longer be rebuilt.
-    pub fn forget_before(&self, place: u64) {
-        self.newest.lock().recent.retain(|known| known.at.place >= place);
-        self.rebuilt.lock().retain(|known| known.at.place >= place);
+    /// What lies before this commit version can no longer be rebuilt.
+    pub fn forget_before(&self, commit_version: u64) {
+        self.newest.lock().recent.retain(|known| known.at.commit_version >= commit_version);
+        self.rebuilt.lock().retain(|known| known.at.commit_version >= commit_version);
     }
 
     /// The answer, if it is in memory.
@@ -149,11 +149,11 @@ impl Past {
         let newest = self.newest.lock();
         let rebuilt = self.rebuilt.lock();
         let fitting = newest.recent.iter().chain(rebuilt.iter()).filter(|known| moment.includes(known.at));
-        fitting.max_by_key(|known| known.at.place).map(|known| (known.snapshot.clone(), known.at))
+        fitting.max_by_key(|known| known.at.commit_version).map(|known| (known.snapshot.clone(), known.at))
     }
 }
 
 /// The commit an anchor ends with.
 pub(crate) fn point_of(anchor: &Anchor) -> Point {
-    Point { place: anchor.place, time_micros: anchor.time_micros }
+    Point { commit_version: anchor.commit_version, time_micros: anchor.time_micros }
 }

@@ -23,14 +23,14 @@ pub(crate) fn encode(record: &CommitRecord) -> Result<Vec<u8>, TransactError> {
     if bytes.len() > RECORD_BYTES_MAX {
         return Err(TransactError::TooLarge);
     }
-    let is_readable = || bytes.len() > READ_BACK_BYTES_MAX || decode(record.place, &bytes).is_ok();
+    let is_readable = || bytes.len() > READ_BACK_BYTES_MAX || decode(record.commit_version, &bytes).is_ok();
     debug_assert!(is_readable(), "a record that could not be replayed");
     Ok(bytes)
 }
 
 /// When the commit was, without looking at its changes.
-pub(crate) fn time_micros(place: u64, payload: &[u8]) -> Result<u64, TransactError> {
-    let corrupt = |what: &str| StoreError::Corrupt(format!("commit {place}: {what}").into());
+pub(crate) fn time_micros(commit_version: u64, payload: &[u8]) -> Result<u64, TransactError> {
+    let corrupt = |what: &str| StoreError::Corrupt(format!("commit {commit_version}: {what}").into());
     if payload.len() < HEADER_BYTES {
         return Err(corrupt("too short").into());
     }
@@ -41,15 +41,16 @@ pub(crate) fn time_micros(place: u64, payload: &[u8]) -> Result<u64, TransactErr
 }
 
 /// Inverse of [`encode`].
-pub(crate) fn decode(place: u64, payload: &[u8]) -> Result<CommitRecord, TransactError> {
-    let time_micros = time_micros(place, payload)?;
+pub(crate) fn decode(commit_version: u64, payload: &[u8]) -> Result<CommitRecord, TransactError> {
+    let time_micros = time_micros(commit_version, payload)?;
     if payload[0] != RECORD_VERSION {
-        return Err(
-            StoreError::Corrupt(format!("commit {place}: a list of changes was expected").into()).into()
-        );
+        return Err(StoreError::Corrupt(
+            format!("commit {commit_version}: a list of changes was expected").into(),
+        )
+        .into());
     }
     let changes = Change::decode_all(&payload[HEADER_BYTES..])?;
-    Ok(CommitRecord { place, time_micros, changes })
+    Ok(CommitRecord { commit_version, time_micros, changes })
 }
 
 /// A bulk load: the graph of a manifest, with all commits behind it, is the graph with the load.
@@ -71,18 +72,19 @@ pub(crate) fn encode_load(time_micros: u64, mark: LoadMark) -> Vec<u8> {
 }
 
 /// Inverse of [`encode_load`]; none for an ordinary commit.
-pub(crate) fn decode_load(place: u64, payload: &[u8]) -> Result<Option<LoadMark>, TransactError> {
-    time_micros(place, payload)?;
+pub(crate) fn decode_load(commit_version: u64, payload: &[u8]) -> Result<Option<LoadMark>, TransactError> {
+    time_micros(commit_version, payload)?;
     if payload[0] != LOAD_VERSION {
         return Ok(None);
     }
-    let corrupt = || StoreError::Corrupt(format!("commit {place}: a bulk load of another length").into());
+    let corrupt =
+        || StoreError::Corrupt(format!("commit {commit_version}: a bulk load of another length").into());
     let (base, manifest) = payload[HEADER_BYTES..].split_first_chunk::<8>().ok_or_else(corrupt)?;
     let manifest: &[u8; BlobRef::ENCODED_BYTES] = manifest.try_into().map_err(|_| corrupt())?;
     let base = u64::from_le_bytes(*base);
-    if base >= place {
+    if base >= commit_version {
         return Err(StoreError::Corrupt(
-            format!("commit {place}: a bulk load built on what came later").into(),
+            format!("commit {commit_version}: a bulk load built on what came later").into(),
         )
         .into());
     }
@@ -103,7 +105,8 @@ mod tests {
         assert!(
             decode(8, &bytes).is_err() && (0..37).all(|length| decode_load(8, &bytes[..length]).is_err())
         );
-        let commit = encode(&CommitRecord { place: 8, time_micros: 9, changes: Vec::new() }).unwrap();
+        let commit =
+            encode(&CommitRecord { commit_version: 8, time_micros: 9, changes: Vec::new() }).unwrap();
         assert_eq!(decode_load(8, &commit).unwrap(), None);
     }
 }

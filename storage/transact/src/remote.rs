@@ -201,11 +201,11 @@ pub(crate) fn alter(
         let base = remote.begin()?;
         let changes = make(&base)?;
         if changes.is_empty() && base.names().undurable().0.is_empty() {
-            return Ok(base.place());
+            return Ok(base.commit_version());
         }
         match remote.commit(&base, alteration(changes, &base)?) {
             // What this gate knows of the catalogue has the change.
-            Ok(()) => return Ok(remote.begin()?.place()),
+            Ok(()) => return Ok(remote.begin()?.commit_version()),
             Err(RemoteError::Conflict(_)) if clock::monotonic_ns() < until_ns => {
                 walk::check().map_err(StoreError::from)?;
                 world::threads::sleep(ALTER_PAUSE);
@@ -224,7 +224,7 @@ fn alteration(changes: Vec<Change>, base: &Snapshot) -> Result<Proposal, Transac
     let everything = changes.iter().any(rules);
     if everything {
         // Does what is there keep the rule?
-        base.apply(base.place(), &[&changes]).map_err(|error| explain(error, base))?;
+        base.apply(base.commit_version(), &[&changes]).map_err(|error| explain(error, base))?;
     }
     let is_entry = |change: &Change| matches!(change, Change::SetEntry { .. });
     let key = if changes.iter().all(is_entry) { Key::entries() } else { Key::catalogue() };

@@ -1,7 +1,7 @@
 //! Forward from a snapshot through the log: how a database is recovered, and how the past is rebuilt.
 //!
 //! Idea: many small commits are applied in one copy-on-write pass, so each chunk is copied once a group and not once a commit.
-//! Invariant: records come in the order of their places, and begin right behind the snapshot's. Nobody gets past a bulk load by replay.
+//! Invariant: records come in the order of their commit versions, and begin right behind the snapshot's. Nobody gets past a bulk load by replay.
 
 use crate::history::Point;
 use crate::record::{self, LoadMark};
@@ -42,18 +42,18 @@ pub(crate) fn replay(
     let mut bytes = 0;
     for found in records {
         let found = found?;
-        let time_micros = record::time_micros(found.place, &found.payload)?;
-        let point = Point { place: found.place, time_micros };
+        let time_micros = record::time_micros(found.commit_version, &found.payload)?;
+        let point = Point { commit_version: found.commit_version, time_micros };
         if !wanted(point) {
             replayed.next = Some(point);
             break;
         }
         replayed.log_bytes += (found.payload.len() + durable::RECORD_FRAME_BYTES) as u64;
-        if let Some(mark) = record::decode_load(found.place, &found.payload)? {
+        if let Some(mark) = record::decode_load(found.commit_version, &found.payload)? {
             replayed.load = Some((point, mark));
             break;
         }
-        group.push(record::decode(found.place, &found.payload)?);
+        group.push(record::decode(found.commit_version, &found.payload)?);
         bytes += found.payload.len();
         replayed.last = Some(point);
         replayed.commits += 1;
@@ -76,7 +76,7 @@ impl Replayed {
     fn apply(&mut self, group: &mut Vec<CommitRecord>) -> Result<(), TransactError> {
         if let Some(last) = group.last() {
             let lists: Vec<&[Change]> = group.iter().map(|commit| commit.changes.as_slice()).collect();
-            self.snapshot = self.snapshot.apply(last.place, &lists)?;
+            self.snapshot = self.snapshot.apply(last.commit_version, &lists)?;
             group.clear();
         }
         Ok(())
@@ -90,6 +90,7 @@ pub(crate) fn graph_with_load(
     open: impl FnOnce(&[u8]) -> Result<Snapshot, StoreError>,
 ) -> Result<Snapshot, TransactError> {
     let built = open(&backing.read_blob(load.manifest)?)?;
-    let replayed = replay(built, backing.recover(load.base + 1)?, |point| point.place < at.place)?;
-    Ok(replayed.snapshot.apply(at.place, &[])?)
+    let replayed =
+        replay(built, backing.recover(load.base + 1)?, |point| point.commit_version < at.commit_version)?;
+    Ok(replayed.snapshot.apply(at.commit_version, &[])?)
 }

@@ -36,7 +36,7 @@ pub(crate) const EXEMPT: u64 = 0;
 
 /// The turns of an engine.
 #[derive(Default)]
-pub(crate) struct Turns {
+pub(crate) struct WriteReservations {
     taken: AtomicBool,
     state: Mutex<TurnsHeld>,
     ended: Condvar,
@@ -64,16 +64,16 @@ struct Holder {
 }
 
 /// A commit that was held back; dropped when it has been judged.
-pub(crate) struct Held<'a>(&'a Turns);
+pub(crate) struct DelayedCommit<'a>(&'a WriteReservations);
 
-impl Drop for Held<'_> {
+impl Drop for DelayedCommit<'_> {
     fn drop(&mut self) {
         self.0.state.lock().held -= 1;
         self.0.ended.notify_all();
     }
 }
 
-impl Turns {
+impl WriteReservations {
     /// Waits for the turn before to end, then begins one that reserves this.
     pub fn take(&self, reserved: Reads, attempt_ns: u64) -> u64 {
         let length_ns = (2 * attempt_ns).clamp(span_ns(TURN_MIN), span_ns(TURN_MAX));
@@ -114,9 +114,9 @@ impl Turns {
         is_held
     }
     /// A commit is held back from now until it is judged.
-    pub fn hold(&self) -> Held<'_> {
+    pub fn hold(&self) -> DelayedCommit<'_> {
         self.state.lock().held += 1;
-        Held(self)
+        DelayedCommit(self)
     }
     /// Waits for the end of the turn, if there is one.
     ///
@@ -188,36 +188,39 @@ mod tests {
 
     #[test]
     fn only_what_is_reserved_is_held_back_and_not_for_ever() {
-        let turns = Turns::default();
-        assert!(!turns.holds_back(None, &writes(1)));
-        let turn = turns.take(reads(1), 0);
-        assert!(turns.holds_back(None, &writes(1)) && !turns.holds_back(None, &writes(2)));
-        assert!(!turns.holds_back(Some(turn), &writes(1)) && turns.holds_back(Some(turn + 1), &writes(1)));
-        assert!(!turns.holds_back(Some(EXEMPT), &writes(1)));
-        turns.wait_for_end().unwrap();
-        assert!(!turns.holds_back(None, &writes(1)), "its time is over");
+        let reservations = WriteReservations::default();
+        assert!(!reservations.holds_back(None, &writes(1)));
+        let turn = reservations.take(reads(1), 0);
+        assert!(reservations.holds_back(None, &writes(1)) && !reservations.holds_back(None, &writes(2)));
+        assert!(
+            !reservations.holds_back(Some(turn), &writes(1))
+                && reservations.holds_back(Some(turn + 1), &writes(1))
+        );
+        assert!(!reservations.holds_back(Some(EXEMPT), &writes(1)));
+        reservations.wait_for_end().unwrap();
+        assert!(!reservations.holds_back(None, &writes(1)), "its time is over");
         let everything = Reads { everything: true, ..Reads::default() };
-        let next = turns.take(everything, 0);
-        turns.end(turn);
-        assert!(turns.holds_back(None, &writes(2)), "an old turn does not end another's");
-        turns.end(next);
-        assert!(!turns.holds_back(None, &writes(2)));
+        let next = reservations.take(everything, 0);
+        reservations.end(turn);
+        assert!(reservations.holds_back(None, &writes(2)), "an old turn does not end another's");
+        reservations.end(next);
+        assert!(!reservations.holds_back(None, &writes(2)));
     }
 
     /// Between two turns every commit that was held back is judged; one that never is does not keep the next turn from its time.
     #[test]
     fn the_next_turn_waits_for_those_who_were_held_back_and_not_for_ever() {
-        let turns = Arc::new(Turns::default());
+        let reservations = Arc::new(WriteReservations::default());
         let patience_ns = span_ns(HELD_PATIENCE);
-        let (one, other) = (turns.hold(), turns.hold());
-        let turn = turns.take(reads(1), span_ns(TURN_MAX));
+        let (one, other) = (reservations.hold(), reservations.hold());
+        let turn = reservations.take(reads(1), span_ns(TURN_MAX));
         let ended_ns = monotonic_ns();
-        turns.end(turn);
-        let turn = turns.take(reads(1), 0);
+        reservations.end(turn);
+        let turn = reservations.take(reads(1), 0);
         assert!(monotonic_ns() - ended_ns >= patience_ns, "two wait to be judged");
-        turns.end(turn);
+        reservations.end(turn);
         let is_crowded_at = |ended_ns: u64| {
-            let mut state = turns.state.lock();
+            let mut state = reservations.state.lock();
             state.ended_ns = ended_ns;
             is_crowded(&state)
         };
@@ -232,13 +235,13 @@ mod tests {
 
     #[test]
     fn turns_are_taken_one_after_the_other() {
-        let turns = Arc::new(Turns::default());
-        let first = turns.take(reads(1), span_ns(TURN_MAX));
-        let other = turns.clone();
+        let reservations = Arc::new(WriteReservations::default());
+        let first = reservations.take(reads(1), span_ns(TURN_MAX));
+        let other = reservations.clone();
         let waiting = spawn("second", move || other.take(reads(2), 0));
         sleep(Duration::from_millis(20));
         assert!(!waiting.is_finished());
-        turns.end(first);
+        reservations.end(first);
         assert_eq!(waiting.join(), first + 1);
     }
 }

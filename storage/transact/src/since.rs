@@ -45,14 +45,14 @@ pub struct Since {
 }
 
 impl Engine {
-    /// The commits after the one at this place, with the graph as of that one.
+    /// The commits after the one at this commit version, with the graph as of that one.
     ///
     /// # Errors
     /// [`TransactError::NotReached`] or [`TransactError::NotKept`]; the log or a checkpoint cannot be read.
-    pub fn since(&self, place: u64) -> Result<Since, TransactError> {
-        let moment = Moment::Place(place);
+    pub fn since(&self, commit_version: u64) -> Result<Since, TransactError> {
+        let moment = Moment::CommitVersion(commit_version);
         let (graph, newest) = self.shared.past.newest(&self.shared.store);
-        let (graph, at) = match place.cmp(&newest.place) {
+        let (graph, at) = match commit_version.cmp(&newest.commit_version) {
             std::cmp::Ordering::Equal => (graph, newest),
             std::cmp::Ordering::Greater => return Err(TransactError::NotReached { asked: moment, newest }),
             std::cmp::Ordering::Less => self.past_at(moment)?,
@@ -83,8 +83,10 @@ impl Since {
         let _kept = shared.past.giving_up.read();
         self.read_on().map_err(|error| {
             let oldest = self.engine.retained();
-            match oldest.is_none_or(|oldest| oldest.place > self.at.place) {
-                true => TransactError::NotKept { asked: Moment::Place(self.at.place), oldest },
+            match oldest.is_none_or(|oldest| oldest.commit_version > self.at.commit_version) {
+                true => {
+                    TransactError::NotKept { asked: Moment::CommitVersion(self.at.commit_version), oldest }
+                }
                 false => error,
             }
         })
@@ -97,28 +99,34 @@ impl Since {
         let (mut records, until) = match self.records.take() {
             Some(opened) => opened,
             None => {
-                let newest = self.engine.newest().place;
-                if newest <= self.at.place {
+                let newest = self.engine.newest().commit_version;
+                if newest <= self.at.commit_version {
                     return Ok(None);
                 }
                 if !backing.is_durable() {
-                    return Err(TransactError::NotKept { asked: Moment::Place(self.at.place), oldest: None });
+                    return Err(TransactError::NotKept {
+                        asked: Moment::CommitVersion(self.at.commit_version),
+                        oldest: None,
+                    });
                 }
-                (backing.recover(self.at.place + 1)?, newest)
+                (backing.recover(self.at.commit_version + 1)?, newest)
             }
         };
         let (mut group, mut bytes) = (Vec::new(), 0);
         while group.len() < GROUP_COMMITS && bytes <= GROUP_BYTES {
             // What lies behind is perhaps not published yet.
-            let Some(found) = records.next().transpose()?.filter(|found| found.place <= until) else { break };
-            if let Some(mark) = record::decode_load(found.place, &found.payload)? {
-                let time_micros = record::time_micros(found.place, &found.payload)?;
-                self.load = Some((Point { place: found.place, time_micros }, mark));
+            let Some(found) = records.next().transpose()?.filter(|found| found.commit_version <= until)
+            else {
+                break;
+            };
+            if let Some(mark) = record::decode_load(found.commit_version, &found.payload)? {
+                let time_micros = record::time_micros(found.commit_version, &found.payload)?;
+                self.load = Some((Point { commit_version: found.commit_version, time_micros }, mark));
                 break;
             }
             bytes += found.payload.len();
-            group.push(Arc::new(record::decode(found.place, &found.payload)?));
-            if found.place == until {
+            group.push(Arc::new(record::decode(found.commit_version, &found.payload)?));
+            if found.commit_version == until {
                 break;
             }
         }
@@ -129,9 +137,9 @@ impl Since {
             };
         };
         let lists: Vec<&[Change]> = group.iter().map(|commit| commit.changes.as_slice()).collect();
-        self.graph = self.graph.apply(last.place, &lists)?;
-        self.at = Point { place: last.place, time_micros: last.time_micros };
-        if last.place < until && self.load.is_none() {
+        self.graph = self.graph.apply(last.commit_version, &lists)?;
+        self.at = Point { commit_version: last.commit_version, time_micros: last.time_micros };
+        if last.commit_version < until && self.load.is_none() {
             self.records = Some((records, until));
         }
         Ok(Some(Stretch::Commits { records: group, after: self.graph.clone() }))
@@ -139,7 +147,8 @@ impl Since {
     /// The graph behind a bulk load: that of the first checkpoint that has it, or what its record says.
     fn behind_load(&mut self, (point, mark): (Point, LoadMark)) -> Result<Stretch, TransactError> {
         let (engine, backing) = (&self.engine, &self.engine.shared.backing);
-        let anchor = backing.anchors().into_iter().find(|anchor| anchor.place >= point.place);
+        let anchor =
+            backing.anchors().into_iter().find(|anchor| anchor.commit_version >= point.commit_version);
         let (graph, at) = match anchor {
             Some(anchor) => (engine.open_anchor(&anchor)?, point_of(&anchor)),
             None => {

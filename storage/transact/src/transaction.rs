@@ -393,7 +393,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Ends the transaction and makes its writes durable and visible to all. Returns the place of the commit, or that of the
+    /// Ends the transaction and makes its writes durable and visible to all. Returns the version of the commit, or that of the
     /// snapshot if nothing was written.
     ///
     /// # Errors
@@ -408,11 +408,11 @@ impl Transaction {
         let changes = std::mem::take(&mut self.writes.lock().changes);
         let outcome = match (shown, &self.shared.remote) {
             (Err(error), _) => Err(error),
-            (Ok(()), _) if changes.is_empty() => Ok(self.base.place()),
+            (Ok(()), _) if changes.is_empty() => Ok(self.base.commit_version()),
             (Ok(()), Some(remote)) => {
                 let proposed = proposal(changes, self.reads.take(), &self.base, &self.snapshot());
                 let committed = proposed.and_then(|proposal| remote.commit(&self.base, proposal));
-                committed.map(|()| self.base.place()).map_err(TransactError::from)
+                committed.map(|()| self.base.commit_version()).map_err(TransactError::from)
             }
             (Ok(()), None) => {
                 let (base, at) = (Basis::of(&self.base), (self.gatekeeper, self.turn));
@@ -463,10 +463,10 @@ impl Transaction {
             self.shared.store.allocator().give_back(&writes.created_vertices, &writes.created_edges);
         }
         if self.mode == Mode::Write {
-            self.shared.retire(self.base.place());
+            self.shared.retire(self.base.commit_version());
         }
         if let Some(turn) = self.turn {
-            let reserved = self.shared.turns.end(turn);
+            let reserved = self.shared.reservations.end(turn);
             // Everything is never reserved out of habit.
             *self.contended.lock() = reserved.filter(|reads| committed && !reads.everything);
         }

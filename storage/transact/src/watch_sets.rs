@@ -1,7 +1,7 @@
 //! Watch sets: what a cached result depends on, and from which commit on it may be another.
 //!
 //! Idea: a watch set has the keys of a read set. Each commit looks up the keys that it writes, and marks the watch sets that have one of them with
-//! its place. So a watch set holds from the snapshot that was read up to the first commit that would have made a transaction with these reads fail:
+//! its commit version. So a watch set holds from the snapshot that was read up to the first commit that would have made a transaction with these reads fail:
 //! both are judged by the same keys.
 //! Invariant: a commit marks watch sets before any snapshot shows it. A watch set is entered before its reads are judged against the commits since its
 //! snapshot, so no commit falls between.
@@ -42,10 +42,10 @@ impl WatchSet {
     pub fn holding(&self, snapshot: &Snapshot) -> Holding {
         debug_assert!(snapshot.is_committed() && !snapshot.is_restricted());
         let now = Basis::of(snapshot);
-        if now.place < self.from.place {
+        if now.commit_version < self.from.commit_version {
             return Holding::Earlier;
         }
-        if now.place >= self.end.load(Ordering::Acquire) || self.is_over() {
+        if now.commit_version >= self.end.load(Ordering::Acquire) || self.is_over() {
             return Holding::Over;
         }
         // Of a name that was not there nothing else could be read.
@@ -57,7 +57,7 @@ impl WatchSet {
         self.end.load(Ordering::Acquire) != u64::MAX || self.is_over()
     }
     fn is_over(&self) -> bool {
-        self.sets.is_over(self.from.place)
+        self.sets.is_over(self.from.commit_version)
     }
     /// Keys that are watched.
     pub fn len(&self) -> usize {

@@ -49,7 +49,7 @@ impl Watching {
 #[derive(Default)]
 struct WatchTable {
     by_key: HashMap<Key, Watching, KeyState>,
-    /// The place of the first commit that wrote a key of each set; `u64::MAX` while there is none.
+    /// The version of the first commit that wrote a key of each set; `u64::MAX` while there is none.
     ends: HashMap<u32, Arc<AtomicU64>>,
     next: u32,
     /// Keys of all sets together.
@@ -61,33 +61,33 @@ struct WatchTable {
 pub(crate) struct WatchSets {
     table: Mutex<WatchTable>,
     count: AtomicUsize,
-    /// Sets of snapshots before this place are over: a commit of very many keys, or a bulk load.
+    /// Sets of snapshots before this commit version are over: a commit of very many keys, or a bulk load.
     cleared: AtomicU64,
 }
 
 impl WatchSets {
     /// A commit writes these keys. It is called before anybody sees the commit.
-    pub fn record(&self, place: u64, footprint: &Footprint) {
+    pub fn record(&self, commit_version: u64, footprint: &Footprint) {
         if self.count.load(Ordering::Acquire) == 0 {
             return;
         }
         if footprint.keys.len() > WATCH_KEYS_MAX {
-            return self.clear(place);
+            return self.clear(commit_version);
         }
         let mut table = self.table.lock();
         for key in &footprint.keys {
-            // Places only rise: the first end is the one that counts, so that nobody is told twice.
+            // Commit versions only rise: the first end is the one that counts, so that nobody is told twice.
             let Some(watching) = table.by_key.remove(key) else { continue };
             for end in watching.numbers().iter().filter_map(|number| table.ends.get(number)) {
-                end.fetch_min(place, Ordering::AcqRel);
+                end.fetch_min(commit_version, Ordering::AcqRel);
             }
         }
     }
-    /// From this place on anything may be different.
-    pub fn clear(&self, place: u64) {
-        self.cleared.fetch_max(place, Ordering::AcqRel);
+    /// From this commit version on anything may be different.
+    pub fn clear(&self, commit_version: u64) {
+        self.cleared.fetch_max(commit_version, Ordering::AcqRel);
     }
-    /// Is a set of a snapshot at this place over, whatever it watches?
+    /// Is a set of a snapshot at this commit version over, whatever it watches?
     pub fn is_over(&self, from: u64) -> bool {
         from < self.cleared.load(Ordering::Acquire)
     }
@@ -107,8 +107,8 @@ impl WatchSets {
         for key in keys {
             match table.by_key.entry(*key) {
                 Entry::Occupied(mut watching) => watching.get_mut().add(number),
-                Entry::Vacant(place) => {
-                    place.insert(Watching::One(number));
+                Entry::Vacant(commit_version) => {
+                    commit_version.insert(Watching::One(number));
                 }
             }
         }

@@ -202,7 +202,7 @@ fn blind_writes_to_one_vertex_both_commit() {
     let (a, b) = (w.engine.begin(Mode::Write), w.engine.begin(Mode::Write));
     a.set_property(account, w.key, 1.into()).unwrap();
     b.set_property(account, w.key, 2.into()).unwrap();
-    // Neither read what the other wrote, so both orders are serial orders: allowed, and the later place wins.
+    // Neither read what the other wrote, so both orders are serial orders: allowed, and the later commit version wins.
     assert!(a.commit().is_ok() && b.commit().is_ok());
     assert_eq!(w.now(account), 2);
 }

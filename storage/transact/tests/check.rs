@@ -141,18 +141,19 @@ fn the_past_has_the_names_of_aborted_transactions() {
             .unwrap();
         aborted.rollback();
         engine.checkpoint().unwrap();
-        states.push((engine.snapshot().place(), engine.snapshot().statistics().vertices()));
+        states.push((engine.snapshot().commit_version(), engine.snapshot().statistics().vertices()));
         disk = disk.kill();
         let engine = opened(&disk).unwrap();
         commit(&engine, &format!("New{round}"), round);
-        states.push((engine.snapshot().place(), engine.snapshot().statistics().vertices()));
+        states.push((engine.snapshot().commit_version(), engine.snapshot().statistics().vertices()));
         engine.checkpoint().unwrap();
     }
     disk = disk.kill();
     let engine = opened(&disk).unwrap();
-    for (place, vertices) in states {
-        let past =
-            engine.snapshot_at(Moment::Place(place)).unwrap_or_else(|error| panic!("{place}: {error}"));
+    for (commit_version, vertices) in states {
+        let past = engine
+            .snapshot_at(Moment::CommitVersion(commit_version))
+            .unwrap_or_else(|error| panic!("{commit_version}: {error}"));
         assert_eq!(past.statistics().vertices(), vertices);
     }
     let shared: Arc<dyn Disk> = Arc::new(disk.kill());

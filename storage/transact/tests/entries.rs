@@ -48,7 +48,7 @@ fn random_commit(engine: &Engine, model: &mut Model, chance: &mut Chance) -> u64
 /// A vertex, or a whole load of nothing: entries must outlive both.
 fn random_work(engine: &Engine, chance: &mut Chance) {
     if chance.below(3) == 0 {
-        engine.install(|current, place| Ok(current.apply(place, &[])?)).unwrap();
+        engine.install(|current, commit_version| Ok(current.apply(commit_version, &[])?)).unwrap();
         return;
     }
     let t = engine.begin(Mode::Write);
@@ -76,9 +76,9 @@ fn entries_are_as_they_were_acknowledged_after_crashes_and_in_backups() {
                     _ => past.push((random_commit(&engine, &mut model, &mut chance), model.clone())),
                 }
             }
-            for (place, then) in past.iter().filter(|_| chance.below(4) == 0).collect::<Vec<_>>() {
-                let found = engine.snapshot_at(Moment::Place(*place)).unwrap();
-                assert_eq!(contents(&found), *then, "seed {seed}: at {place}");
+            for (commit_version, then) in past.iter().filter(|_| chance.below(4) == 0).collect::<Vec<_>>() {
+                let found = engine.snapshot_at(Moment::CommitVersion(*commit_version)).unwrap();
+                assert_eq!(contents(&found), *then, "seed {seed}: at {commit_version}");
             }
             let as_disk: Arc<dyn Disk> = disk.clone();
             let (copy, again) = (format!("/backup{life}"), format!("/again{life}"));

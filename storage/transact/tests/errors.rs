@@ -16,7 +16,7 @@ use world::disk::DiskError;
 fn errors() -> Vec<TransactError> {
     let path = || PathBuf::from("/db");
     let disk = || DiskError::Full { path: path() };
-    let point = Point { place: 7, time_micros: 1_500_000 };
+    let point = Point { commit_version: 7, time_micros: 1_500_000 };
     let clashes = [
         SchemaClash::Equivalent,
         SchemaClash::Index,
@@ -32,9 +32,9 @@ fn errors() -> Vec<TransactError> {
         TransactError::ReadOnly,
         TransactError::Schema { what: "there is no index `i`".into() },
         TransactError::TooLarge,
-        TransactError::NotKept { asked: Moment::Place(3), oldest: Some(point) },
+        TransactError::NotKept { asked: Moment::CommitVersion(3), oldest: Some(point) },
         TransactError::NotKept { asked: Moment::Time(5_000_000), oldest: None },
-        TransactError::NotReached { asked: Moment::Place(9), newest: point },
+        TransactError::NotReached { asked: Moment::CommitVersion(9), newest: point },
         TransactError::NoHistoryInMemory,
         DurableError::Unconfirmed { cause: disk() }.into(),
     ];
@@ -60,7 +60,7 @@ fn errors() -> Vec<TransactError> {
         DurableError::IsBackup { path: path() },
         DurableError::AlreadyOpen { path: path(), pid: Some(5) },
         DurableError::Poisoned { cause: "it failed".into() },
-        DurableError::OutOfOrder { place: 3, last: 5 },
+        DurableError::OutOfOrder { commit_version: 3, last: 5 },
     ];
     all.extend(durable.map(TransactError::from));
     all

@@ -38,9 +38,9 @@ impl Meddler for Slow {
         sleep(Duration::from_millis(self.sync_ms));
         if self.fails.load(Ordering::Relaxed) { Err(Slow::failure()) } else { inner.append_and_sync(records) }
     }
-    fn truncate_before(&self, inner: &LocalFolder, place: u64) -> DurableResult<()> {
+    fn truncate_before(&self, inner: &LocalFolder, commit_version: u64) -> DurableResult<()> {
         let fails = self.truncation_fails.load(Ordering::Relaxed);
-        if fails { Err(Slow::failure()) } else { inner.truncate_before(place) }
+        if fails { Err(Slow::failure()) } else { inner.truncate_before(commit_version) }
     }
 }
 
@@ -97,7 +97,7 @@ fn a_failed_append_fails_its_group_and_leaves_nothing() {
 }
 
 /// A checkpoint whose log could not be cut was reported as failed, and a bulk load with it, although the disk had both: after
-/// the next open the load was there, and a commit acknowledged after it had the checkpoint's own place and was passed over.
+/// the next open the load was there, and a commit acknowledged after it had the checkpoint's own commit version and was passed over.
 #[test]
 fn a_checkpoint_stands_even_if_the_log_cannot_be_cut() {
     let disk = Arc::new(SimDisk::new());
@@ -105,10 +105,10 @@ fn a_checkpoint_stands_even_if_the_log_cannot_be_cut() {
     create(&engine).unwrap();
     slow.meddler.truncation_fails.store(true, Ordering::Relaxed);
     engine
-        .install(|current, place| {
+        .install(|current, commit_version| {
             let id = engine.store().allocator().vertex(model::LabelSetId(0))?;
             let change = store::Change::CreateVertex { id, labels: model::LabelSetId(0), properties: vec![] };
-            Ok(current.apply(place, &[&[change]])?)
+            Ok(current.apply(commit_version, &[&[change]])?)
         })
         .unwrap();
     create(&engine).unwrap();
@@ -156,23 +156,23 @@ fn a_commit_is_validated_against_those_in_flight_and_nobody_sees_them() {
     let first = crossing(&engine, y, x, key, 1);
     let skewed = crossing(&engine, x, y, key, 2);
     let apart = crossing(&engine, y, y, key, 3);
-    let place = engine.snapshot().place();
+    let commit_version = engine.snapshot().commit_version();
     let flying = send_off(first, &slow);
     let refused = skewed.commit();
     assert!(
         refused.as_ref().is_err_and(TransactError::is_retryable),
         "write skew with one in flight: {refused:?}"
     );
-    assert_eq!(engine.snapshot().place(), place, "what is not synced is seen by nobody");
+    assert_eq!(engine.snapshot().commit_version(), commit_version, "what is not synced is seen by nobody");
     assert_eq!(number(&engine, x, key), Some(0));
     let second = spawn("second", move || apart.commit());
     let (_, feed) = engine.subscribe();
-    assert_eq!(feed.from, place, "whoever subscribes now hears of both");
-    assert_eq!(flying.join().unwrap(), place + 1);
+    assert_eq!(feed.from, commit_version, "whoever subscribes now hears of both");
+    assert_eq!(flying.join().unwrap(), commit_version + 1);
     assert_eq!(number(&engine, x, key), Some(1));
-    assert_eq!(second.join().unwrap(), place + 2);
-    let heard = [(); 2].map(|()| feed.next(Duration::from_secs(1)).unwrap().unwrap().place);
-    assert_eq!(heard, [place + 1, place + 2]);
+    assert_eq!(second.join().unwrap(), commit_version + 2);
+    let heard = [(); 2].map(|()| feed.next(Duration::from_secs(1)).unwrap().unwrap().commit_version);
+    assert_eq!(heard, [commit_version + 1, commit_version + 2]);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn what_was_accepted_behind_a_group_that_fails_fails_with_it() {
     let ((x, key), (y, _)) = (register(&engine), register(&engine));
     let (first, second) = (crossing(&engine, x, x, key, 1), crossing(&engine, y, y, key, 2));
     slow.meddler.fails.store(true, Ordering::Relaxed);
-    let place = engine.snapshot().place();
+    let commit_version = engine.snapshot().commit_version();
     let flying = send_off(first, &slow);
     // It writes something else, and names something for the first time: no later record may do without that name.
     let named = second.key("named in flight").unwrap();
@@ -190,7 +190,7 @@ fn what_was_accepted_behind_a_group_that_fails_fails_with_it() {
     let behind = spawn("second", move || second.commit());
     let (one, other) = (flying.join(), behind.join());
     assert!(one.is_err() && other.is_err(), "{one:?} {other:?}");
-    assert_eq!(engine.snapshot().place(), place);
+    assert_eq!(engine.snapshot().commit_version(), commit_version);
     slow.meddler.fails.store(false, Ordering::Relaxed);
     crossing(&engine, y, y, named, 8).commit().unwrap();
     let values =

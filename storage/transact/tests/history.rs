@@ -17,7 +17,7 @@ use world::disk::{Disk, SimDisk};
 /// Value and neighbours of each vertex.
 type Twin = BTreeMap<u64, (i64, Vec<u64>)>;
 
-/// Every state there was: its place, when it came to be, and what it was.
+/// Every state there was: its commit version, when it came to be, and what it was.
 type Remembered = Vec<(u64, u64, Twin)>;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -47,7 +47,7 @@ fn contents(snapshot: &Snapshot) -> Twin {
     found
 }
 
-/// Creates, links, changes or deletes; the place of the commit.
+/// Creates, links, changes or deletes; the version of the commit.
 fn random_commit(engine: &Engine, known: &Twin, chance: &mut Chance) -> u64 {
     let t = engine.begin(Mode::Write);
     let (label, key, edge_type) = (t.label("V").unwrap(), t.key("n").unwrap(), t.edge_type("E").unwrap());
@@ -74,26 +74,26 @@ fn random_commit(engine: &Engine, known: &Twin, chance: &mut Chance) -> u64 {
 }
 
 fn load_in_bulk(engine: &Engine) -> u64 {
-    let report = engine.install(|current, place| {
+    let report = engine.install(|current, commit_version| {
         let id = engine.store().allocator().vertex(LabelSetId(0))?;
         let change = store::Change::CreateVertex { id, labels: LabelSetId(0), properties: vec![] };
-        Ok(current.apply(place, &[&[change]])?)
+        Ok(current.apply(commit_version, &[&[change]])?)
     });
-    report.unwrap().place
+    report.unwrap().commit_version
 }
 
 fn check(engine: &Engine, remembered: &Remembered, moment: usize, chance: &mut Chance, seed: u64) {
-    let (place, time, twin) = &remembered[moment];
+    let (commit_version, time, twin) = &remembered[moment];
     let next = remembered.get(moment + 1);
     let at = |moment| {
         contents(&engine.snapshot_at(moment).unwrap_or_else(|e| panic!("seed {seed}: {moment}: {e}")))
     };
-    assert_eq!(at(Moment::Place(*place)), *twin, "seed {seed}, place {place}");
+    assert_eq!(at(Moment::CommitVersion(*commit_version)), *twin, "seed {seed}, place {commit_version}");
     // The last state of this microsecond is what its time means.
     if next.is_none_or(|(_, later, _)| later > time) {
         let until = next.map_or(*time, |(_, later, _)| later - 1);
         let asked = time + chance.below(until - time + 1);
-        assert_eq!(at(Moment::Time(asked)), *twin, "seed {seed}, place {place} by its time");
+        assert_eq!(at(Moment::Time(asked)), *twin, "seed {seed}, place {commit_version} by its time");
     }
 }
 
@@ -113,7 +113,7 @@ fn every_moment_is_as_it_was() {
             for _ in 0..chance.below(60) {
                 clock.advance_ns(chance.below(3) * 1_000);
                 let known = &remembered.last().unwrap().2;
-                let place = match chance.below(30) {
+                let commit_version = match chance.below(30) {
                     0 => load_in_bulk(&engine),
                     1 | 2 => {
                         engine.checkpoint().unwrap();
@@ -126,9 +126,9 @@ fn every_moment_is_as_it_was() {
                     }
                     _ => random_commit(&engine, known, &mut chance),
                 };
-                if place > remembered.last().unwrap().0 {
+                if commit_version > remembered.last().unwrap().0 {
                     let time = engine.newest().time_micros;
-                    remembered.push((place, time, contents(&engine.snapshot())));
+                    remembered.push((commit_version, time, contents(&engine.snapshot())));
                 }
             }
             // Time that was asked for is spent: a commit after it is later.
@@ -152,35 +152,35 @@ fn what_lies_behind_the_horizon_is_given_up_while_the_database_is_open() {
     let (disk, clock) = (Arc::new(SimDisk::new()), Arc::new(ManualClock::new(1_000_000_000)));
     let engine = open(&disk, &clock, 0);
     engine.set_history(History::Span(Duration::from_secs(10))).unwrap();
-    let (mut chance, mut places) = (Chance::seeded(1), Vec::new());
+    let (mut chance, mut commit_versions) = (Chance::seeded(1), Vec::new());
     let files = |folder: &str| disk.list(&Path::new("/db").join(folder)).unwrap().len();
     let mut most = (0, 0);
     for _second in 0..60 {
         clock.advance_ns(SECOND_NS);
         let known = contents(&engine.snapshot());
-        places.push(random_commit(&engine, &known, &mut chance).max(engine.newest().place));
+        commit_versions.push(random_commit(&engine, &known, &mut chance).max(engine.newest().commit_version));
         engine.checkpoint().unwrap();
         most = (most.0.max(files("data")), most.1.max(files("log")));
     }
     assert!(most.0 < 30 && most.1 < 30, "{most:?} files of blobs and of the log at most");
     let oldest = engine.oldest();
-    assert!((45..=50).contains(&oldest.place), "{oldest}");
-    engine.snapshot_at(Moment::Place(oldest.place)).unwrap();
-    let refused = engine.snapshot_at(Moment::Place(oldest.place - 1)).unwrap_err();
+    assert!((45..=50).contains(&oldest.commit_version), "{oldest}");
+    engine.snapshot_at(Moment::CommitVersion(oldest.commit_version)).unwrap();
+    let refused = engine.snapshot_at(Moment::CommitVersion(oldest.commit_version - 1)).unwrap_err();
     assert_eq!(refused.code(), "Tanglewood.ClientError.History.NotKept");
     let said = refused.to_string();
     assert!(
-        said.contains(&format!("the oldest that is kept is that at place {} (1970-", oldest.place)),
+        said.contains(&format!("the oldest that is kept is that at place {} (1970-", oldest.commit_version)),
         "{said}"
     );
     assert!(engine.snapshot_at(Moment::Time(oldest.time_micros - 1)).is_err());
-    let future = engine.snapshot_at(Moment::Place(1_000)).unwrap_err();
+    let future = engine.snapshot_at(Moment::CommitVersion(1_000)).unwrap_err();
     assert!(matches!(future, TransactError::NotReached { .. }), "{future}");
     assert!(engine.snapshot_at(Moment::Time(u64::MAX)).is_err());
 
     engine.set_history(History::None).unwrap();
     assert_eq!((files("data"), engine.oldest()), (files("data").min(3), engine.newest()));
-    let refused = engine.snapshot_at(Moment::Place(oldest.place)).unwrap_err();
+    let refused = engine.snapshot_at(Moment::CommitVersion(oldest.commit_version)).unwrap_err();
     assert!(refused.to_string().contains("keeps no history"), "{refused}");
 }
 
@@ -224,10 +224,13 @@ fn a_database_in_memory_keeps_no_history() {
     assert!(matches!(engine.set_history(History::Forever), Err(TransactError::NoHistoryInMemory)));
     random_commit(&engine, &Twin::new(), &mut Chance::seeded(1));
     assert_eq!(
-        engine.snapshot_at(Moment::Place(engine.newest().place)).unwrap().place(),
-        engine.newest().place
+        engine.snapshot_at(Moment::CommitVersion(engine.newest().commit_version)).unwrap().commit_version(),
+        engine.newest().commit_version
     );
-    assert!(matches!(engine.snapshot_at(Moment::Place(0)), Err(TransactError::NotKept { oldest: None, .. })));
+    assert!(matches!(
+        engine.snapshot_at(Moment::CommitVersion(0)),
+        Err(TransactError::NotKept { oldest: None, .. })
+    ));
 }
 
 /// Whoever asked for a moment that had just come gets the same answer when it asks again: no commit is given that moment afterwards.

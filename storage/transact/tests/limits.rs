@@ -136,13 +136,13 @@ impl Run {
         ));
         let t = self.engine().begin(Mode::Write);
         work(&t, self);
-        let place = t.commit().unwrap();
+        let commit_version = t.commit().unwrap();
         drop(t);
         if self.past.len() == MOMENTS {
             let at = self.chance.below(MOMENTS as u64) as usize;
             self.past.remove(at);
         }
-        self.past.push((place, self.model.clone()));
+        self.past.push((commit_version, self.model.clone()));
     }
 
     fn grow(&mut self) {
@@ -321,9 +321,9 @@ impl Run {
             );
         }
         if let Some(at) = self.past.len().checked_sub(1) {
-            let (place, then) = &self.past[self.chance.below(at as u64 + 1) as usize];
-            let found = self.engine().snapshot_at(Moment::Place(*place)).unwrap();
-            assert!(read(&found) == *then, "at place {place}: {:#?}", self.trace);
+            let (commit_version, then) = &self.past[self.chance.below(at as u64 + 1) as usize];
+            let found = self.engine().snapshot_at(Moment::CommitVersion(*commit_version)).unwrap();
+            assert!(read(&found) == *then, "at place {commit_version}: {:#?}", self.trace);
         }
     }
 }

@@ -41,11 +41,11 @@ fn load_beside(
 ) -> Result<CheckpointReport, TransactError> {
     let key = engine.store().names().intern_key("n")?;
     let id = engine.store().allocator().vertex(LabelSetId(0))?;
-    engine.install(|current, place| {
+    engine.install(|current, commit_version| {
         during.get_or_insert_with(|| create(engine, DURING));
         let properties = vec![(key, Value::Int(LOADED))];
         let change = Change::CreateVertex { id, labels: LabelSetId(0), properties };
-        Ok(current.apply(place, &[&[change]])?)
+        Ok(current.apply(commit_version, &[&[change]])?)
     })
 }
 
@@ -142,7 +142,7 @@ fn opens_on_a_full_disk(at: u64) -> bool {
     let engine = opened(&disk);
     engine.set_history(History::Forever).unwrap();
     create(&engine, BEFORE).unwrap();
-    let mut places = Vec::new();
+    let mut commit_versions = Vec::new();
     for _ in 0..2 {
         let begun = disk.operations();
         disk.set_faults(Faults { error_at: Some(begun + at), ..Faults::default() });
@@ -151,7 +151,7 @@ fn opens_on_a_full_disk(at: u64) -> bool {
             return false;
         }
         disk.set_faults(Faults::default());
-        places.push(report.place);
+        commit_versions.push(report.commit_version);
         create(&engine, AFTER).unwrap();
     }
     let check = |engine: &Engine, after: usize| {
@@ -159,8 +159,8 @@ fn opens_on_a_full_disk(at: u64) -> bool {
         assert_eq!(counts, [1, 2, 2, after], "operation {at}");
     };
     let check_past = |engine: &Engine| {
-        for (index, place) in places.iter().enumerate() {
-            let then = engine.snapshot_at(Moment::Place(*place)).unwrap();
+        for (index, commit_version) in commit_versions.iter().enumerate() {
+            let then = engine.snapshot_at(Moment::CommitVersion(*commit_version)).unwrap();
             let counts = [BEFORE, LOADED, DURING, AFTER].map(|number| count_in(&then, number));
             assert_eq!(counts, [1, index + 1, index + 1, index], "operation {at}");
         }

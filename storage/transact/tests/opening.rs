@@ -34,7 +34,7 @@ fn opening_tells_its_checkpoint_and_what_was_replayed() {
     let disk = disk.kill();
     let (engine, report) = opened(&disk);
     assert_eq!(report, RecoveryReport { checkpoint: None, replayed: 5 });
-    let place = commit(&engine);
+    let commit_version = commit(&engine);
     engine.checkpoint().unwrap();
     for _ in 0..3 {
         commit(&engine);
@@ -42,9 +42,9 @@ fn opening_tells_its_checkpoint_and_what_was_replayed() {
     drop(engine);
     let disk = disk.kill();
     let (engine, report) = opened(&disk);
-    assert_eq!(report, RecoveryReport { checkpoint: Some(place), replayed: 3 });
-    let last = engine.newest().place;
-    assert_eq!(last, place + 3);
+    assert_eq!(report, RecoveryReport { checkpoint: Some(commit_version), replayed: 3 });
+    let last = engine.newest().commit_version;
+    assert_eq!(last, commit_version + 3);
     engine.close().unwrap();
     drop(engine);
     let (engine, report) = opened(&disk);
@@ -74,7 +74,7 @@ fn without_history_the_oldest_moment_is_the_newest() {
     let kept_from = engine.oldest();
     commit(&engine);
     assert_eq!(engine.oldest(), kept_from);
-    assert!(engine.oldest().place < engine.newest().place);
+    assert!(engine.oldest().commit_version < engine.newest().commit_version);
     let memory = open(None, &OpenOptions::default()).unwrap().0;
     assert!(matches!(memory.set_history(History::Forever), Err(TransactError::NoHistoryInMemory)));
 }
@@ -88,20 +88,20 @@ fn a_commit_wakes_who_waits_for_it() {
         counter.fetch_add(1, Ordering::SeqCst);
     });
     let (snapshot, at, feed) = engine.subscribe_waking(Some(waker));
-    assert_eq!((snapshot.place(), feed.from), (at.place, at.place));
+    assert_eq!((snapshot.commit_version(), feed.from), (at.commit_version, at.commit_version));
     let (_, waiting) = engine.subscribe();
     let begin = Instant::now();
     let (patience, enough) = (Duration::from_secs(600), Duration::from_secs(300));
     let reader = spawn("reader", move || (waiting.next(patience), waiting.next(patience)));
     sleep(Duration::from_millis(20));
-    let place = commit(&engine);
+    let commit_version = commit(&engine);
     assert_eq!(woken.load(Ordering::SeqCst), 1);
-    assert_eq!(feed.next(Duration::ZERO).unwrap().unwrap().place, place);
+    assert_eq!(feed.next(Duration::ZERO).unwrap().unwrap().commit_version, commit_version);
     assert!(feed.next(Duration::ZERO).unwrap().is_none());
     sleep(Duration::from_millis(20));
     engine.close().unwrap();
     let (first, second) = reader.join();
-    assert_eq!(first.unwrap().unwrap().place, place);
+    assert_eq!(first.unwrap().unwrap().commit_version, commit_version);
     assert_eq!(second.unwrap_err(), FeedEnd::Closed);
     assert!(begin.elapsed() < enough, "it slept on");
     assert_eq!(woken.load(Ordering::SeqCst), 2);
@@ -122,5 +122,8 @@ fn a_transaction_says_what_it_is() {
     assert_eq!((engine.counts().commits, engine.counts().groups, engine.counts().conflicts), (1, 1, 0));
     let reading = engine.begin(Mode::Read);
     assert!(matches!(reading.create_vertex(&[], Vec::new()), Err(TransactError::ReadOnly)));
-    assert!(!reading.is_stale(vertex) && reading.snapshot().place() == engine.snapshot().place());
+    assert!(
+        !reading.is_stale(vertex)
+            && reading.snapshot().commit_version() == engine.snapshot().commit_version()
+    );
 }

@@ -82,25 +82,33 @@ fn follow(engine: &Engine, from: u64, twin: &Twin) -> usize {
             Stretch::Commits { records, after } => {
                 for record in records {
                     let next = twin.range(at + 1..).next().unwrap();
-                    assert_eq!((record.place, record.time_micros), (*next.0, next.1.1), "from {from}");
+                    assert_eq!(
+                        (record.commit_version, record.time_micros),
+                        (*next.0, next.1.1),
+                        "from {from}"
+                    );
                     let set = record.changes.iter().any(|change| match change {
                         Change::SetProperty { value, .. } => value.as_int() == Some(next.1.0),
                         Change::CreateVertex { .. } => true,
                         _ => false,
                     });
-                    assert!(set, "from {from}: another commit at {}", record.place);
-                    (at, met) = (record.place, met + 1);
+                    assert!(set, "from {from}: another commit at {}", record.commit_version);
+                    (at, met) = (record.commit_version, met + 1);
                 }
                 assert_eq!(value(&after), newest(at).0);
             }
             Stretch::Replaced { graph, at: point } => {
-                assert!(point.place > at, "{from}: {at} {point}");
-                assert_eq!((value(&graph), point.time_micros), newest(point.place), "a load at {point}");
-                (at, met) = (point.place, met + 1);
+                assert!(point.commit_version > at, "{from}: {at} {point}");
+                assert_eq!(
+                    (value(&graph), point.time_micros),
+                    newest(point.commit_version),
+                    "a load at {point}"
+                );
+                (at, met) = (point.commit_version, met + 1);
             }
         }
     }
-    assert_eq!(at, engine.newest().place.max(from));
+    assert_eq!(at, engine.newest().commit_version.max(from));
     met
 }
 
@@ -129,19 +137,19 @@ fn commits_are_handed_out_again_from_every_place() {
                 4 => {
                     place.clock.advance_ns(SECOND_NS);
                     let report = engine.install(|graph, at| Ok(graph.apply(at, &[])?)).unwrap();
-                    twin.insert(report.place, (n, place.clock.wall_us()));
+                    twin.insert(report.commit_version, (n, place.clock.wall_us()));
                 }
                 _ => {}
             }
             if chance.below(8) == 0 {
-                let from = chance.below(engine.newest().place + 1);
+                let from = chance.below(engine.newest().commit_version + 1);
                 follow(&engine, from, &twin);
             }
         }
-        for from in 0..=engine.newest().place {
+        for from in 0..=engine.newest().commit_version {
             follow(&engine, from, &twin);
         }
-        let ahead = engine.since(engine.newest().place + 1).map(drop).unwrap_err();
+        let ahead = engine.since(engine.newest().commit_version + 1).map(drop).unwrap_err();
         assert!(matches!(ahead, TransactError::NotReached { .. }), "{ahead}");
     }
 }
@@ -157,11 +165,11 @@ fn what_is_older_than_the_retention_is_given_up() {
             engine.checkpoint().unwrap();
         }
         // Anchors lie ten commits apart, and a few more where they are thinned.
-        let oldest = engine.retained().unwrap().place;
+        let oldest = engine.retained().unwrap().commit_version;
         assert!(oldest <= (n as u64).saturating_sub(60), "{n}: {oldest}");
         assert!(n < 200 || oldest + 120 >= n as u64, "{n}: {oldest}");
     }
-    let oldest = engine.retained().unwrap().place;
+    let oldest = engine.retained().unwrap().commit_version;
     assert_eq!(follow(&engine, oldest, &twin), 399 - oldest as usize);
     let error = engine.since(oldest - 1).map(drop).unwrap_err();
     assert!(matches!(error, TransactError::NotKept { oldest: Some(_), .. }), "{error}");
@@ -188,7 +196,7 @@ fn no_more_log_is_kept_than_the_limit_says() {
             engine.checkpoint().unwrap();
         }
     }
-    let oldest = engine.retained().unwrap().place;
+    let oldest = engine.retained().unwrap().commit_version;
     // A record takes some forty bytes.
     assert!((740..900).contains(&oldest), "{oldest}");
     follow(&engine, oldest, &twin);
@@ -205,7 +213,7 @@ fn without_a_retention_only_the_last_checkpoint_is_kept() {
     }
     engine.checkpoint().unwrap();
     commit(&engine, 10);
-    assert_eq!(engine.retained().unwrap().place, 9);
-    assert_eq!(engine.since(9).unwrap().at().place, 9);
+    assert_eq!(engine.retained().unwrap().commit_version, 9);
+    assert_eq!(engine.since(9).unwrap().at().commit_version, 9);
     assert!(matches!(engine.since(8).map(drop), Err(TransactError::NotKept { .. })));
 }

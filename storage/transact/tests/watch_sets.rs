@@ -124,9 +124,11 @@ fn a_set_holds_until_the_first_commit_that_changes_what_was_read() {
         for _ in 0..60 {
             let written = random_commit(&engine, (&vertices, label, types), &mut edges, &mut chance);
             snapshots.push(engine.snapshot());
-            commits.push((engine.snapshot().place(), written));
+            commits.push((engine.snapshot().commit_version(), written));
             let seen = |reads: &[Thing], from: u64, to: u64| {
-                let between = commits.iter().filter(|(place, _)| *place > from && *place <= to);
+                let between = commits
+                    .iter()
+                    .filter(|(commit_version, _)| *commit_version > from && *commit_version <= to);
                 let mut written = between.flat_map(|(_, written)| written);
                 written.any(|write| reads.iter().any(|read| is_seen(*write, *read)))
             };
@@ -135,16 +137,16 @@ fn a_set_holds_until_the_first_commit_that_changes_what_was_read() {
             let things: Vec<Thing> = (0..chance.below(4)).map(|_| random_read(&mut chance)).collect();
             let reads = ReadSet::default();
             things.iter().for_each(|read| recorded(*read, &vertices, label, types, &reads));
-            let is_late = seen(&things, base.place(), engine.snapshot().place());
+            let is_late = seen(&things, base.commit_version(), engine.snapshot().commit_version());
             let watched = watcher.watch(&reads, &base);
             assert_eq!(watched.is_none(), is_late, "seed {seed}: {things:?}");
             late += usize::from(is_late);
-            sets.extend(watched.map(|watched| (base.place(), things, watched)));
+            sets.extend(watched.map(|watched| (base.commit_version(), things, watched)));
             for (from, things, watched) in &sets {
                 let snapshot = &snapshots[chance.index(snapshots.len())];
-                let wanted = match snapshot.place() {
-                    place if place < *from => Holding::Earlier,
-                    place if seen(things, *from, place) => Holding::Over,
+                let wanted = match snapshot.commit_version() {
+                    commit_version if commit_version < *from => Holding::Earlier,
+                    commit_version if seen(things, *from, commit_version) => Holding::Over,
                     _ => Holding::Holds,
                 };
                 assert_eq!(watched.holding(snapshot), wanted, "seed {seed}: {things:?}");
@@ -179,7 +181,7 @@ fn new_names_and_loads_end_a_set_and_limits_refuse_it() {
     assert_eq!(set.holding(&engine.snapshot()), Holding::Over);
     drop(set);
     let set = watch(0, 3).unwrap();
-    engine.install(|current, place| Ok(current.apply(place, &[])?)).unwrap();
+    engine.install(|current, commit_version| Ok(current.apply(commit_version, &[])?)).unwrap();
     assert!(set.has_changed() && set.holding(&engine.snapshot()) == Holding::Over);
     assert!(watch(0, 3).unwrap().holding(&engine.snapshot()) == Holding::Holds);
     drop(set);

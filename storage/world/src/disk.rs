@@ -1,6 +1,6 @@
 //! Disk: the files of a database, real or simulated.
 //!
-//! Question: how does a room above write bytes that survive power loss, and how does a test take the power away?
+//! Question: how does a crate above write bytes that survive power loss, and how does a test take the power away?
 //! Idea: two small object-safe traits, [`Disk`] (names) and [`DiskFile`] (bytes). [`RealDisk`] hands them to the operating
 //! system; [`SimDisk`] keeps them in memory, remembers what was synced, and can be crashed at any step.
 //! Invariant: the contract is the weakest that real disks keep. Bytes are safe after [`DiskFile::sync`]; names (create, rename,

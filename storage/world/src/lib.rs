@@ -1,6 +1,6 @@
-//! World: clock, chance, disk, memory, network and threads, the only room that touches the outside.
+//! World: clock, chance, disk, memory, network and threads, the only crate that touches the outside.
 //!
-//! Every other room reaches these through here, so that a test can put a simulated one in the place of a real one; clippy
+//! Every other crate reaches these through here, so that a test can put a simulated one in the place of a real one; clippy
 //! forbids the ways around (`clippy.toml` at the root names the replacement of each).
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]

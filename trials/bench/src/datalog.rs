@@ -2,7 +2,7 @@
 //! search.
 //!
 //! The shapes are those of K-Pg's tables 2, 3, 4 and 11. Programs written by hand on `timely` and `differential-dataflow` are the example
-//! `datalog_twins` of this room; where it is built, it is run.
+//! `datalog_twins` of this crate; where it is built, it is run.
 
 mod analysis;
 mod closure;

@@ -98,7 +98,7 @@ fn read_to(subscription: &Subscription, place: u64, found: &mut BTreeMap<i64, is
         let event = subscription.next(PATIENCE).map_err(|end| format!("a subscription ended: {end:?}"))?;
         let event = event.ok_or("a subscriber was told nothing for a minute")?;
         rows(&event, subscription, found);
-        if event.place() >= place {
+        if event.commit_version() >= place {
             return Ok(());
         }
     }
@@ -111,5 +111,5 @@ fn arguments(source: u32, target: u32) -> Params {
 fn write(session: &mut Session, text: &str, params: Params) -> Result<u64, String> {
     let summary =
         session.query(text, params).and_then(|result| result.finish()).map_err(|error| told(&error))?;
-    Ok(summary.place)
+    Ok(summary.commit_version)
 }

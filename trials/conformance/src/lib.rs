@@ -1,7 +1,7 @@
 //! # conformance: outside test suites, run in process
 //!
 //! Others have written down what Cypher means: the openCypher Technology Compatibility Kit, and a kit about paths in the same
-//! format. Their files are data that stay outside the project; this room reads them, runs each scenario against a database of its own
+//! format. Their files are data that stay outside the project; this crate reads them, runs each scenario against a database of its own
 //! in memory, and compares. What does not pass is named in a list that may only shrink ([`ratchet`]): a scenario that fails and is not
 //! listed is a fault, and so is one that is listed and passes.
 //!

@@ -10,7 +10,7 @@
 //!
 //! Invariants tested: reading everything verifies, opens, and reads without a panic; whatever is answered is right; what `verify` calls sound
 //! opens, and all of it can be read. One loss is allowed, because nobody can tell it from a power failure: the end of the log of a
-//! database that was not closed. Then the answer is that of an earlier place, not before the checkpoint.
+//! database that was not closed. Then the answer is that of an earlier version, not before the checkpoint.
 
 use crate::targets::log::write;
 use database::{Database, MEMORY, Options, Params};
@@ -119,7 +119,7 @@ enum Kind {
     Backup,
 }
 
-/// A database with a checkpoint, a log behind it, and what it held at each place.
+/// A database with a checkpoint, a log behind it, and what it held at each version.
 struct Example {
     kind: Kind,
     disk: SimDisk,
@@ -149,13 +149,13 @@ fn build(kind: Kind) -> Example {
         let done = session.query(text, Params::new()).and_then(|result| result.finish());
         done.unwrap_or_else(|error| panic!("{text}: {error}"));
         let snapshot = database.snapshot();
-        truth.insert(snapshot.place(), contents(&snapshot).expect("the disk is sound"));
+        truth.insert(snapshot.commit_version(), contents(&snapshot).expect("the disk is sound"));
         if at == middle {
             database.checkpoint().expect("the disk has room");
-            checkpoint = snapshot.place();
+            checkpoint = snapshot.commit_version();
         }
     }
-    let last = database.snapshot().place();
+    let last = database.snapshot().commit_version();
     drop(session);
     match kind {
         Kind::Closed | Kind::Kept => database.close().expect("the disk is sound"),
@@ -173,8 +173,8 @@ fn build(kind: Kind) -> Example {
 fn open(disk: &Arc<dyn Disk>, folder: &str, create: bool) -> Result<(Engine, u64), TransactError> {
     let options = OpenOptions { create, ..OpenOptions::default() };
     let (engine, _) = transact::open(Some((disk.clone(), Path::new(folder))), &options)?;
-    let place = engine.snapshot().place();
-    Ok((engine, place))
+    let commit_version = engine.snapshot().commit_version();
+    Ok((engine, commit_version))
 }
 
 /// How an input was dealt with.
@@ -240,7 +240,7 @@ fn damaged(old: &[u8], kind: u8, at: usize, with: &[u8], files: &[(PathBuf, Vec<
     bytes
 }
 
-/// What can be read, at the latest place and at those before it that are kept.
+/// What can be read, at the latest version and at those before it that are kept.
 fn read(example: &Example, disk: &Arc<dyn Disk>) -> Result<BTreeMap<u64, String>, String> {
     let folder = match example.kind {
         Kind::Backup => {
@@ -250,12 +250,13 @@ fn read(example: &Example, disk: &Arc<dyn Disk>) -> Result<BTreeMap<u64, String>
         }
         _ => FOLDER,
     };
-    let (engine, place) = open(disk, folder, false).map_err(|error| error.to_string())?;
+    let (engine, commit_version) = open(disk, folder, false).map_err(|error| error.to_string())?;
     let read = |snapshot: &Snapshot| contents(snapshot).map_err(|error| error.to_string());
-    let mut found = BTreeMap::from([(place, read(&engine.snapshot())?)]);
+    let mut found = BTreeMap::from([(commit_version, read(&engine.snapshot())?)]);
     if example.kind == Kind::Kept {
-        for earlier in example.truth.keys().filter(|earlier| **earlier < place) {
-            let snapshot = engine.snapshot_at(Moment::Place(*earlier)).map_err(|error| error.to_string())?;
+        for earlier in example.truth.keys().filter(|earlier| **earlier < commit_version) {
+            let snapshot =
+                engine.snapshot_at(Moment::CommitVersion(*earlier)).map_err(|error| error.to_string())?;
             found.insert(*earlier, read(&snapshot)?);
         }
     }
@@ -274,15 +275,15 @@ fn judge(example: &Example, disk: &SimDisk, path: &Path, what: &str) -> Fate {
         }
         Ok(found) => found,
     };
-    for (place, text) in &found {
-        let truth = example.truth.get(place);
-        assert_eq!(truth, Some(text), "a wrong answer at place {place}: {what}\n{verified:?}");
+    for (commit_version, text) in &found {
+        let truth = example.truth.get(commit_version);
+        assert_eq!(truth, Some(text), "a wrong answer at version {commit_version}: {what}\n{verified:?}");
     }
-    let place = found.keys().next_back().copied().unwrap_or_default();
-    if place == example.last {
+    let last = found.keys().next_back().copied().unwrap_or_default();
+    if last == example.last {
         return if is_sound { Fate::Harmless } else { Fate::Named };
     }
-    let at_the_end = example.kind == Kind::Left && place >= example.checkpoint && is_in_log(path);
+    let at_the_end = example.kind == Kind::Left && last >= example.checkpoint && is_in_log(path);
     assert!(at_the_end, "commits up to {} are lost without a word: {what}\n{verified:?}", example.last);
     assert!(is_sound, "damage was named, and the log was cut nevertheless: {what}\n{verified:?}");
     Fate::Cut

@@ -1,6 +1,6 @@
 //! # histories: what clients saw, and whether one order explains it
 //!
-//! Did concurrent transactions behave as if they had run one after another, in an order that agrees with real time? This room knows no
+//! Did concurrent transactions behave as if they had run one after another, in an order that agrees with real time? This crate knows no
 //! database: whoever runs transactions, in a simulator, on threads or against real processes, records what came back, and asks.
 //!
 //! ```text

@@ -1,21 +1,21 @@
-//! How good are the tests? Changes the code of a room in many small ways, and runs the room's own tests against each.
+//! How good are the tests? Changes the code of a crate in many small ways, and runs the crate's own tests against each.
 //!
 //! ```text
-//!   find: every change of every file ─ draw: a sample by seed ─ write: all of a room behind switches ─ one build ─ a run of the tests for each
+//!   find: every change of every file ─ draw: a sample by seed ─ write: all of a crate behind switches ─ one build ─ a run of the tests for each
 //! ```
 //!
-//! Idea: what costs is building, so a room is built once with its whole sample in it, in a copy of the tree below `target/mutants`, and each
+//! Idea: what costs is building, so a crate is built once with its whole sample in it, in a copy of the tree below `target/mutants`, and each
 //! run turns one change on, for those tests alone that come to it. What does not build behind a switch is tried
 //! by itself. Changes that make the same program are listed in `same.txt`.
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    reason = "a developer's tool, outside the house"
+    reason = "a developer's tool, outside the product"
 )]
 
 mod find;
-mod room;
+mod package;
 mod run;
 mod same;
 mod values;
@@ -25,26 +25,26 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Storeys whose rooms are drawn from.
-const STOREYS: [&str; 3] = ["storage", "language", "engine"];
+/// Layers whose crates are drawn from.
+const LAYERS: [&str; 3] = ["storage", "language", "engine"];
 /// Changes where not said.
 const SAMPLE: usize = 20;
 /// Of a hundred changes that build, so many must be caught.
 const CAUGHT_PERCENT_MIN: usize = 95;
 
 const USAGE: &str = "\
-cargo xtask mutants [--sample N] [--seed S] [--room R]... [--list]
+cargo xtask mutants [--sample N] [--seed S] [--package R]... [--list]
 
-  --sample N   changes drawn over all rooms that are asked (20)
+  --sample N   changes drawn over all crates that are asked (20)
   --seed S     another seed draws others (1)
-  --room R     only this room; may be given several times
+  --package R     only this package; may be given several times
   --list       prints the sample, and runs nothing
 ";
 
 struct Options {
     sample: usize,
     seed: u64,
-    rooms: Vec<String>,
+    crates: Vec<String>,
     list: bool,
 }
 
@@ -63,14 +63,14 @@ fn main() -> ExitCode {
 }
 
 fn options(words: &[String]) -> Result<Options, String> {
-    let mut options = Options { sample: SAMPLE, seed: 1, rooms: Vec::new(), list: false };
+    let mut options = Options { sample: SAMPLE, seed: 1, crates: Vec::new(), list: false };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} wants a value"));
         match word.as_str() {
             "--sample" => options.sample = value()?.parse().map_err(|error| format!("--sample: {error}"))?,
             "--seed" => options.seed = value()?.parse().map_err(|error| format!("--seed: {error}"))?,
-            "--room" => options.rooms.push(value()?.to_string()),
+            "--crate" => options.crates.push(value()?.to_string()),
             "--list" => options.list = true,
             other => return Err(format!("{other} is not known")),
         }
@@ -80,31 +80,31 @@ fn options(words: &[String]) -> Result<Options, String> {
 
 fn sample(options: &Options) -> Result<bool, String> {
     let root = root()?;
-    let rooms = rooms(&root, &options.rooms)?;
-    let tree = room::copy(&root)?;
+    let crates = crates(&root, &options.crates)?;
+    let tree = package::copy(&root)?;
     let mut all = Vec::new();
-    for (name, storey) in &rooms {
-        all.extend(room::mutants(&tree, storey, name)?.into_iter().map(|mutant| (name.clone(), mutant)));
+    for (name, layer) in &crates {
+        all.extend(package::mutants(&tree, layer, name)?.into_iter().map(|mutant| (name.clone(), mutant)));
     }
     let there = all.len();
     all.sort_by_cached_key(|(_, mutant)| rank(options.seed, &mutant.name));
     all.truncate(options.sample);
-    println!("{} of {there} changes of {} rooms, seed {}", all.len(), rooms.len(), options.seed);
-    let mut by_room: BTreeMap<&str, Vec<&find::Mutant>> = BTreeMap::new();
-    all.iter().for_each(|(room, mutant)| by_room.entry(room).or_default().push(mutant));
-    by_room.values_mut().for_each(|mutants| mutants.sort_by(|one, other| one.name.cmp(&other.name)));
+    println!("{} of {there} changes of {} crates, seed {}", all.len(), crates.len(), options.seed);
+    let mut by_crate: BTreeMap<&str, Vec<&find::Mutant>> = BTreeMap::new();
+    all.iter().for_each(|(package, mutant)| by_crate.entry(package).or_default().push(mutant));
+    by_crate.values_mut().for_each(|mutants| mutants.sort_by(|one, other| one.name.cmp(&other.name)));
     if options.list {
-        by_room.values().flatten().for_each(|mutant| println!("{}", mutant.name));
+        by_crate.values().flatten().for_each(|mutant| println!("{}", mutant.name));
         return Ok(true);
     }
     let same = same::read()?;
     let mut total = run::Outcome::default();
-    for (name, mut mutants) in by_room {
+    for (name, mut mutants) in by_crate {
         let drawn = mutants.len();
         mutants.retain(|mutant| !same.iter().any(|entry| entry.is(mutant)));
         let mut outcome = match mutants.is_empty() {
             true => run::Outcome::default(),
-            false => run::try_room(&tree, &rooms[name], name, &mutants)?,
+            false => run::try_crate(&tree, &crates[name], name, &mutants)?,
         };
         outcome.same = drawn - mutants.len();
         outcome.survivors.iter().for_each(|survivor| println!("{survivor}"));
@@ -121,23 +121,25 @@ fn root() -> Result<PathBuf, String> {
     own.ancestors().nth(2).map(PathBuf::from).ok_or_else(|| "no workspace".to_string())
 }
 
-/// Rooms that are asked for, or all, with their storeys.
-fn rooms(root: &std::path::Path, asked: &[String]) -> Result<BTreeMap<String, String>, String> {
+/// Crates that are asked for, or all, with their layers.
+fn crates(root: &std::path::Path, asked: &[String]) -> Result<BTreeMap<String, String>, String> {
     let mut all = BTreeMap::new();
-    for storey in STOREYS {
-        let entries = std::fs::read_dir(root.join(storey)).map_err(|error| format!("{storey}: {error}"))?;
-        let is_room = |entry: &std::fs::DirEntry| entry.path().join("Cargo.toml").exists();
-        for entry in entries.flatten().filter(is_room) {
-            all.insert(entry.file_name().to_string_lossy().into_owned(), storey.to_string());
+    for layer in LAYERS {
+        let entries = std::fs::read_dir(root.join(layer)).map_err(|error| format!("{layer}: {error}"))?;
+        let is_crate = |entry: &std::fs::DirEntry| entry.path().join("Cargo.toml").exists();
+        for entry in entries.flatten().filter(is_crate) {
+            all.insert(entry.file_name().to_string_lossy().into_owned(), layer.to_string());
         }
     }
-    match asked.iter().find(|room| !all.contains_key(*room)) {
+    match asked.iter().find(|package| !all.contains_key(*package)) {
         Some(unknown) => Err(format!(
-            "{unknown} is no room of {}: {}",
-            STOREYS.join(", "),
+            "{unknown} is no crate of {}: {}",
+            LAYERS.join(", "),
             all.into_keys().collect::<Vec<_>>().join(", ")
         )),
-        None => Ok(all.into_iter().filter(|(room, _)| asked.is_empty() || asked.contains(room)).collect()),
+        None => {
+            Ok(all.into_iter().filter(|(package, _)| asked.is_empty() || asked.contains(package)).collect())
+        }
     }
 }
 

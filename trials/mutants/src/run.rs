@@ -1,7 +1,7 @@
-//! Builds a room with its sample, runs its tests against each change, and tells what came of it.
+//! Builds a crate with its sample, runs its tests against each change, and tells what came of it.
 
 use crate::find::Mutant;
-use crate::room;
+use crate::package;
 use crate::same;
 use crate::write::{self, SWITCHES, Written};
 use serde_json::Value;
@@ -103,7 +103,7 @@ impl Outcome {
     }
 }
 
-/// A test binary of a room.
+/// A test binary of a crate.
 struct Binary {
     path: PathBuf,
     tests: Vec<Test>,
@@ -117,7 +117,7 @@ struct Test {
     reaches: BTreeSet<usize>,
 }
 
-/// A room in the copy of the tree.
+/// A crate in the copy of the tree.
 struct Room<'a> {
     tree: &'a Path,
     folder: PathBuf,
@@ -126,26 +126,26 @@ struct Room<'a> {
     texts: BTreeMap<String, String>,
 }
 
-/// Runs the room's own tests, of its library and its folder `tests`, against each of these.
-pub fn try_room(tree: &Path, storey: &str, name: &str, mutants: &[&Mutant]) -> Result<Outcome, String> {
+/// Runs the crate's own tests, of its library and its folder `tests`, against each of these.
+pub fn try_crate(tree: &Path, layer: &str, name: &str, mutants: &[&Mutant]) -> Result<Outcome, String> {
     let begin = Instant::now();
-    let folder = tree.join(storey).join(name);
-    let lib = format!("{storey}/{name}/src/lib.rs");
+    let folder = tree.join(layer).join(name);
+    let lib = format!("{layer}/{name}/src/lib.rs");
     let mut texts = BTreeMap::new();
     for file in mutants.iter().map(|mutant| &mutant.file).chain([&lib]) {
         let text = std::fs::read_to_string(tree.join(file)).map_err(|error| format!("{file}: {error}"))?;
         texts.insert(file.clone(), text);
     }
-    let room = Room { tree, folder, package: format!("tanglewood-{name}"), texts };
-    let outcome = room.try_all(mutants.get(..SWITCHES_MAX).unwrap_or(mutants), &lib);
-    room.restore()?;
+    let package = Room { tree, folder, package: format!("tanglewood-{name}"), texts };
+    let outcome = package.try_all(mutants.get(..SWITCHES_MAX).unwrap_or(mutants), &lib);
+    package.restore()?;
     println!("{name}: {:.0} s", begin.elapsed().as_secs_f64());
     outcome
 }
 
 impl Room<'_> {
     fn restore(&self) -> Result<(), String> {
-        self.texts.iter().try_for_each(|(file, text)| room::write(&self.tree.join(file), text.as_bytes()))
+        self.texts.iter().try_for_each(|(file, text)| package::write(&self.tree.join(file), text.as_bytes()))
     }
 
     fn try_all(&self, mutants: &[&Mutant], lib: &str) -> Result<Outcome, String> {
@@ -168,12 +168,12 @@ impl Room<'_> {
         self.restore()?;
         for number in (0..mutants.len()).filter(|number| !on.contains(number)) {
             let (mutant, text) = (mutants[number], &self.texts[&mutants[number].file]);
-            room::write(&self.tree.join(&mutant.file), write::changed(text, mutant).as_bytes())?;
+            package::write(&self.tree.join(&mutant.file), write::changed(text, mutant).as_bytes())?;
             let end = match self.faults()?.is_empty() {
                 true => self.binaries()?.ok().map(|own| self.alone(&own, &binaries)).transpose()?,
                 false => None,
             };
-            room::write(&self.tree.join(&mutant.file), text.as_bytes())?;
+            package::write(&self.tree.join(&mutant.file), text.as_bytes())?;
             eprintln!("{end:?}, by itself: {}", mutant.name);
             match end {
                 Some(end) => outcome.count(mutant, end),
@@ -219,7 +219,7 @@ impl Room<'_> {
             if file == lib {
                 written.text.push_str(SWITCHES);
             }
-            room::write(&self.tree.join(file), written.text.as_bytes())?;
+            package::write(&self.tree.join(file), written.text.as_bytes())?;
             all.insert(file.clone(), written);
         }
         Ok(all)

@@ -4,13 +4,13 @@
 //!   a + b * c   becomes   (if on(7) { (a) - (b * c) } else { a + (if on(8) { (b) / (c) } else { b * c }) })
 //! ```
 //!
-//! Idea: a room is built once with the switches of its whole sample in it, and each run of its tests turns one on. Only what runs where no
+//! Idea: a crate is built once with the switches of its whole sample in it, and each run of its tests turns one on. Only what runs where no
 //! switch is on has others within; a change is written from the text as it was.
 
 use crate::find::{Kind, Mutant};
 use std::ops::Range;
 
-/// The module that every room gets for a while. What it is asked most is whether nothing is on.
+/// The module that every crate gets for a while. What it is asked most is whether nothing is on.
 pub const SWITCHES: &str = include_str!("switches.txt");
 
 /// A changed file: its text, and where in it each change stands, by number.

@@ -29,14 +29,16 @@ pub fn agrees(database: &Database, name: &str, text: &str) -> Result<(), String>
 
 /// The whole answer as of the last commit.
 fn told(database: &Database, name: &str) -> Result<Rows, String> {
-    let place = database.snapshot().place();
+    let commit_version = database.snapshot().commit_version();
     let subscribed = database.subscribe(name, &Params::new(), None, true);
     let subscription = subscribed.map_err(|error| format!("{name}: {error}"))?;
     let (mut rows, mut at) = (Rows::new(), None);
-    while at.is_none_or(|at| at < place) {
+    while at.is_none_or(|at| at < commit_version) {
         let event = subscription.next(WAIT_MAX).map_err(|end| format!("{name}: {end:?}"))?;
-        let Some(event) = event else { return Err(format!("{name} tells nothing up to place {place}")) };
-        at = Some(event.place());
+        let Some(event) = event else {
+            return Err(format!("{name} tells nothing up to place {commit_version}"));
+        };
+        at = Some(event.commit_version());
         if let Event::Snapshot { rows: new, .. } | Event::Changes { rows: new, .. } = event {
             for (row, difference) in new.iter() {
                 let columns = subscription.columns().iter();

@@ -10,7 +10,7 @@
 //!   scripts  ──> interleaved sessions, step by step ──> the outcome that the text demands
 //! ```
 //!
-//! Reading order: [`history`] (what was seen) and [`check`] (what it proves), both of the room `histories`; [`workload`] and [`client`] (how histories
+//! Reading order: [`history`] (what was seen) and [`check`] (what it proves), both of the crate `histories`; [`workload`] and [`client`] (how histories
 //! are made), [`lives`] (crashes), [`limits`] (sizes) with [`audit`] (does the data agree with itself) and [`chores`] (what else a database does;
 //! [`kept`]: its standing queries), [`script`] (golden scripts).
 

@@ -113,7 +113,7 @@ struct Run {
     database: Option<Database>,
     model: Model,
     history: bool,
-    /// Place, nodes, edges.
+    /// Commit version, nodes, edges.
     past: Vec<(u64, u64, u64)>,
     crossed: Crossed,
     trace: Vec<String>,
@@ -544,19 +544,21 @@ impl Run {
             return Ok(());
         }
         let now = self.database().snapshot();
-        self.past.push((now.place(), self.model.nodes.len() as u64, self.model.edges.len() as u64));
+        self.past.push((now.commit_version(), self.model.nodes.len() as u64, self.model.edges.len() as u64));
         if self.past.len() > MOMENTS {
             let at = self.chance.below(MOMENTS as u64) as usize;
             self.past.remove(at);
         }
-        let (place, nodes, edges) = self.past[self.chance.below(self.past.len() as u64) as usize];
-        let past = self.database().snapshot_at(Moment::Place(place)).map_err(told)?;
+        let (commit_version, nodes, edges) = self.past[self.chance.below(self.past.len() as u64) as usize];
+        let past = self.database().snapshot_at(Moment::CommitVersion(commit_version)).map_err(told)?;
         let label = past.catalog().label("T");
         let found = label.map_or(0, |label| past.statistics().vertices_with_label(label));
         self.crossed.moments += 1;
         match (found, past.statistics().edges()) == (nodes, edges) {
             true => Ok(()),
-            false => Err(format!("at place {place} there were {nodes} nodes, {edges} edges, found {found}")),
+            false => Err(format!(
+                "at place {commit_version} there were {nodes} nodes, {edges} edges, found {found}"
+            )),
         }
     }
 }

@@ -56,16 +56,16 @@ impl Meddler for Liar {
     fn append_and_sync(&self, inner: &LocalFolder, records: &[(u64, &[u8])]) -> DurableResult<()> {
         let mut held = self.held.lock();
         let before: Vec<(u64, &[u8])> =
-            held.iter().map(|(place, payload)| (*place, payload.as_slice())).collect();
+            held.iter().map(|(commit_version, payload)| (*commit_version, payload.as_slice())).collect();
         if !before.is_empty() {
             inner.append_and_sync(&before)?;
         }
-        *held = records.iter().map(|(place, payload)| (*place, payload.to_vec())).collect();
+        *held = records.iter().map(|(commit_version, payload)| (*commit_version, payload.to_vec())).collect();
         Ok(())
     }
-    fn last_place(&self, inner: &LocalFolder) -> u64 {
-        let held = self.held.lock().last().map(|(place, _)| *place);
-        held.unwrap_or_else(|| inner.last_place())
+    fn last_version(&self, inner: &LocalFolder) -> u64 {
+        let held = self.held.lock().last().map(|(commit_version, _)| *commit_version);
+        held.unwrap_or_else(|| inner.last_version())
     }
 }
 
@@ -198,7 +198,7 @@ fn dirty(history: &mut History, chance: &mut Chance) -> bool {
     true
 }
 
-/// Two values that two transactions wrote one after the other in time have changed places.
+/// Two values that two transactions wrote one after the other in time have changed commit versions.
 fn swapped(history: &mut History, chance: &mut Chance) -> bool {
     let writer = |history: &History, value: i64| {
         let wrote = |operation: &Operation| operation.written() == Some(value);

@@ -95,7 +95,7 @@ pub(super) fn write(
         file.append(bytes)?;
         Ok(())
     };
-    let ShardPoint { place: at, settled, epoch, taken } = point;
+    let ShardPoint { commit_version: at, settled, epoch, taken } = point;
     let words = [u64::from(place.shard), *at, *settled, *epoch].into_iter().chain(taken.iter().copied());
     section(&words.flat_map(u64::to_le_bytes).collect::<Vec<u8>>())?;
     let chunks: Vec<(ChunkNo, u64)> =
@@ -225,7 +225,7 @@ pub(super) fn read(place: &CheckpointFolder) -> Result<Option<(Snapshot, ShardPo
     if shard != u64::from(place.shard) || taken.len() > order::GATEKEEPERS_MAX {
         return Err(CheckpointError::Damaged("it is of another shard"));
     }
-    let point = ShardPoint { place: at, settled, epoch, taken: taken.to_vec() };
+    let point = ShardPoint { commit_version: at, settled, epoch, taken: taken.to_vec() };
     let (share, numbers) = (sections.next()?, sections.next()?);
     let mut chunks = BTreeMap::new();
     for number in numbers.as_chunks::<4>().0 {

@@ -160,7 +160,7 @@ impl Shards {
             shares.push(Share { shard: *shard, bytes: content(answer).map_err(unavailable)? });
         }
         // Places differ by shard; strict reads need none.
-        let JoinedShares { mut snapshot, places: at, loads_indexes } =
+        let JoinedShares { mut snapshot, commit_versions: at, loads_indexes } =
             known.snapshot.with_shares(&shares, 0)?;
         if loads_indexes {
             snapshot = self.with_loaded_indexes(&snapshot, &read)?;

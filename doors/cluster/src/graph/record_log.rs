@@ -10,39 +10,47 @@ const RECORDS_MAX: usize = 1 << 15;
 
 /// The share's part of a record.
 pub(super) struct KeptRecord {
-    pub(super) place: u64,
+    pub(super) commit_version: u64,
     /// Its changes, encoded.
     pub(super) part: Arc<[u8]>,
     /// The chunks that it wrote to.
     pub(super) chunks: Box<[ChunkNo]>,
 }
 
-/// The share's parts of the last records, by place.
+/// The share's parts of the last records, by commit version.
 #[derive(Default)]
 pub(super) struct RecordLog {
     records: VecDeque<KeptRecord>,
     bytes: usize,
-    /// Records up to this place are not kept.
+    /// Records up to this commit version are not kept.
     pub(super) since: u64,
 }
 
 impl RecordLog {
     pub(super) fn take(&mut self, record: KeptRecord) {
-        debug_assert!(self.records.back().is_none_or(|last| last.place < record.place), "places rise");
+        debug_assert!(
+            self.records.back().is_none_or(|last| last.commit_version < record.commit_version),
+            "versions rise"
+        );
         self.bytes += record.part.len();
         self.records.push_back(record);
         while (self.bytes > RECORD_BYTES_MAX || self.records.len() > RECORDS_MAX)
             && let Some(first) = self.records.pop_front()
         {
             self.bytes -= first.part.len();
-            self.since = first.place;
+            self.since = first.commit_version;
         }
     }
-    /// Records behind one place and up to another; none where some of them are not kept.
-    pub(super) fn between(&self, since: u64, place: u64) -> Option<impl Iterator<Item = &KeptRecord>> {
-        let from = self.records.partition_point(|record| record.place <= since);
-        (since >= self.since)
-            .then(|| self.records.range(from..).take_while(move |record| record.place <= place))
+    /// Records behind one commit version and up to another; none where some of them are not kept.
+    pub(super) fn between(
+        &self,
+        since: u64,
+        commit_version: u64,
+    ) -> Option<impl Iterator<Item = &KeptRecord>> {
+        let from = self.records.partition_point(|record| record.commit_version <= since);
+        (since >= self.since).then(|| {
+            self.records.range(from..).take_while(move |record| record.commit_version <= commit_version)
+        })
     }
 }
 
@@ -50,33 +58,40 @@ impl RecordLog {
 mod tests {
     use super::*;
 
-    fn record(place: u64, bytes: usize) -> KeptRecord {
-        KeptRecord { place, part: vec![0; bytes].into(), chunks: [place as ChunkNo].into() }
+    fn record(commit_version: u64, bytes: usize) -> KeptRecord {
+        KeptRecord { commit_version, part: vec![0; bytes].into(), chunks: [commit_version as ChunkNo].into() }
     }
-    fn places(log: &RecordLog, since: u64, place: u64) -> Option<Vec<u64>> {
-        log.between(since, place).map(|records| records.map(|record| record.place).collect())
+    fn commit_versions(log: &RecordLog, since: u64, commit_version: u64) -> Option<Vec<u64>> {
+        log.between(since, commit_version)
+            .map(|records| records.map(|record| record.commit_version).collect())
     }
 
     #[test]
     fn what_is_not_kept_is_told_at_the_bounds_of_bytes_and_records() {
         let mut log = RecordLog::default();
-        for place in [2, 5, 9] {
-            log.take(record(place, RECORD_BYTES_MAX / 3));
+        for commit_version in [2, 5, 9] {
+            log.take(record(commit_version, RECORD_BYTES_MAX / 3));
         }
-        assert_eq!(places(&log, 0, 9), Some(vec![2, 5, 9]));
-        assert_eq!(places(&log, 2, 8), Some(vec![5]));
-        assert_eq!(places(&log, 9, 9), Some(vec![]));
+        assert_eq!(commit_versions(&log, 0, 9), Some(vec![2, 5, 9]));
+        assert_eq!(commit_versions(&log, 2, 8), Some(vec![5]));
+        assert_eq!(commit_versions(&log, 9, 9), Some(vec![]));
         log.take(record(11, 3));
-        assert_eq!((places(&log, 1, 11), places(&log, 2, 11)), (None, Some(vec![5, 9, 11])));
+        assert_eq!(
+            (commit_versions(&log, 1, 11), commit_versions(&log, 2, 11)),
+            (None, Some(vec![5, 9, 11]))
+        );
         log.take(record(12, RECORD_BYTES_MAX + 1));
         assert_eq!(
-            (places(&log, 11, 12), places(&log, 12, 12)),
+            (commit_versions(&log, 11, 12), commit_versions(&log, 12, 12)),
             (None, Some(vec![])),
             "one that is too large"
         );
-        for place in 0..=RECORDS_MAX as u64 {
-            log.take(record(100 + place, 1));
+        for commit_version in 0..=RECORDS_MAX as u64 {
+            log.take(record(100 + commit_version, 1));
         }
-        assert_eq!((places(&log, 99, 101), places(&log, 100, 101)), (None, Some(vec![101])));
+        assert_eq!(
+            (commit_versions(&log, 99, 101), commit_versions(&log, 100, 101)),
+            (None, Some(vec![101]))
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! What a shard holds: its share of the graph, as many versions of it as reads may ask for.
 //!
-//! Invariant: a version is the share after a record, so a place is answered by the last version that is not above it. A record that cannot be
+//! Invariant: a version is the share after a record, so a commit version is answered by the last version that is not above it. A record that cannot be
 //! executed stops the shard: it answers nothing any more, since what it would answer is not what was committed.
 
 use super::checkpoint::{self, CheckpointError, CheckpointFolder};
@@ -46,48 +46,48 @@ const RECORD_COST_BYTES: u64 = 4 << 10;
 const LIFE_BITS: u32 = 48;
 
 struct Version {
-    place: u64,
+    commit_version: u64,
     snapshot: Snapshot,
-    /// The place of the last record that wrote to each chunk.
+    /// The commit version of the last record that wrote to each chunk.
     chunks: OrdMap<ChunkNo, u64>,
-    /// The place of the last record that changed the catalogue beyond its names.
+    /// The commit version of the last record that changed the catalogue beyond its names.
     catalogue_at: u64,
     made_ns: u64,
 }
 
-/// What the indexes of a share got and lost, by place.
+/// What the indexes of a share got and lost, by commit version.
 #[derive(Default)]
 struct EntryLog {
     changes: VecDeque<(u64, EntryChange)>,
-    /// Changes up to this place are not kept.
+    /// Changes up to this commit version are not kept.
     since: u64,
 }
 
 impl EntryLog {
     /// Takes the changes of a record. One that creates or drops an index leaves nothing that a reader of before could go on from.
-    fn take(&mut self, place: u64, changes: Vec<EntryChange>, is_cut: bool) {
-        debug_assert!(self.changes.back().is_none_or(|(last, _)| *last < place), "places rise");
+    fn take(&mut self, commit_version: u64, changes: Vec<EntryChange>, is_cut: bool) {
+        debug_assert!(self.changes.back().is_none_or(|(last, _)| *last < commit_version), "versions rise");
         if is_cut || changes.len() > ENTRY_CHANGES_MAX {
             self.changes.clear();
-            self.since = place;
+            self.since = commit_version;
             return;
         }
-        self.changes.extend(changes.into_iter().map(|change| (place, change)));
+        self.changes.extend(changes.into_iter().map(|change| (commit_version, change)));
         while self.changes.len() > ENTRY_CHANGES_MAX
             && let Some((first, _)) = self.changes.front()
         {
             self.since = *first;
-            let kept = self.changes.partition_point(|(place, _)| *place <= self.since);
+            let kept = self.changes.partition_point(|(commit_version, _)| *commit_version <= self.since);
             self.changes.drain(..kept);
         }
     }
-    /// Changes behind one place and up to another; none where some of them are not kept.
-    fn between(&self, since: u64, place: u64) -> Option<Vec<&EntryChange>> {
+    /// Changes behind one commit version and up to another; none where some of them are not kept.
+    fn between(&self, since: u64, commit_version: u64) -> Option<Vec<&EntryChange>> {
         if since < self.since {
             return None;
         }
         let from = self.changes.partition_point(|(at, _)| *at <= since);
-        let changes = self.changes.iter().skip(from).take_while(|(at, _)| *at <= place);
+        let changes = self.changes.iter().skip(from).take_while(|(at, _)| *at <= commit_version);
         Some(changes.map(|(_, change)| change).collect())
     }
 }
@@ -108,7 +108,7 @@ pub struct ShardGraph {
 
 /// The checkpoints of a share.
 struct Keeping {
-    place: CheckpointFolder,
+    commit_version: CheckpointFolder,
     /// Records after which one is due, of a small share.
     after: u64,
     /// What the content had at the beginning, where that was a checkpoint.
@@ -116,7 +116,7 @@ struct Keeping {
     /// Records and bytes of them since the last checkpoint.
     records: u64,
     bytes: u64,
-    /// The cluster place up to which the last checkpoint has everything.
+    /// The cluster version up to which the last checkpoint has everything.
     settled: u64,
     /// Bytes of the last checkpoint.
     last_bytes: Arc<AtomicU64>,
@@ -126,9 +126,9 @@ struct Keeping {
 }
 
 impl Keeping {
-    fn new(place: CheckpointFolder, after: u64) -> Keeping {
+    fn new(commit_version: CheckpointFolder, after: u64) -> Keeping {
         Keeping {
-            place,
+            commit_version,
             after,
             point: None,
             records: 0,
@@ -170,17 +170,18 @@ impl ShardGraph {
     /// A share that makes checkpoints in a folder, and begins with the last; empty where there is none. One that cannot be read is told on standard
     /// error, and passed over.
     pub fn open(shard: u16, disk: Arc<dyn Disk>, folder: &Path) -> ShardGraph {
-        let place = CheckpointFolder { disk, folder: folder.to_path_buf(), shard };
-        let mut keeping = Keeping::new(place.clone(), CHECKPOINT_RECORDS);
+        let commit_version = CheckpointFolder { disk, folder: folder.to_path_buf(), shard };
+        let mut keeping = Keeping::new(commit_version.clone(), CHECKPOINT_RECORDS);
         let mut opened = ShardGraph::new(shard);
-        match checkpoint::read(&place) {
+        match checkpoint::read(&commit_version) {
             Ok(None) => {}
             Ok(Some((snapshot, point, bytes))) => {
-                let at = point.place;
+                let at = point.commit_version;
                 let chunks =
                     snapshot.scan_chunks(&LabelFilter::Any).into_iter().map(|chunk| (chunk, at)).collect();
                 let made_ns = clock::monotonic_ns();
-                opened.versions = [Version { place: at, snapshot, chunks, catalogue_at: at, made_ns }].into();
+                opened.versions =
+                    [Version { commit_version: at, snapshot, chunks, catalogue_at: at, made_ns }].into();
                 (opened.entries.since, opened.records.since) = (at, at);
                 keeping.last_bytes.store(bytes, Ordering::Relaxed);
                 keeping.settled = point.settled;
@@ -198,38 +199,38 @@ impl ShardGraph {
         self.keeping.iter_mut().for_each(|keeping| keeping.after = records);
         self
     }
-    fn execute(&mut self, place: u64, part: &[u8]) -> Result<(), StoreError> {
+    fn execute(&mut self, commit_version: u64, part: &[u8]) -> Result<(), StoreError> {
         let changes = Change::decode_all(part)?;
         let latest = self.versions.back().ok_or(StoreError::Unsupported("a share without a version"))?;
-        let (snapshot, entries) = latest.snapshot.apply_share(place, &changes)?;
+        let (snapshot, entries) = latest.snapshot.apply_share(commit_version, &changes)?;
         let (mut chunks, mut catalogue_at) = (latest.chunks.clone(), latest.catalogue_at);
         if changes.iter().any(changes_catalogue) {
-            catalogue_at = place;
+            catalogue_at = commit_version;
         }
         let is_index = |change: &Change| matches!(change, Change::CreateIndex(_) | Change::DropIndex(_));
-        self.entries.take(place, entries, changes.iter().any(is_index));
+        self.entries.take(commit_version, entries, changes.iter().any(is_index));
         let mut written: Vec<ChunkNo> = changes.iter().flat_map(Change::chunks).flatten().collect();
         written.sort_unstable();
         written.dedup();
         written.retain(|chunk| snapshot.has_chunk(*chunk));
-        chunks.extend(written.iter().map(|chunk| (*chunk, place)));
-        self.records.take(KeptRecord { place, part: part.into(), chunks: written.into() });
+        chunks.extend(written.iter().map(|chunk| (*chunk, commit_version)));
+        self.records.take(KeptRecord { commit_version, part: part.into(), chunks: written.into() });
         let made_ns = clock::monotonic_ns();
-        self.versions.push_back(Version { place, snapshot, chunks, catalogue_at, made_ns });
+        self.versions.push_back(Version { commit_version, snapshot, chunks, catalogue_at, made_ns });
         Ok(())
     }
-    /// The version that answers as of a place.
-    fn version(&self, place: u64) -> Result<&Version, String> {
-        let version = self.versions.iter().rev().find(|version| version.place <= place);
+    /// The version that answers as of a commit version.
+    fn version(&self, commit_version: u64) -> Result<&Version, String> {
+        let version = self.versions.iter().rev().find(|version| version.commit_version <= commit_version);
         version.ok_or_else(|| "the version is not kept any more".to_string())
     }
     /// What has changed since a reader asked last.
-    fn news(&self, place: u64, request: &[u8]) -> Result<Vec<u8>, String> {
+    fn news(&self, commit_version: u64, request: &[u8]) -> Result<Vec<u8>, String> {
         let request = ShareRequest::decode(request).map_err(|error| error.to_string())?;
-        let version = self.version(place)?;
+        let version = self.version(commit_version)?;
         let is_known = request.life == self.life;
         let since = if is_known { request.since } else { 0 };
-        let records = self.records.between(since, version.place).filter(|_| is_known);
+        let records = self.records.between(since, version.commit_version).filter(|_| is_known);
         let (changed, records) = match records {
             Some(records) => {
                 let (mut chunks, mut parts) = (BTreeMap::new(), Vec::new());
@@ -247,7 +248,9 @@ impl ShardGraph {
         };
         let has_indexes = !version.snapshot.catalog().indexes().is_empty();
         let entries = match is_known || !has_indexes {
-            true => self.entries.between(since, version.place).or_else(|| (!has_indexes).then(Vec::new)),
+            true => {
+                self.entries.between(since, version.commit_version).or_else(|| (!has_indexes).then(Vec::new))
+            }
             false => None,
         };
         Ok(version.snapshot.write_share(&ShareNews {
@@ -259,14 +262,14 @@ impl ShardGraph {
             records: records.as_deref(),
         }))
     }
-    fn answer(&self, place: u64, query: &[u8]) -> Result<Vec<u8>, String> {
+    fn answer(&self, commit_version: u64, query: &[u8]) -> Result<Vec<u8>, String> {
         if let Some(broken) = &self.broken {
             return Err(broken.clone());
         }
         match query.split_first() {
-            Some((&CHANGED, request)) => self.news(place, request),
+            Some((&CHANGED, request)) => self.news(commit_version, request),
             Some((&ENTRIES, request)) => {
-                let page = self.version(place)?.snapshot.index_page(request);
+                let page = self.version(commit_version)?.snapshot.index_page(request);
                 page.map_err(|error| error.to_string())
             }
             Some((&COUNTS, _)) => Ok(super::figures::encode(&self.counts)),
@@ -292,7 +295,13 @@ fn changes_catalogue(change: &Change) -> bool {
 
 fn empty() -> Version {
     let snapshot = Snapshot::empty(Arc::new(Names::new()), StoreOptions::default());
-    Version { place: 0, snapshot, chunks: OrdMap::new(), catalogue_at: 0, made_ns: clock::monotonic_ns() }
+    Version {
+        commit_version: 0,
+        snapshot,
+        chunks: OrdMap::new(),
+        catalogue_at: 0,
+        made_ns: clock::monotonic_ns(),
+    }
 }
 
 impl Content for ShardGraph {
@@ -300,15 +309,17 @@ impl Content for ShardGraph {
         // The checkpoints go on, with what is read now.
         let keeping = self.keeping.take();
         // The thread that writes one has ended when this has.
-        let folder = keeping.as_ref().map(|keeping| (keeping.place.clone(), keeping.after));
+        let folder = keeping.as_ref().map(|keeping| (keeping.commit_version.clone(), keeping.after));
         drop(keeping);
-        if let Some(Err(error)) = folder.as_ref().map(|(place, _)| checkpoint::remove(place)) {
+        if let Some(Err(error)) =
+            folder.as_ref().map(|(commit_version, _)| checkpoint::remove(commit_version))
+        {
             eprintln!("the checkpoint of shard {} cannot be removed: {error}", self.shard);
         }
-        let keeping = folder.map(|(place, after)| Keeping::new(place, after));
+        let keeping = folder.map(|(commit_version, after)| Keeping::new(commit_version, after));
         *self = ShardGraph { keeping, ..ShardGraph::new(self.shard) };
     }
-    fn apply(&mut self, place: u64, part: &[u8]) {
+    fn apply(&mut self, commit_version: u64, part: &[u8]) {
         if let Some(keeping) = &mut self.keeping {
             keeping.records += 1;
             keeping.bytes += part.len() as u64;
@@ -316,8 +327,8 @@ impl Content for ShardGraph {
         if part.is_empty() || self.broken.is_some() {
             return;
         }
-        if let Err(error) = self.execute(place, part) {
-            let what = format!("shard {} cannot execute record {place}: {error}", self.shard);
+        if let Err(error) = self.execute(commit_version, part) {
+            let what = format!("shard {} cannot execute record {commit_version}: {error}", self.shard);
             eprintln!("{what}");
             self.broken = Some(what);
         }
@@ -325,7 +336,7 @@ impl Content for ShardGraph {
     fn forget(&mut self, below: u64) {
         let now_ns = clock::monotonic_ns();
         let grace_ns = clock::span_ns(GRACE);
-        while self.versions.len() > 1 && self.versions[1].place <= below {
+        while self.versions.len() > 1 && self.versions[1].commit_version <= below {
             let is_young = self.versions[1].made_ns.saturating_add(grace_ns) > now_ns;
             if is_young && self.versions.len() <= GRACE_VERSIONS_MAX {
                 return;
@@ -341,16 +352,20 @@ impl Content for ShardGraph {
     }
     fn checkpoint(&mut self, point: ShardPoint) {
         let (Some(keeping), Some(latest)) = (&mut self.keeping, self.versions.back()) else { return };
-        debug_assert!(latest.place <= point.place, "what is written has no record behind its point");
+        debug_assert!(
+            latest.commit_version <= point.commit_version,
+            "what is written has no record behind its point"
+        );
         // The one before has ended.
         keeping.thread.take();
         (keeping.records, keeping.bytes, keeping.settled) = (0, 0, point.settled);
         keeping.is_busy.store(true, Ordering::Release);
-        let (place, snapshot, shard) = (keeping.place.clone(), latest.snapshot.clone(), self.shard);
+        let (commit_version, snapshot, shard) =
+            (keeping.commit_version.clone(), latest.snapshot.clone(), self.shard);
         let (stop, is_busy, last_bytes) =
             (keeping.stop.clone(), keeping.is_busy.clone(), keeping.last_bytes.clone());
         let thread = threads::try_spawn("shard-checkpoint", move || {
-            match checkpoint::write(&place, &snapshot, &point, &stop) {
+            match checkpoint::write(&commit_version, &snapshot, &point, &stop) {
                 Ok(bytes) => last_bytes.store(bytes, Ordering::Relaxed),
                 Err(CheckpointError::Stopped) => {}
                 Err(error) => eprintln!("shard {shard} cannot make a checkpoint: {error}"),
@@ -368,8 +383,8 @@ impl Content for ShardGraph {
     fn tell(&mut self, counts: ShardCounts) {
         self.counts = counts;
     }
-    fn query(&mut self, place: u64, query: &[u8]) -> Bytes {
-        let (first, rest) = match self.answer(place, query) {
+    fn query(&mut self, commit_version: u64, query: &[u8]) -> Bytes {
+        let (first, rest) = match self.answer(commit_version, query) {
             Ok(bytes) => (HERE, bytes),
             Err(why) => (FAILED, why.into_bytes()),
         };

@@ -31,15 +31,15 @@ impl Content for Numbers {
     fn reset(&mut self) {
         self.0.clear();
     }
-    fn apply(&mut self, place: u64, part: &[u8]) {
+    fn apply(&mut self, commit_version: u64, part: &[u8]) {
         for pair in words(part).chunks(2) {
-            self.0.entry(pair[0]).or_default().push((place, pair[1]));
+            self.0.entry(pair[0]).or_default().push((commit_version, pair[1]));
         }
     }
-    fn query(&mut self, place: u64, query: &[u8]) -> Bytes {
+    fn query(&mut self, commit_version: u64, query: &[u8]) -> Bytes {
         let value = |key: u64| {
             let versions = self.0.get(&key).into_iter().flatten().rev();
-            versions.into_iter().find(|(at, _)| *at <= place).map_or(0, |(_, value)| *value)
+            versions.into_iter().find(|(at, _)| *at <= commit_version).map_or(0, |(_, value)| *value)
         };
         bytes(&words(query).into_iter().map(value).collect::<Vec<u64>>())
     }
@@ -56,14 +56,14 @@ impl Sequence for Shared {
     fn newest(&mut self) -> Result<(u64, Vec<CommitId>), Unknown> {
         self.0.lock().newest()
     }
-    fn place_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {
-        self.0.lock().place_of(commits)
+    fn version_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {
+        self.0.lock().version_of(commits)
     }
     fn routes(&mut self) -> Result<Vec<Route>, Unknown> {
         self.0.lock().routes()
     }
-    fn follows(&mut self, name: &str, place: u64) -> Result<(), Unknown> {
-        self.0.lock().follows(name, place)
+    fn follows(&mut self, name: &str, commit_version: u64) -> Result<(), Unknown> {
+        self.0.lock().follows(name, commit_version)
     }
     fn followers(&mut self) -> Result<Vec<Following>, Unknown> {
         self.0.lock().followers()
@@ -98,11 +98,11 @@ impl Truth for Shared {
     fn bump(&mut self, from: u64) -> Result<u64, Unknown> {
         self.0.lock().bump(from)
     }
-    fn unplaced(&mut self, limit: usize) -> Result<(u64, Vec<order::Stamp>), Unknown> {
-        self.0.lock().unplaced(limit)
+    fn unversioned(&mut self, limit: usize) -> Result<(u64, Vec<order::Stamp>), Unknown> {
+        self.0.lock().unversioned(limit)
     }
-    fn place(&mut self, epoch: u64, first: u64, commits: &[CommitId]) -> Result<bool, Unknown> {
-        self.0.lock().place(epoch, first, commits)
+    fn assign_versions(&mut self, epoch: u64, first: u64, commits: &[CommitId]) -> Result<bool, Unknown> {
+        self.0.lock().assign_versions(epoch, first, commits)
     }
     fn log(&mut self, shard: Option<u16>, after: u64, limit: usize) -> Result<LogPage, Unknown> {
         self.0.lock().log(shard, after, limit)
@@ -180,7 +180,7 @@ impl Small {
         let (disk, folder) = (Arc::new(SimDisk::new()), Path::new("/oracle"));
         let oracle = Driver::oracle(&addresses.oracles[0], end(), addresses.clone(), disk, folder);
         small.others.push(oracle.unwrap());
-        let publish = move |place, _| published.lock().push(place);
+        let publish = move |commit_version, _| published.lock().push(commit_version);
         small.others.push(Driver::scribe(end(), addresses.clone(), TIMING, truth(), publish).unwrap());
         small.others.push(Driver::keeper(end(), addresses, TIMING, truth()).unwrap());
         small

@@ -1,6 +1,6 @@
 //! May a statement run at all? What it reads and writes of the graph is decided below, by its snapshot and its transaction.
 
-use super::{Lens, forbidden};
+use super::{RestrictedView, forbidden};
 use crate::Error;
 use plan::procedures::{
     BACKED_UP, BACKUP, EXPORT, EXPORTED, HISTORY_SET, LIST_CONFIG, LISTED_CACHES, LISTED_CLUSTER,
@@ -22,7 +22,7 @@ const WHOLE_GRAPH: &str =
 /// An index and a constraint know of everything with their label or type.
 const PARTLY_HIDDEN: &str = "make an index or a constraint over what may be hidden from this user: all labels and properties that it is about must be shown, and none denied";
 
-impl Lens {
+impl RestrictedView {
     /// Fails where the statement is of a kind, or calls a procedure, that is not allowed. `known` is the graph now, as it is shown.
     pub(crate) fn authorize(&self, statement: &Statement, known: &Snapshot) -> Result<(), Error> {
         for parameter in statement.parameters.iter().filter(|name| name.starts_with(' ')) {

@@ -92,7 +92,7 @@ impl Watch for Committing {
 }
 
 impl Session {
-    /// Commits the open transaction; returns the place of the commit once it is durable.
+    /// Commits the open transaction; returns the version of the commit once it is durable.
     pub fn commit(&mut self) -> Result<u64, Error> {
         self.within_net(Session::commit_open)
     }
@@ -133,12 +133,12 @@ impl Session {
         } else if keeps && open.transaction.is_contended() {
             self.refused = Some((open.transaction.clone(), deadline_after(CONTENDED_WITHIN)));
         }
-        let place = outcome?;
+        let commit_version = outcome?;
         self.database.after_commit();
         // One with such commands has written no data, so nothing of it was committed yet.
-        if open.schema.is_empty() { Ok(place) } else { self.carry_out_schema(&open) }
+        if open.schema.is_empty() { Ok(commit_version) } else { self.carry_out_schema(&open) }
     }
-    /// Commits a transaction; returns the place of the commit once it is durable.
+    /// Commits a transaction; returns the version of the commit once it is durable.
     pub(super) fn commit_within(&self, transaction: &Transaction, commit: &Commit<'_>) -> Result<u64, Error> {
         check_written(transaction, commit.bytes_max)?;
         let bytes = transaction.value_bytes() + CHANGE_BYTES * transaction.change_count() as u64;

@@ -9,7 +9,7 @@ use crate::{Batch, Error, Params, QueryResult, Summary, Value, as_of};
 use ::datalog::{Program, Source};
 use ::rules::{Bounds, FileFacts, RulesAnswer, RulesError};
 use execute::job::Answer;
-use execute::watch::{self, Hold};
+use execute::watch::{self, LoopBytes};
 use execute::{Access, ExecuteError, Execution};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const BATCH_ROWS: usize = 2_048;
 const BATCHES_WAITING: usize = 4;
 
 /// A program and all that its answer depends on.
-struct Asked {
+struct ProgramRequest {
     program: Program,
     files: FileFacts,
     params: Params,
@@ -32,10 +32,10 @@ struct Asked {
     bytes_max: u64,
 }
 
-impl Asked {
+impl ProgramRequest {
     /// Answers it. Who watches over the thread is told of its work and its bytes, and may end it.
     fn ask(&self) -> Result<Rows, RulesError> {
-        let hold = Arc::new(Mutex::new(Hold::default()));
+        let hold = Arc::new(Mutex::new(LoopBytes::default()));
         let held = hold.clone();
         let look = move |bytes: usize| {
             let set = held.lock().set(bytes as u64);
@@ -152,7 +152,7 @@ impl Session {
         let files = self.files(&program)?;
         let mut summary = Summary::of(RequestKind::Read, &snapshot);
         let bytes_max = self.bytes_within(limits);
-        let asked = Asked { program, files, params, snapshot: snapshot.clone(), bytes_max };
+        let asked = ProgramRequest { program, files, params, snapshot: snapshot.clone(), bytes_max };
         if !self.interrupter.is_in_force()
             && let Some(answer) = watch::try_here(bytes_max, || asked.ask())
         {
@@ -175,8 +175,8 @@ impl Session {
         let mut found = FileFacts::new();
         for (number, relation) in program.relations.iter().enumerate() {
             let Source::File(path) = &relation.source else { continue };
-            if let Some(lens) = self.lens() {
-                lens.demand_load()?;
+            if let Some(restricted_view) = self.restricted_view() {
+                restricted_view.demand_load()?;
             }
             let tabs = [".tsv", ".facts"].iter().any(|end| path.ends_with(end));
             let separator = if tabs { "FIELDTERMINATOR '\\t' " } else { "" };

@@ -16,15 +16,15 @@ use std::time::Duration;
 use store::Snapshot;
 use transact::{Mode, Transaction};
 use traverse::Compiled;
+use traverse::answer::graph_adapter::{Bounds, GraphAdapter};
 use traverse::answer::planned::{PlannedTraversal, Plans, params};
 use traverse::answer::running::{Found, Measures, Started};
-use traverse::answer::walked::{Bounds, Walked};
-use traverse::answer::{Answer, Objects, told};
+use traverse::answer::{Answer, Objects, report};
 use world::clock::monotonic_ns;
 use world::failpoint;
 
 /// A traversal on its way through a session.
-struct Asked {
+struct TraversalRequest {
     compiled: Arc<Compiled>,
     label: String,
     deadline_ns: Option<u64>,
@@ -34,7 +34,8 @@ struct Asked {
 impl Session {
     /// Plans of traversals, for the rights of whoever asks.
     pub(super) fn traversals(&self) -> &Plans {
-        self.lens().map_or(self.database.traversals(), |lens| &lens.traversals)
+        self.restricted_view()
+            .map_or(self.database.traversals(), |restricted_view| &restricted_view.traversals)
     }
     /// Runs a traversal.
     pub fn gremlin(
@@ -68,7 +69,7 @@ impl Session {
             || self.is_traced
             || self.database.query_log().is_slow(monotonic_ns().saturating_sub(started_ns));
         let subject = if is_long { QuerySubject::Text(text().into()) } else { QuerySubject::Hidden };
-        let writes = outcome.as_ref().is_ok_and(|answer| answer.place.is_some());
+        let writes = outcome.as_ref().is_ok_and(|answer| answer.commit_version.is_some());
         let kind = match &outcome {
             Err(_) => QueryKind::Unknown,
             Ok(_) if writes => QueryKind::Write,
@@ -87,11 +88,11 @@ impl Session {
 
     fn traverse(&mut self, traversal: &Traversal, options: &GremlinOptions) -> Result<GremlinAnswer, Error> {
         let view = self.view()?;
-        if let Some(traversal) = told::without("explain", traversal) {
-            let text = told::explained(self.traversals(), &traversal, &view, options.machine_only)?;
+        if let Some(traversal) = report::without("explain", traversal) {
+            let text = report::explained(self.traversals(), &traversal, &view, options.machine_only)?;
             return Ok(GremlinAnswer::new(Answer::of_text(text, view), None));
         }
-        if let Some(traversal) = told::unprofiled(traversal) {
+        if let Some(traversal) = report::unprofiled(traversal) {
             return self.profile(&traversal, options);
         }
         if !options.machine_only
@@ -114,7 +115,7 @@ impl Session {
         let limits = Limits { timeout: timeout.or(self.limits.timeout), ..self.limits.clone() };
         let deadline_ns = self.deadline(&limits, monotonic_ns());
         let label = traversal.to_string();
-        let asked = Asked { compiled, label, deadline_ns, measures };
+        let asked = TraversalRequest { compiled, label, deadline_ns, measures };
         match &self.transaction {
             None if asked.compiled.writes => self.traverse_and_commit(&asked),
             None => self.start_traversal(&asked, self.view()?, None),
@@ -144,11 +145,11 @@ impl Session {
         };
         let (text, parts) = match lowered {
             Some(planned) => {
-                let (planned, profiling) = told::measured(&planned, &view);
+                let (planned, profiling) = report::measured(&planned, &view);
                 let mut answer = self.run_lowered(traversal, &planned, view.clone(), options)?;
                 while answer.next_objects()?.is_some() {}
                 match answer.profile() {
-                    Some(nodes) => told::measures(&profiling, &nodes),
+                    Some(nodes) => report::measures(&profiling, &nodes),
                     None => (profiling.plain(), Vec::new()),
                 }
             }
@@ -161,7 +162,7 @@ impl Session {
                 }
                 let parts = measures.take();
                 let took_us = (monotonic_ns() - begin_ns) / 1_000;
-                (format!("{}{count} objects in {took_us} us\n", told::table(&parts)), parts)
+                (format!("{}{count} objects in {took_us} us\n", report::table(&parts)), parts)
             }
         };
         let duration_ns = monotonic_ns() - begin_ns;
@@ -183,7 +184,7 @@ impl Session {
         self.run_planned(Running { planned, params, timeout_ms, text }, view, options)
     }
 
-    fn traverse_and_commit(&self, asked: &Asked) -> Result<GremlinAnswer, Error> {
+    fn traverse_and_commit(&self, asked: &TraversalRequest) -> Result<GremlinAnswer, Error> {
         self.until_it_commits(|refused| {
             let transaction = Arc::new(self.begin_after(Mode::Write, refused));
             let begun = transaction.has_begun().map_err(Error::from);
@@ -194,7 +195,7 @@ impl Session {
                 let objects = to_end(answer)?;
                 check_written(&transaction, self.bytes_max())?;
                 transaction.refresh()?;
-                let place = self.commit_within(
+                let commit_version = self.commit_within(
                     &transaction,
                     &Commit {
                         text: &asked.label,
@@ -205,7 +206,7 @@ impl Session {
                     },
                 )?;
                 self.database.after_commit();
-                Ok(GremlinAnswer::committed(Answer::ended(objects, transaction.snapshot()), place))
+                Ok(GremlinAnswer::committed(Answer::ended(objects, transaction.snapshot()), commit_version))
             });
             (transaction, outcome)
         })
@@ -213,7 +214,7 @@ impl Session {
 
     fn start_traversal(
         &self,
-        asked: &Asked,
+        asked: &TraversalRequest,
         snapshot: Snapshot,
         transaction: Option<Arc<Transaction>>,
     ) -> Result<GremlinAnswer, Error> {
@@ -222,12 +223,12 @@ impl Session {
         let ended = Arc::new(Ended::new());
         let bounds = Bounds { deadline_ns: asked.deadline_ns, bytes_max, ended: ended.clone() };
         let own_ids = self.database.own_ids().clone();
-        let rights = self.lens().map(|lens| lens.rights.clone());
+        let rights = self.restricted_view().map(|restricted_view| restricted_view.rights.clone());
         let may_call = rights
             .map(|rights| Arc::new(move |name: &str| rights.may_call(name)) as traverse::answer::MayCall);
         let tenant = self.speaker.payer(self.database.accounts()).tenant;
         let cache = CacheAccess { cache: self.database.program_cache().clone(), tenant };
-        let graph = Walked::new(snapshot.clone(), transaction.clone(), own_ids, bounds);
+        let graph = GraphAdapter::new(snapshot.clone(), transaction.clone(), own_ids, bounds);
         let graph = graph.allowing(may_call).caching(cache);
         let program = Started::new(graph, asked.compiled.clone(), found.clone(), asked.measures.clone());
         let access = match transaction {
@@ -240,7 +241,7 @@ impl Session {
 
     fn submit(
         &self,
-        asked: &Asked,
+        asked: &TraversalRequest,
         (program, ended): (Started, &Ended),
         access: Access,
     ) -> Result<(ResultStream, Option<Ticket>), Error> {

@@ -5,7 +5,7 @@
 //! follows, all rows until the end, on the statement's account.
 //!
 //! Reading, batches and what follows are queries of their own. One more stands for all of them from beginning to end ([`Whole`]): it is in
-//! the lists, has the statement's time and place, and who ends it ends the part that runs, and no other begins. What was committed stays,
+//! the lists, has the statement's time and commit version, and who ends it ends the part that runs, and no other begins. What was committed stays,
 //! and the error tells how much that is.
 
 use super::Session;
@@ -30,8 +30,8 @@ struct Done {
     kept: Rows,
     bytes: u64,
     counters: Counters,
-    /// Place of the last commit.
-    place: Option<u64>,
+    /// Commit version of the last commit.
+    commit_version: Option<u64>,
     /// Transactions that were committed, and their rows.
     committed: u64,
     committed_rows: u64,
@@ -121,7 +121,7 @@ impl Session {
         match self.write_alone(&Request { plan: batch, params, ..request.again() }, None) {
             Ok(result) => {
                 add(&mut done.counters, &result.summary().counters);
-                done.place = Some(result.summary().place);
+                done.commit_version = Some(result.summary().commit_version);
                 (done.committed, done.committed_rows) = (done.committed + 1, done.committed_rows + count);
                 if batches.continues {
                     done.keep(batches, result.rows()?, &status(true, true, None))?;
@@ -151,7 +151,7 @@ impl Session {
             &snapshot,
         );
         let (mut columns, mut kept, mut counters) = (Vec::new(), Vec::new(), done.counters);
-        let mut place = done.place.unwrap_or_else(|| snapshot.place());
+        let mut commit_version = done.commit_version.unwrap_or_else(|| snapshot.commit_version());
         if batches.continues {
             let params = Arc::new(with_rows(&request.params, done.kept)?);
             let follow = Request { plan: &own, params, ..request.again() };
@@ -167,11 +167,16 @@ impl Session {
                 kept.push(batch);
             }
             add(&mut counters, &result.summary().counters);
-            place = place.max(result.summary().place);
+            commit_version = commit_version.max(result.summary().commit_version);
         }
         let elapsed = std::time::Duration::from_nanos(monotonic_ns().saturating_sub(request.started_ns));
-        let summary =
-            Summary { counters, place, first_after: elapsed, elapsed, ..request.summary(self, &snapshot) };
+        let summary = Summary {
+            counters,
+            commit_version,
+            first_after: elapsed,
+            elapsed,
+            ..request.summary(self, &snapshot)
+        };
         Ok(QueryResult::of_batches(columns, kept, self.view()?, summary))
     }
 }

@@ -46,7 +46,7 @@ impl Session {
             Ok(heard)
         });
         // Whose view is restricted reads more than is recorded here; it is known only now what they may see.
-        if heard.is_ok() && self.lens().is_some() {
+        if heard.is_ok() && self.restricted_view().is_some() {
             return None;
         }
         self.tries_old_base = Some(known.clone());
@@ -61,7 +61,8 @@ impl Session {
     }
 
     fn worth_an_old_base(&self, text: &str) -> Option<Arc<Planned>> {
-        if !self.database.engine().is_gate() || self.transaction.is_some() || self.lens().is_some() {
+        if !self.database.engine().is_gate() || self.transaction.is_some() || self.restricted_view().is_some()
+        {
             return None;
         }
         let known = self.database.known_plan(text, &self.database.snapshot(), None)?;

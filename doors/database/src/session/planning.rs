@@ -51,14 +51,14 @@ impl Session {
         started_ns: u64,
     ) -> Result<Arc<Planned>, Error> {
         let deadline_ns = self.deadline(limits, started_ns);
-        let known = || self.database.known_plan(text, snapshot, self.lens());
+        let known = || self.database.known_plan(text, snapshot, self.restricted_view());
         if let Some(known) = self.searching(deadline_ns, snapshot, known) {
             return Ok(known);
         }
         if text.len() > PLAN_HERE_TEXT_BYTES_MAX {
             return self.plan_on_executors(text, snapshot, limits, deadline_ns);
         }
-        self.watched(deadline_ns, || self.database.make_plan(text, snapshot, self.lens()))
+        self.watched(deadline_ns, || self.database.make_plan(text, snapshot, self.restricted_view()))
     }
 
     /// Does work on this thread, where the interrupter and the deadline watch over it.
@@ -125,7 +125,7 @@ impl Session {
         let running = self.running("planning of a long text", (self.bytes_within(limits), deadline_ns))?;
         let options = self.database.execute_options(&running);
         // It holds no handle of the database, which must not be closed by one of its executors.
-        let planning = self.database.planning(snapshot, self.lens());
+        let planning = self.database.planning(snapshot, self.restricted_view());
         let (seen, whole) = (snapshot.clone(), text.to_string());
         let work = move || planned(&whole, &seen, &planning);
         let runtime = self.database.runtime();

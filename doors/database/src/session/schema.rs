@@ -76,7 +76,7 @@ impl Session {
         open.schema.push(PendingSchema { text: text.into(), command: command.clone() });
         Ok(())
     }
-    /// Carries out the commands of a transaction that is being committed; the place of the last commit. Each may take long, so what the user may do
+    /// Carries out the commands of a transaction that is being committed; the version of the last commit. Each may take long, so what the user may do
     /// is asked again before each.
     ///
     /// # Errors
@@ -89,7 +89,7 @@ impl Session {
             let running = self.running(text, (bytes_max, open.deadline_ns))?;
             self.alter(command, &running, open.deadline_ns)?;
         }
-        Ok(self.database.engine().snapshot().place())
+        Ok(self.database.engine().snapshot().commit_version())
     }
 
     /// Carries the command out; what it added or removed.
@@ -153,8 +153,9 @@ impl Session {
 
     /// Is an index or a constraint hidden from whoever asks, or not there?
     fn hides_rule(&self, engine: &Engine, has: impl FnOnce(&Catalog) -> bool) -> bool {
-        let lens = self.lens().filter(|lens| lens.hides());
-        lens.is_some_and(|lens| !has(lens.shown(engine.snapshot()).catalog()))
+        let restricted_view = self.restricted_view().filter(|restricted_view| restricted_view.hides());
+        restricted_view
+            .is_some_and(|restricted_view| !has(restricted_view.shown(engine.snapshot()).catalog()))
     }
 
     /// Compiles the module of a program on the executors, as a query like any other: what is wrong with it, if anything is.

@@ -72,11 +72,13 @@ impl Session {
                 false => error,
             });
         }
-        if let Some(lens) = self.lens() {
+        if let Some(restricted_view) = self.restricted_view() {
             let (deadline_ns, known) =
-                (self.deadline(limits, started_ns), lens.shown(self.database.snapshot()));
-            self.searching(deadline_ns, &known, || lens.authorize(&planned.plan.statement, &known))
-                .map_err(|error| self.told_to_end(error, deadline_ns))?;
+                (self.deadline(limits, started_ns), restricted_view.shown(self.database.snapshot()));
+            self.searching(deadline_ns, &known, || {
+                restricted_view.authorize(&planned.plan.statement, &known)
+            })
+            .map_err(|error| self.told_to_end(error, deadline_ns))?;
         }
         let transaction =
             || self.transaction.as_ref().map_or_else(|| self.listed(), |open| open.listed.clone());
@@ -91,7 +93,7 @@ impl Session {
         let asker = catalogue::Asker {
             own,
             lists_others: self.lists_others(),
-            sees_all: self.lens().is_none_or(|lens| !lens.hides()),
+            sees_all: self.restricted_view().is_none_or(|restricted_view| !restricted_view.hides()),
             text,
             transaction,
             back_up: &back_up,
@@ -153,7 +155,11 @@ impl Session {
                 return self.run_standing(command, &params, &planned, snapshot, time);
             }
             StatementKind::Users(command) => {
-                let own = (self.speaker.user.as_deref(), self.credential.as_ref(), self.lens().is_none());
+                let own = (
+                    self.speaker.user.as_deref(),
+                    self.credential.as_ref(),
+                    self.restricted_view().is_none(),
+                );
                 if let Some(renewed) = users::carry_out(command, &params, &self.database, own)? {
                     self.credential = Some(renewed);
                 }
@@ -178,7 +184,8 @@ impl Session {
 
     /// Are the privileges of others shown to whoever asks?
     fn lists_others(&self) -> bool {
-        self.lens().is_none_or(|lens| lens.rights.allows_whole(Action::RoleManagement))
+        self.restricted_view()
+            .is_none_or(|restricted_view| restricted_view.rights.allows_whole(Action::RoleManagement))
     }
     fn explained(&self, planned: &Planned, snapshot: &Snapshot, deadline_ns: Option<u64>) -> QueryResult {
         let executors = self.database.executors();
@@ -186,10 +193,12 @@ impl Session {
             let summary = planned.summary(snapshot);
             crate::profile::explained(&planned.plan.statement, snapshot, executors, summary)
         });
-        if let (Some(lens), Some(user)) = (self.lens().filter(|lens| lens.hides()), &self.speaker.user) {
+        if let (Some(restricted_view), Some(user)) =
+            (self.restricted_view().filter(|restricted_view| restricted_view.hides()), &self.speaker.user)
+        {
             let known = self.database.snapshot();
             let roles = roles::roles_of(known.catalog().entries(), user).join(", ");
-            result.note_restriction(&format!("as seen with {roles}: {}", lens.rights.summary()));
+            result.note_restriction(&format!("as seen with {roles}: {}", restricted_view.rights.summary()));
         }
         result
     }
@@ -202,7 +211,7 @@ impl Session {
         time: Option<Duration>,
     ) -> Result<QueryResult, Error> {
         let interrupted = || self.interrupted();
-        let lens = self.allowed.lens().cloned();
+        let restricted_view = self.allowed.restricted_view().cloned();
         let said = self.database.will_do(command);
         let told = if self.database.engine().is_gate() {
             let replica = self.database.replica(time, &interrupted, "standing queries")?;
@@ -210,12 +219,12 @@ impl Session {
             let own = replica.accounts().names(payer.tenant, 0).0;
             // It is no query of this database, so it has no number here to be ended by.
             let wait = |stream: &mut ResultStream| wait_interrupted(stream, &interrupted);
-            let creator = Creator { payer, time, interrupted: &interrupted, lens, wait: &wait };
+            let creator = Creator { payer, time, interrupted: &interrupted, restricted_view, wait: &wait };
             crate::at_gate::carry_out(&self.database, command, params, (&own, &creator))?
         } else {
             let payer = self.speaker.payer(self.database.accounts());
             let wait = |stream: &mut ResultStream| self.wait(stream);
-            let creator = Creator { payer, time, interrupted: &interrupted, lens, wait: &wait };
+            let creator = Creator { payer, time, interrupted: &interrupted, restricted_view, wait: &wait };
             self.database.carry_out(command, params, &creator)?
         };
         let summary = Summary { said, ..planned.summary(&snapshot) };
@@ -287,7 +296,7 @@ impl Session {
             return None;
         }
         // What a text asks for does not depend on the graph that it was planned for.
-        match self.database.known_plan(text, &self.database.snapshot(), self.lens()) {
+        match self.database.known_plan(text, &self.database.snapshot(), self.restricted_view()) {
             Some(known) => known.plan.statement.no_older_than,
             None => cypher::no_older_than(text),
         }
@@ -298,8 +307,8 @@ impl Session {
     }
     /// A snapshot as whoever asks sees it.
     pub(super) fn shown(&self, snapshot: Snapshot) -> Snapshot {
-        match self.lens() {
-            Some(lens) => lens.shown(snapshot),
+        match self.restricted_view() {
+            Some(restricted_view) => restricted_view.shown(snapshot),
             None => snapshot,
         }
     }

@@ -4,7 +4,7 @@ use super::deadline::{deadline_after, remaining, terminated};
 use super::{Limits, Session};
 use crate::Error;
 use crate::clients::Listed;
-use crate::roles::Lens;
+use crate::roles::RestrictedView;
 use crate::running::Running;
 use plan::statement::SchemaCommand;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) struct Open {
     /// The largest memory budget of its statements.
     pub(super) bytes_max: AtomicU64,
     /// What it is allowed, where that is not everything.
-    lens: Option<Arc<Lens>>,
+    restricted_view: Option<Arc<RestrictedView>>,
     /// Commands about indexes and constraints, carried out by its commit. One that has some writes no data.
     pub(super) schema: Vec<PendingSchema>,
 }
@@ -40,8 +40,8 @@ pub(super) struct PendingSchema {
 
 impl Open {
     /// Was it begun with these rights?
-    pub(super) fn is_of(&self, lens: Option<&Arc<Lens>>) -> bool {
-        self.lens.as_ref().map(Arc::as_ptr) == lens.map(Arc::as_ptr)
+    pub(super) fn is_of(&self, restricted_view: Option<&Arc<RestrictedView>>) -> bool {
+        self.restricted_view.as_ref().map(Arc::as_ptr) == restricted_view.map(Arc::as_ptr)
     }
     /// A statement of it has this budget.
     pub(super) fn allows(&self, bytes_max: u64) {
@@ -92,7 +92,7 @@ impl Session {
         })?;
         let listed = self.listed();
         let bytes_max = AtomicU64::new(self.bytes_max());
-        let lens = self.allowed.lens().cloned();
+        let restricted_view = self.allowed.restricted_view().cloned();
         self.transaction = Some(Open {
             transaction,
             mode,
@@ -100,7 +100,7 @@ impl Session {
             deadline_ns,
             listed,
             bytes_max,
-            lens,
+            restricted_view,
             schema: Vec::new(),
         });
         Ok(())
@@ -153,12 +153,12 @@ impl Session {
     }
     /// Whose its transactions are, where that is somebody who may not do everything.
     fn party(&self) -> Option<Party> {
-        self.lens().map(|lens| lens.party.clone())
+        self.restricted_view().map(|restricted_view| restricted_view.party.clone())
     }
     /// Are the rights that the transaction began with still those of whoever asks?
     pub(super) fn still_allows(&mut self, open: &Open) -> Result<(), Error> {
         self.settle_rights()?;
-        if open.is_of(self.allowed.lens()) {
+        if open.is_of(self.allowed.restricted_view()) {
             return Ok(());
         }
         let message = "what the user may do was changed since the transaction began; it was rolled back";

@@ -98,10 +98,10 @@ impl Session {
             part_of: request.part_of,
             listed: None,
         };
-        let (place, snapshot) = (self.commit_within(transaction, &commit)?, transaction.snapshot());
+        let (commit_version, snapshot) = (self.commit_within(transaction, &commit)?, transaction.snapshot());
         self.database.after_commit();
         let mut result = written.answer(self, request, snapshot);
-        result.set_place(place);
+        result.set_commit_version(commit_version);
         Ok(result)
     }
     /// Tries a writing statement on this thread. None if it is not for here; then the transaction may hold a part of its writes.

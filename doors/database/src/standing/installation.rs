@@ -122,7 +122,8 @@ impl Installations {
                 None => return Ok(()),
                 Some(Stage::SetAside(error)) => {
                     // The reason may tell of what a reader does not see.
-                    let hides = asks.lens.as_ref().is_some_and(|lens| lens.hides());
+                    let hides =
+                        asks.restricted_view.as_ref().is_some_and(|restricted_view| restricted_view.hides());
                     let why = if hides { String::new() } else { format!(": {}", error.message) };
                     return Err(Error::new(
                         "Tanglewood.ClientError.Standing.SetAside",

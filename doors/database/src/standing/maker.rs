@@ -4,7 +4,7 @@ use super::definition::Definition;
 use super::restricted::RestrictedAnswers;
 use crate::accounts::Payer;
 use crate::job::{self, Ended};
-use crate::roles::Lens;
+use crate::roles::RestrictedView;
 use crate::running::shortened;
 use crate::{Error, Params};
 use ::standing::{Begin, Installing, Keeper, Subscription, TurnEnd};
@@ -65,7 +65,7 @@ pub(crate) struct Creator<'a> {
     /// Looks after whoever asks: why they must not wait any longer, if that is so. Asked every few milliseconds, without a lock.
     pub interrupted: &'a dyn Fn() -> Option<&'static str>,
     /// What it may see, where that is not everything.
-    pub lens: Option<Arc<Lens>>,
+    pub restricted_view: Option<Arc<RestrictedView>>,
     /// Waits for the end of a job.
     pub wait: &'a dyn Fn(&mut ResultStream) -> Result<(), Error>,
 }
@@ -74,7 +74,7 @@ impl Creator<'static> {
     /// The database itself, which nobody interrupts.
     pub fn itself() -> Creator<'static> {
         let wait = &|job: &mut ResultStream| Ok(job.next().transpose().map(drop)?);
-        Creator { payer: Payer::default(), time: None, interrupted: &|| None, lens: None, wait }
+        Creator { payer: Payer::default(), time: None, interrupted: &|| None, restricted_view: None, wait }
     }
 }
 
@@ -103,21 +103,22 @@ impl Maker {
     pub fn make_as(
         &self,
         (definition, text): (&Definition, &str),
-        lens: Option<&Arc<Lens>>,
+        restricted_view: Option<&Arc<RestrictedView>>,
         payer: u32,
         creator: &Creator<'_>,
     ) -> Result<(), Error> {
-        self.make_within((definition, text), lens, (payer, &Arc::default()), creator)
+        self.make_within((definition, text), restricted_view, (payer, &Arc::default()), creator)
     }
     fn make_within(
         &self,
         (definition, text): (&Definition, &str),
-        lens: Option<&Arc<Lens>>,
+        restricted_view: Option<&Arc<RestrictedView>>,
         (payer, bounds): (u32, &Arc<Installing>),
         creator: &Creator<'_>,
     ) -> Result<(), Error> {
         let whole = self.engine.snapshot();
-        let snapshot = lens.map_or_else(|| whole.clone(), |lens| lens.shown(whole.clone()));
+        let snapshot = restricted_view
+            .map_or_else(|| whole.clone(), |restricted_view| restricted_view.shown(whole.clone()));
         let (definition, text) = (definition.clone(), text.to_string());
         let name = definition.name.clone();
         let (handle, keeper, bounds) = (self.handle.clone(), self.keeper.clone(), bounds.clone());

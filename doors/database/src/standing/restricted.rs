@@ -5,7 +5,7 @@
 //! what is hidden from it. Cost: that of a standing query for each set of rights that reads it; what nobody reads for some seconds is let go.
 
 use crate::Error;
-use crate::roles::Lens;
+use crate::roles::RestrictedView;
 use ::standing::{Keeper, Standing, TurnEnd};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ pub(crate) struct RestrictedAnswers {
 pub(super) type AnswerTurn = Arc<Mutex<()>>;
 
 struct RestrictedKeeper {
-    lens: Weak<Lens>,
+    restricted_view: Weak<RestrictedView>,
     keeper: Keeper,
     making: AnswerTurn,
     /// Queries that nobody read when this was looked at last.
@@ -37,12 +37,18 @@ struct RestrictedKeeper {
 
 impl RestrictedAnswers {
     /// The keeper for these rights, and what is held by who makes an answer there.
-    pub fn keeper(&self, lens: &Arc<Lens>, like: &Keeper) -> Result<(Keeper, AnswerTurn), Error> {
-        let Some(restriction) = &lens.party.restriction else {
+    pub fn keeper(
+        &self,
+        restricted_view: &Arc<RestrictedView>,
+        like: &Keeper,
+    ) -> Result<(Keeper, AnswerTurn), Error> {
+        let Some(restriction) = &restricted_view.party.restriction else {
             return Ok((like.clone(), AnswerTurn::default()));
         };
         let mut keepers = self.keepers.lock();
-        if let Some(known) = keepers.iter().find(|known| std::ptr::eq(known.lens.as_ptr(), Arc::as_ptr(lens)))
+        if let Some(known) = keepers
+            .iter()
+            .find(|known| std::ptr::eq(known.restricted_view.as_ptr(), Arc::as_ptr(restricted_view)))
         {
             return Ok((known.keeper.clone(), known.making.clone()));
         }
@@ -54,9 +60,13 @@ impl RestrictedAnswers {
                 .hint("give users who read the same the same roles"));
         }
         let keeper = like.beside(restriction.clone());
-        let (lens, making) = (Arc::downgrade(lens), AnswerTurn::default());
-        let known =
-            RestrictedKeeper { lens, keeper: keeper.clone(), making: making.clone(), idle: BTreeSet::new() };
+        let (restricted_view, making) = (Arc::downgrade(restricted_view), AnswerTurn::default());
+        let known = RestrictedKeeper {
+            restricted_view,
+            keeper: keeper.clone(),
+            making: making.clone(),
+            idle: BTreeSet::new(),
+        };
         keepers.push(known);
         Ok((keeper, making))
     }
@@ -116,7 +126,7 @@ impl RestrictedAnswers {
 impl RestrictedKeeper {
     /// Has anybody these rights? If not, nobody reads: whoever does holds them.
     fn is_wanted(&self) -> bool {
-        let is_wanted = self.lens.strong_count() > 0;
+        let is_wanted = self.restricted_view.strong_count() > 0;
         if !is_wanted {
             self.keeper.close();
         }

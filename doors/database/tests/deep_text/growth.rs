@@ -27,7 +27,7 @@ fn time(part: &str, text: &str, database: &mut Database) -> (u64, String) {
     let began = cpu_ns();
     let came = ask(part, &mut database.session(), text);
     let took = cpu_ns() - began;
-    if database.snapshot().place() > 1 {
+    if database.snapshot().commit_version() > 1 {
         *database = self::database();
     }
     (took, came)

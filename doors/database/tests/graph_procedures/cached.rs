@@ -105,7 +105,7 @@ fn goes_on(database: &Database, seed: u64, rounds: usize, has_past: bool) -> usi
         match chance.below(6) {
             0..2 => {
                 let written = session.query(&random_write(&mut chance), params! {});
-                places.extend(written.and_then(|result| result.finish()).ok().map(|end| end.place));
+                places.extend(written.and_then(|result| result.finish()).ok().map(|end| end.commit_version));
             }
             2 => {
                 session.begin(Mode::Write).unwrap();

@@ -89,8 +89,9 @@ fn the_past_and_backups_have_the_programs_of_their_time() {
     let options = || Options { executors: Some(1), history: Some(History::Forever), ..Options::default() };
     let database = Database::open(path("db"), options()).unwrap();
     let mut session = database.session();
-    let place =
-        |session: &mut Session, text: &str| session.query(text, params! {}).unwrap().finish().unwrap().place;
+    let place = |session: &mut Session, text: &str| {
+        session.query(text, params! {}).unwrap().finish().unwrap().commit_version
+    };
     let first = place(&mut session, "UNWIND range(1, 10) AS i CREATE (:V {i: i})");
     deploy(&mut session, "CREATE PROGRAM mine FROM $module", &answering(2)).unwrap();
     let second = place(&mut session, "CREATE (:V {i: 11})");

@@ -96,8 +96,8 @@ fn twins(case: &Case) -> [(Database, Session); 2] {
     let twin = database();
     run(&twin, &SHOWN);
     // Commits are counted for everybody to see.
-    let place = |database: &Database| database.snapshot().place();
-    while place(&twin) < place(&whole) {
+    let commit_version = |database: &Database| database.snapshot().commit_version();
+    while commit_version(&twin) < commit_version(&whole) {
         run(&twin, &["MATCH (n:A {id: 0}) SET n.p = n.p"]);
     }
     [whole, twin].map(|database| {

@@ -66,13 +66,13 @@ pub struct Reader {
     pub subscription: Subscription,
     pub rows: Rows,
     /// Nothing was read yet where there is none.
-    pub place: Option<u64>,
+    pub commit_version: Option<u64>,
 }
 
 impl Reader {
     pub fn of(database: &Database, name: &str, params: &Params) -> Result<Reader, Error> {
         let subscription = database.subscribe(name, params, None, true)?;
-        Ok(Reader { subscription, rows: Rows::new(), place: None })
+        Ok(Reader { subscription, rows: Rows::new(), commit_version: None })
     }
     pub fn take(&mut self, rows: &[(Row, isize)], bags: &[bool]) {
         for (values, difference) in rows {
@@ -83,14 +83,14 @@ impl Reader {
         self.rows.retain(|_, count| *count != 0);
     }
     /// Reads what is told up to this commit.
-    pub fn read_to(&mut self, place: u64, bags: &[bool]) -> Result<(), SubscriptionEnd> {
-        while self.place.is_none_or(|at| at < place) {
+    pub fn read_to(&mut self, commit_version: u64, bags: &[bool]) -> Result<(), SubscriptionEnd> {
+        while self.commit_version.is_none_or(|at| at < commit_version) {
             let event = self.subscription.next(TOLD_MAX)?.expect("told in time");
             match &event {
                 Event::Snapshot { rows, .. } | Event::Changes { rows, .. } => self.take(rows, bags),
                 Event::Progress { .. } => {}
             }
-            self.place = Some(event.place());
+            self.commit_version = Some(event.commit_version());
         }
         Ok(())
     }
@@ -165,10 +165,10 @@ impl Kept {
     }
     /// Compares what was told with what is asked now. After anything but `Same` it is compared no more.
     pub fn compare(&mut self, database: &Database, session: &mut Session) -> Outcome {
-        let place = database.snapshot().place();
+        let commit_version = database.snapshot().commit_version();
         let asked = asked(session, &self.query, &self.params);
         let Some(reader) = &mut self.reader else { return Outcome::Failed };
-        let outcome = match (reader.read_to(place, &self.query.bags), asked) {
+        let outcome = match (reader.read_to(commit_version, &self.query.bags), asked) {
             (Ok(()), Ok(asked)) if reader.rows == asked => return Outcome::Same,
             (Ok(()), Ok(asked)) => Outcome::Differs(difference(&reader.rows, &asked)),
             (Ok(()), Err(error)) if error.code.contains("TimedOut") => Outcome::Refused(error.message),

@@ -46,20 +46,20 @@ pub fn asked(session: &mut Session, text: &str) -> Rows {
 pub struct Copy {
     pub rows: Rows,
     pub mark: Option<String>,
-    pub place: u64,
+    pub commit_version: u64,
 }
 
 impl Copy {
     /// Takes up changes that a mark stands behind.
-    pub fn take(&mut self, pending: &mut Vec<(String, isize)>, place: u64, mark: &str) {
+    pub fn take(&mut self, pending: &mut Vec<(String, isize)>, commit_version: u64, mark: &str) {
         for (row, difference) in pending.drain(..) {
             let count = self.rows.entry(row).or_insert(0);
             *count += difference;
         }
         self.rows.retain(|_, count| *count != 0);
         assert!(self.rows.values().all(|count| *count > 0), "a row went that never came: {:?}", self.rows);
-        assert!(self.mark.is_none() || self.place <= place, "places only rise");
-        (self.place, self.mark) = (place, Some(mark.to_string()));
+        assert!(self.mark.is_none() || self.commit_version <= commit_version, "versions only rise");
+        (self.commit_version, self.mark) = (commit_version, Some(mark.to_string()));
     }
     /// Reads the rows that come next, so many at most: what is left of that. `at_mark` sees the copy at each mark, and its time.
     pub fn read(
@@ -80,11 +80,11 @@ impl Copy {
             }
             rows_left -= 1;
             let row = batch.row(at);
-            let place = row[0].as_int().unwrap() as u64;
+            let commit_version = row[0].as_int().unwrap() as u64;
             match row[3].as_str() {
                 None => pending.push((shown(&row[4..]), row[2].as_int().unwrap() as isize)),
                 Some(mark) => {
-                    self.take(&mut pending, place, mark);
+                    self.take(&mut pending, commit_version, mark);
                     at_mark(self, row[1].as_int());
                 }
             }

@@ -58,10 +58,10 @@ fn child_tells_until_it_is_killed() {
 fn take(copy: &mut Copy, line: &str, pending: &mut Vec<(String, isize)>) {
     let Some(fields) = line.strip_prefix("told ") else { return };
     let fields: Vec<&str> = fields.splitn(4, ' ').collect();
-    let [place, difference, mark, own] = fields[..] else { return };
+    let [commit_version, difference, mark, own] = fields[..] else { return };
     match mark {
         "-" => pending.push((own.to_string(), difference.parse().unwrap())),
-        mark => copy.take(pending, place.parse().unwrap(), mark),
+        mark => copy.take(pending, commit_version.parse().unwrap(), mark),
     }
 }
 
@@ -104,19 +104,19 @@ fn a_reader_goes_on_behind_a_kill() {
         std::thread::sleep(Duration::from_millis(600 + chance.below(900)));
         child.kill().unwrap();
         child.wait().unwrap();
-        let before = copy.place;
+        let before = copy.commit_version;
         copy = read.join().unwrap();
-        assert!(copy.mark.is_some() && copy.place >= before, "round {round}: nothing was told");
+        assert!(copy.mark.is_some() && copy.commit_version >= before, "round {round}: nothing was told");
         // And in a process that is not killed, to the end.
         let database = Database::open(folder.path(), options()).unwrap();
         let (mut session, mut whole) = (database.session(), copy.clone());
         let from = format!("SUBSCRIBE q FROM '{}'", copy.mark.as_ref().unwrap());
         let mut told = session.query(&from, params! {}).unwrap();
-        while whole.place < database.snapshot().place() {
+        while whole.commit_version < database.snapshot().commit_version() {
             whole.read(&mut told, usize::MAX, &mut |_, _| ());
         }
         assert_eq!(whole.rows, asked(&mut database.session(), SHAPES[QUERY]), "round {round}");
-        eprintln!("round {round}: killed at commit {}, {} rows", whole.place, whole.rows.len());
+        eprintln!("round {round}: killed at commit {}, {} rows", whole.commit_version, whole.rows.len());
         drop((told, session));
         if chance.below(2) == 0 {
             database.close().unwrap();

@@ -4,7 +4,7 @@
 //! The replicated log is the order of all changes, so no search over orders is needed: the point of a change is its entry, that of a question the
 //! first state that fits. An order holds for ever, so it may be told from any state that has it, also an old one; all other answers may not.
 
-use super::history::{Call, Operation, Seen};
+use super::history::{Call, Observation, Operation};
 use super::twin::{self, Named, Twin};
 use super::world::World;
 use crate::wire::v1::Order;
@@ -43,7 +43,7 @@ impl AddAssign for Tally {
 struct Checked {
     log: Vec<Entry>,
     /// The twin's answer to each entry.
-    answers: Vec<Seen>,
+    answers: Vec<Observation>,
     /// Events that can be named before each entry, and at the end.
     named: Vec<Named>,
     twin: Twin,
@@ -114,13 +114,13 @@ fn replicas(world: &World, twin: &Twin) {
 
 impl Checked {
     /// The number of entries before the point of a call.
-    fn point(&self, call: &Call, seen: &Seen, lower: usize, applied: usize) -> Option<usize> {
+    fn point(&self, call: &Call, seen: &Observation, lower: usize, applied: usize) -> Option<usize> {
         let Operation::Query(pairs) = &call.operation else {
             let is_it = |at: &usize| self.is_of(&self.log[*at], call) && self.answers[*at] == *seen;
             return (lower..applied).find(is_it).map(|at| at + 1);
         };
         match seen {
-            Seen::Orders(orders) if !orders.contains(&Order::Concurrent) => {
+            Observation::Orders(orders) if !orders.contains(&Order::Concurrent) => {
                 let known = |((a, b), order): (&(u64, u64), &Order)| {
                     let (from, to) = if *order == Order::Before { (*a, *b) } else { (*b, *a) };
                     self.known_from(from, to, applied)
@@ -157,12 +157,13 @@ impl Checked {
 }
 
 impl Tally {
-    fn count(&mut self, call: &Call, seen: &Seen) {
+    fn count(&mut self, call: &Call, seen: &Observation) {
         match &call.operation {
             Operation::Query(_) => self.reads += 1,
             _ => self.writes += 1,
         }
-        self.refused += u64::from(matches!(seen, Seen::Refused(_)));
-        self.concurrent += u64::from(matches!(seen, Seen::Orders(all) if all.contains(&Order::Concurrent)));
+        self.refused += u64::from(matches!(seen, Observation::Refused(_)));
+        self.concurrent +=
+            u64::from(matches!(seen, Observation::Orders(all) if all.contains(&Order::Concurrent)));
     }
 }

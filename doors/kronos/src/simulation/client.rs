@@ -1,6 +1,6 @@
 //! A client of the simulation: one call at a time, sent again until it is answered, and its own account of what it holds.
 
-use super::history::{Operation, Seen};
+use super::history::{Observation, Operation};
 use crate::wire::v1;
 use std::collections::BTreeMap;
 use tonic::Code;
@@ -92,27 +92,27 @@ impl Client {
     }
 
     /// Takes an answer.
-    pub(super) fn learn(&mut self, operation: &Operation, seen: &Seen, heard: &mut Heard) {
+    pub(super) fn learn(&mut self, operation: &Operation, seen: &Observation, heard: &mut Heard) {
         match (operation, seen) {
-            (Operation::Open { .. }, Seen::Opened(id)) => self.session = *id,
-            (Operation::Create(_), Seen::Created(events)) => {
+            (Operation::Open { .. }, Observation::Opened(id)) => self.session = *id,
+            (Operation::Create(_), Observation::Created(events)) => {
                 heard.add(events);
                 events.iter().for_each(|event| *self.held.entry(*event).or_default() += 1);
             }
-            (Operation::Acquire(events), Seen::Done) => {
+            (Operation::Acquire(events), Observation::Done) => {
                 events.iter().for_each(|event| *self.held.entry(*event).or_default() += 1);
             }
-            (Operation::Release(events), Seen::Collected(_)) => {
+            (Operation::Release(events), Observation::Collected(_)) => {
                 for event in events {
                     *self.held.get_mut(event).expect("only what is held can be released") -= 1;
                 }
                 self.held.retain(|_, count| *count > 0);
             }
-            (Operation::KeepAlive, Seen::Done) => {
+            (Operation::KeepAlive, Observation::Done) => {
                 assert!(!self.missed, "an event was unknown while a living session held it");
             }
             (Operation::KeepAlive | Operation::Close, _) => *self = Client::default(),
-            (operation, Seen::Refused(Code::NotFound)) => {
+            (operation, Observation::Refused(Code::NotFound)) => {
                 self.doubts = true;
                 let holds = |event: &u64| self.held.contains_key(event);
                 self.missed |= match operation {

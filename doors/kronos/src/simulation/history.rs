@@ -20,7 +20,7 @@ pub(super) enum Operation {
 
 /// What it was told.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Seen {
+pub(super) enum Observation {
     Opened(u64),
     Done,
     Created(Vec<u64>),
@@ -47,7 +47,7 @@ pub(super) struct Returned {
     pub(super) at: u64,
     /// Entries that any replica had applied by then.
     pub(super) applied: usize,
-    pub(super) seen: Seen,
+    pub(super) seen: Observation,
 }
 
 /// Runs one attempt through the calls of the service.
@@ -56,42 +56,42 @@ pub(super) async fn carry_out(
     operation: Operation,
     session: u64,
     request: u64,
-) -> Result<Seen, Status> {
+) -> Result<Observation, Status> {
     let caller = Some(v1::Caller { session, request });
     Ok(match operation {
         Operation::Open { lease_ms } => {
             let opened = service.open_session(Request::new(v1::OpenSessionRequest { lease_ms })).await?;
-            Seen::Opened(opened.into_inner().session)
+            Observation::Opened(opened.into_inner().session)
         }
         Operation::KeepAlive => {
             service.keep_alive(Request::new(v1::KeepAliveRequest { session })).await?;
-            Seen::Done
+            Observation::Done
         }
         Operation::Close => {
             service.close_session(Request::new(v1::CloseSessionRequest { session })).await?;
-            Seen::Done
+            Observation::Done
         }
         Operation::Create(count) => {
             let created = service.create_events(Request::new(v1::CreateEventsRequest { count, caller }));
-            Seen::Created(created.await?.into_inner().events)
+            Observation::Created(created.await?.into_inner().events)
         }
         Operation::Acquire(events) => {
             service.acquire_refs(Request::new(v1::AcquireRefsRequest { events, caller })).await?;
-            Seen::Done
+            Observation::Done
         }
         Operation::Release(events) => {
             let released = service.release_refs(Request::new(v1::ReleaseRefsRequest { events, caller }));
-            Seen::Collected(released.await?.into_inner().collected)
+            Observation::Collected(released.await?.into_inner().collected)
         }
         Operation::Assign(constraints) => {
             let request = v1::AssignOrderRequest { constraints, caller };
             let assigned = service.assign_order(Request::new(request)).await?.into_inner().assigned;
-            Seen::Assigned(assigned.iter().map(|one| (one.order(), one.decided)).collect())
+            Observation::Assigned(assigned.iter().map(|one| (one.order(), one.decided)).collect())
         }
         Operation::Query(pairs) => {
             let pairs = pairs.into_iter().map(|(first, second)| v1::Pair { first, second }).collect();
             let answer = service.query_order(Request::new(v1::QueryOrderRequest { pairs })).await?;
-            Seen::Orders(answer.into_inner().orders().collect())
+            Observation::Orders(answer.into_inner().orders().collect())
         }
     })
 }

@@ -3,7 +3,7 @@
 //! Names of events and sessions are taken from what the servers gave out, and must be new. Orders are never forgotten here, also where their
 //! events are gone, so an order that is withdrawn is noticed.
 
-use super::history::Seen;
+use super::history::Observation;
 use crate::wire::v1::Order;
 use order::kronos::{Answer, Command, Constraint, Direction, Entry, EventId, Strength};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ struct Session {
     lease_ms: u64,
     until_ms: u64,
     held: BTreeMap<u64, u64>,
-    answers: BTreeMap<u64, Seen>,
+    answers: BTreeMap<u64, Observation>,
 }
 
 /// All orders ever assigned, each with the entry that did.
@@ -74,55 +74,61 @@ pub(super) struct Twin {
 
 impl Twin {
     /// What entry `applied` of the log answers. `given` is what the servers answered, for the names in it.
-    pub(super) fn apply(&mut self, entry: &Entry, given: &Seen) -> Seen {
+    pub(super) fn apply(&mut self, entry: &Entry, given: &Observation) -> Observation {
         let at = self.applied;
         self.applied += 1;
         self.now_ms = self.now_ms.max(entry.now_ms);
         let (session, now_ms) = (entry.session.0, self.now_ms);
         if session != 0 {
             let Some(one) = self.sessions.get_mut(&session) else {
-                return Seen::Refused(Code::NotFound);
+                return Observation::Refused(Code::NotFound);
             };
             if one.until_ms <= now_ms {
                 one.until_ms = 0;
-                return Seen::Refused(Code::NotFound);
+                return Observation::Refused(Code::NotFound);
             }
             one.until_ms = one.until_ms.max(now_ms + one.lease_ms);
             if let Some(answer) = one.answers.get(&entry.request) {
                 return answer.clone();
             }
         }
-        let seen = self.carry_out(session, &entry.command, given, at).unwrap_or_else(Seen::Refused);
+        let seen = self.carry_out(session, &entry.command, given, at).unwrap_or_else(Observation::Refused);
         if let Some(one) = self.sessions.get_mut(&session).filter(|_| entry.request > 0) {
             one.answers.insert(entry.request, seen.clone());
         }
         seen
     }
 
-    fn carry_out(&mut self, session: u64, command: &Command, given: &Seen, at: usize) -> Result<Seen, Code> {
+    fn carry_out(
+        &mut self,
+        session: u64,
+        command: &Command,
+        given: &Observation,
+        at: usize,
+    ) -> Result<Observation, Code> {
         match command {
             Command::Lead { .. } => {
                 let now_ms = self.now_ms;
                 let open = self.sessions.values_mut().filter(|one| one.until_ms > 0);
                 open.for_each(|one| one.until_ms = one.until_ms.max(now_ms + one.lease_ms));
-                Ok(Seen::Done)
+                Ok(Observation::Done)
             }
             Command::OpenSession { lease_ms } => {
-                let Seen::Opened(id) = given else { panic!("{given:?} is no session") };
+                let Observation::Opened(id) = given else { panic!("{given:?} is no session") };
                 let until_ms = self.now_ms + u64::from(*lease_ms);
                 let new = Session { lease_ms: u64::from(*lease_ms), until_ms, ..Session::default() };
                 assert!(self.sessions.insert(*id, new).is_none(), "session {id} is given twice");
-                Ok(Seen::Opened(*id))
+                Ok(Observation::Opened(*id))
             }
-            Command::KeepAlive => Ok(Seen::Done),
+            Command::KeepAlive => Ok(Observation::Done),
             Command::CloseSession => {
                 self.sessions.get_mut(&session).expect("it is alive").until_ms = 0;
                 self.expire();
-                Ok(Seen::Done)
+                Ok(Observation::Done)
             }
             Command::Expire => {
                 self.expire();
-                Ok(Seen::Done)
+                Ok(Observation::Done)
             }
             Command::CreateEvents { count } => self.create(session, *count, given),
             Command::AcquireRefs(events) => self.acquire(session, events),
@@ -136,15 +142,15 @@ impl Twin {
         if id == 0 { &mut self.shared } else { self.sessions.get_mut(&id).expect("it is alive") }
     }
 
-    fn create(&mut self, session: u64, count: u32, given: &Seen) -> Result<Seen, Code> {
-        let Seen::Created(events) = given else { panic!("{given:?} are no events") };
+    fn create(&mut self, session: u64, count: u32, given: &Observation) -> Result<Observation, Code> {
+        let Observation::Created(events) = given else { panic!("{given:?} are no events") };
         assert_eq!(events.len(), count as usize, "as many events as were asked for");
         for event in events {
             assert!(self.created.insert(*event), "event {event:x} is given twice");
             self.alive.insert(*event);
             self.gain(session, *event);
         }
-        Ok(Seen::Created(events.clone()))
+        Ok(Observation::Created(events.clone()))
     }
 
     fn gain(&mut self, session: u64, event: u64) {
@@ -152,15 +158,15 @@ impl Twin {
         *self.session(session).held.entry(event).or_default() += 1;
     }
 
-    fn acquire(&mut self, session: u64, events: &[EventId]) -> Result<Seen, Code> {
+    fn acquire(&mut self, session: u64, events: &[EventId]) -> Result<Observation, Code> {
         if events.iter().any(|event| !self.named.contains_key(&event.0)) {
             return Err(Code::NotFound);
         }
         events.iter().for_each(|event| self.gain(session, event.0));
-        Ok(Seen::Done)
+        Ok(Observation::Done)
     }
 
-    fn release(&mut self, session: u64, events: &[EventId]) -> Result<Seen, Code> {
+    fn release(&mut self, session: u64, events: &[EventId]) -> Result<Observation, Code> {
         if events.iter().any(|event| !self.named.contains_key(&event.0)) {
             return Err(Code::NotFound);
         }
@@ -172,7 +178,7 @@ impl Twin {
         held.retain(|_, count| *count > 0);
         self.session(session).held = held;
         events.iter().for_each(|event| self.lose(event.0, 1));
-        Ok(Seen::Collected(self.collect()))
+        Ok(Observation::Collected(self.collect()))
     }
 
     fn lose(&mut self, event: u64, count: u64) {
@@ -211,7 +217,7 @@ impl Twin {
     }
 
     /// Musts first, then preferences; all or none.
-    fn assign(&mut self, batch: &[Constraint], at: usize) -> Result<Seen, Code> {
+    fn assign(&mut self, batch: &[Constraint], at: usize) -> Result<Observation, Code> {
         for one in batch {
             self.nameable(one.this.0, one.that.0, &self.named)?;
         }
@@ -237,7 +243,7 @@ impl Twin {
             }
         }
         self.edges.extend(added);
-        Ok(Seen::Assigned(answers))
+        Ok(Observation::Assigned(answers))
     }
 
     fn nameable(&self, a: u64, b: u64, named: &Named) -> Result<(), Code> {
@@ -248,12 +254,16 @@ impl Twin {
     }
 
     /// What a question is answered in the state after so many entries.
-    pub(super) fn query(&self, pairs: &[(u64, u64)], named: &Named, applied: usize) -> Seen {
+    pub(super) fn query(&self, pairs: &[(u64, u64)], named: &Named, applied: usize) -> Observation {
         let one = |(a, b): &(u64, u64)| {
             self.nameable(*a, *b, named)?;
             Ok(self.orders.between(*a, *b, applied))
         };
-        pairs.iter().map(one).collect::<Result<Vec<_>, Code>>().map_or_else(Seen::Refused, Seen::Orders)
+        pairs
+            .iter()
+            .map(one)
+            .collect::<Result<Vec<_>, Code>>()
+            .map_or_else(Observation::Refused, Observation::Orders)
     }
 
     /// References that a session holds.
@@ -263,19 +273,19 @@ impl Twin {
 }
 
 /// A server's outcome as a client would see it.
-pub(super) fn seen(outcome: &crate::machine::Outcome) -> Seen {
+pub(super) fn seen(outcome: &crate::machine::Outcome) -> Observation {
     match outcome {
-        Ok(Answer::Done | Answer::More(_)) => Seen::Done,
-        Ok(Answer::Opened(id)) => Seen::Opened(id.0),
-        Ok(Answer::Created(events)) => Seen::Created(crate::wire::names(events)),
-        Ok(Answer::Collected(count)) => Seen::Collected(*count),
+        Ok(Answer::Done | Answer::More(_)) => Observation::Done,
+        Ok(Answer::Opened(id)) => Observation::Opened(id.0),
+        Ok(Answer::Created(events)) => Observation::Created(crate::wire::names(events)),
+        Ok(Answer::Collected(count)) => Observation::Collected(*count),
         Ok(Answer::Assigned(pairs)) => {
             let one = |pair| {
                 let assigned = crate::wire::assigned(pair);
                 (assigned.order(), assigned.decided)
             };
-            Seen::Assigned(pairs.iter().copied().map(one).collect())
+            Observation::Assigned(pairs.iter().copied().map(one).collect())
         }
-        Err(failure) => Seen::Refused(crate::wire::status(failure).code()),
+        Err(failure) => Observation::Refused(crate::wire::status(failure).code()),
     }
 }

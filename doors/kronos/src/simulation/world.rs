@@ -1,7 +1,7 @@
 //! The simulated world: nodes with disks and clocks of their own, a network for both messages and calls, and what goes wrong. One seed decides all.
 
 use super::client::{Client, Heard};
-use super::history::{Call, Operation, Returned, Seen, carry_out};
+use super::history::{Call, Observation, Operation, Returned, carry_out};
 use super::witness::{Log, Witness};
 use crate::machine::Shared;
 use crate::node::Node;
@@ -58,7 +58,7 @@ struct Server {
     attempts: Vec<Attempt>,
 }
 
-type Answer = Result<Seen, Status>;
+type Answer = Result<Observation, Status>;
 
 /// A call as one server carries it out.
 struct Attempt {
@@ -80,7 +80,7 @@ struct SimNode {
     clock_ms: u64,
 }
 
-enum Flight {
+enum Transit {
     Message { from: usize, to: usize, bytes: Vec<u8> },
     Attempt { call: usize, to: usize },
     Answer { call: usize, answer: Answer },
@@ -91,7 +91,7 @@ pub(super) struct World {
     now: u64,
     mutant: Mutant,
     nodes: Vec<SimNode>,
-    flying: Vec<(u64, Flight)>,
+    flying: Vec<(u64, Transit)>,
     cut: BTreeSet<(usize, usize)>,
     clients: Vec<Client>,
     heard: Heard,
@@ -203,22 +203,22 @@ impl World {
         self.trace = self.trace.wrapping_mul(31).wrapping_add(state);
     }
 
-    fn land(&mut self, flight: Flight) {
+    fn land(&mut self, flight: Transit) {
         match flight {
-            Flight::Message { from, to, bytes } if !self.cut.contains(&(from, to)) => {
+            Transit::Message { from, to, bytes } if !self.cut.contains(&(from, to)) => {
                 if let Some(server) = &self.nodes[to].server {
                     drop(server.service.node().send(Request::Input(Input::Message(bytes))));
                 }
             }
-            Flight::Message { .. } => {}
-            Flight::Attempt { call, to } => {
+            Transit::Message { .. } => {}
+            Transit::Attempt { call, to } => {
                 let Call { operation, session, request, .. } = self.history[call].clone();
                 if let Some(server) = &mut self.nodes[to].server {
                     let future = carry_out(server.service.clone(), operation, session, request);
                     server.attempts.push(Attempt { call, future: Box::pin(future) });
                 }
             }
-            Flight::Answer { call, answer } => self.answered(call, answer),
+            Transit::Answer { call, answer } => self.answered(call, answer),
         }
     }
 
@@ -234,7 +234,7 @@ impl World {
         let stepped = server.core.step(now_ms, tick, requests);
         answers.extend(poll(&mut server.attempts));
         for (call, answer) in answers {
-            self.fly(Flight::Answer { call, answer });
+            self.fly(Transit::Answer { call, answer });
         }
         match stepped {
             Ok(outward) => {
@@ -270,22 +270,22 @@ impl World {
     fn send(&mut self, from: usize, to: ReplicaId, bytes: Vec<u8>) -> bool {
         let named = |node: &SimNode| replica_id(&node.address) == to;
         let to = self.nodes.iter().position(named).expect("nobody else is a member");
-        !self.cut.contains(&(from, to)) && self.fly(Flight::Message { from, to, bytes })
+        !self.cut.contains(&(from, to)) && self.fly(Transit::Message { from, to, bytes })
     }
 
     /// Puts something on its way: it may be late, lost and doubled. Is it on its way?
-    fn fly(&mut self, flight: Flight) -> bool {
+    fn fly(&mut self, flight: Transit) -> bool {
         let lost = self.faults && self.chance.below(20) == 0;
         if lost {
             return false;
         }
         let double = match &flight {
             _ if self.chance.below(20) != 0 => None,
-            Flight::Message { from, to, bytes } => {
-                Some(Flight::Message { from: *from, to: *to, bytes: bytes.clone() })
+            Transit::Message { from, to, bytes } => {
+                Some(Transit::Message { from: *from, to: *to, bytes: bytes.clone() })
             }
-            Flight::Attempt { call, to } => Some(Flight::Attempt { call: *call, to: *to }),
-            Flight::Answer { .. } => None,
+            Transit::Attempt { call, to } => Some(Transit::Attempt { call: *call, to: *to }),
+            Transit::Answer { .. } => None,
         };
         for one in [Some(flight), double].into_iter().flatten() {
             let late = if self.chance.below(10) == 0 { 30 } else { 3 };
@@ -338,7 +338,7 @@ impl World {
         self.history[call].attempts += 1;
         self.clients[client].busy = Some(call);
         self.clients[client].again_at = self.now + 40 + self.chance.below(40);
-        self.fly(Flight::Attempt { call, to });
+        self.fly(Transit::Attempt { call, to });
     }
 
     fn answered(&mut self, call: usize, answer: Answer) {
@@ -354,7 +354,7 @@ impl World {
                 }
                 return;
             }
-            Err(status) => Seen::Refused(status.code()),
+            Err(status) => Observation::Refused(status.code()),
             Ok(seen) => seen,
         };
         self.moment += 1;

@@ -34,7 +34,7 @@ pub(super) fn finished(result: &QueryResult, has_sent: bool, telling: &Telling<'
         ("t_last", Value::Int(summary.elapsed.as_millis() as i64)),
     ]);
     if !telling.in_transaction {
-        metadata.insert("bookmark".into(), super::bookmark::of(summary.place));
+        metadata.insert("bookmark".into(), super::bookmark::of(summary.commit_version));
     }
     let stats = statistics(summary);
     if !stats.is_empty() {

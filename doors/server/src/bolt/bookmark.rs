@@ -1,4 +1,4 @@
-//! Bookmarks: a place in the order of commits, as text that a client keeps and gives back.
+//! Bookmarks: a commit version in the order of commits, as text that a client keeps and gives back.
 
 use database::{Database, Error};
 use model::{Map, Value};
@@ -9,12 +9,12 @@ const PREFIX: &str = "tanglewood:";
 /// Bookmarks that a client may give at once.
 const BOOKMARKS_MAX: usize = 1_024;
 
-/// The bookmark of a place.
-pub fn of(place: u64) -> Value {
-    format!("{PREFIX}{place}").into()
+/// The bookmark of a commit version.
+pub fn of(commit_version: u64) -> Value {
+    format!("{PREFIX}{commit_version}").into()
 }
 
-/// The place that a session has seen: the latest of the bookmarks in `extra`.
+/// The commit version that a session has seen: the latest of the bookmarks in `extra`.
 ///
 /// # Errors
 /// One of them is none of this database's.
@@ -23,35 +23,37 @@ pub fn latest(extra: &Map) -> Result<u64, Error> {
     if bookmarks.len() > BOOKMARKS_MAX {
         return Err(wrong(format!("{} bookmarks are too many; {BOOKMARKS_MAX} are read", bookmarks.len())));
     }
-    bookmarks.iter().try_fold(0, |latest, bookmark| place(bookmark).map(|place| place.max(latest)))
+    bookmarks.iter().try_fold(0, |latest, bookmark| {
+        commit_version(bookmark).map(|commit_version| commit_version.max(latest))
+    })
 }
 
-/// Waits until the database has the commit at this place. `go_on` pauses between two looks, and says whether anybody still waits.
+/// Waits until the database has the commit at this version. `go_on` pauses between two looks, and says whether anybody still waits.
 ///
 /// # Errors
 /// It did not happen in time, or nobody waits.
 pub fn wait(
     database: &Database,
-    place: u64,
+    commit_version: u64,
     timeout: Duration,
     mut go_on: impl FnMut() -> bool,
 ) -> Result<(), Error> {
     let until_ns = after_ns(timeout);
-    while place > 0 && database.snapshot().place() < place {
+    while commit_version > 0 && database.snapshot().commit_version() < commit_version {
         if monotonic_ns() >= until_ns || !go_on() {
             let code = "Neo.TransientError.Transaction.BookmarkTimeout";
             let message =
-                format!("commit {place}, of a bookmark that was given, did not happen here in time");
+                format!("commit {commit_version}, of a bookmark that was given, did not happen here in time");
             return Err(Error { retryable: true, ..Error::new(code, message) });
         }
     }
     Ok(())
 }
 
-fn place(bookmark: &Value) -> Result<u64, Error> {
+fn commit_version(bookmark: &Value) -> Result<u64, Error> {
     let text = bookmark.as_str().unwrap_or_default();
     text.strip_prefix(PREFIX)
-        .and_then(|place| place.parse().ok())
+        .and_then(|commit_version| commit_version.parse().ok())
         .ok_or_else(|| wrong(format!("`{}` is not a bookmark of this database", shown(text))))
 }
 

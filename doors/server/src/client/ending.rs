@@ -78,7 +78,7 @@ pub(super) fn summary(metadata: &Map, elapsed: Duration, first_after: Duration) 
         counters,
         schema_changes: schema.total(),
         schema,
-        place: 0,
+        commit_version: 0,
         first_after,
         elapsed,
         plan_text,

@@ -102,7 +102,7 @@ pub fn invalid(message: impl Into<String>) -> Refusal {
 }
 
 /// What is asked of one graph.
-enum Asked {
+enum GraphRequest {
     Script(Arc<str>, Bindings),
     Traversal(Traversal, Terminal),
     Transaction(Arc<str>),
@@ -110,7 +110,7 @@ enum Asked {
 
 /// A request, understood.
 pub struct Asking {
-    asked: Asked,
+    asked: GraphRequest,
     wrapping: Wrapping,
     batch: usize,
     options: GremlinOptions,
@@ -146,13 +146,15 @@ impl Asking {
     /// What is asked fails, or the client is gone.
     pub fn run(self, session: &mut Session, stays_open: bool, outlet: &mut dyn Outlet) -> Result<(), Stop> {
         let requests = match self.asked {
-            Asked::Traversal(traversal, terminal) => vec![gremlin::Request::Traversal(traversal, terminal)],
-            Asked::Transaction(word) => vec![gremlin::Request::Transaction(word)],
+            GraphRequest::Traversal(traversal, terminal) => {
+                vec![gremlin::Request::Traversal(traversal, terminal)]
+            }
+            GraphRequest::Transaction(word) => vec![gremlin::Request::Transaction(word)],
             // what it asks decides whether a transaction is to be begun
-            Asked::Script(text, bindings) if stays_open && !session.in_transaction() => {
+            GraphRequest::Script(text, bindings) if stays_open && !session.in_transaction() => {
                 gremlin::parse(&text, &bindings).map_err(Error::from)?
             }
-            Asked::Script(text, bindings) => {
+            GraphRequest::Script(text, bindings) => {
                 match session.gremlin_script(&text, &bindings, &self.options)? {
                     Script::Answer(ended) => return send(ended, self.batch, self.wrapping, outlet),
                     Script::Requests(requests) => requests,
@@ -217,14 +219,14 @@ fn source(request: &Request) -> String {
     named.and_then(|(_, name)| name.as_str()).unwrap_or(DEFAULT_SOURCE).to_string()
 }
 
-fn asked(request: &Request) -> Result<(Asked, Wrapping), Refusal> {
+fn asked(request: &Request) -> Result<(GraphRequest, Wrapping), Refusal> {
     match (request.operation.as_str(), request.argument("gremlin")) {
         ("bytecode", Some(Argument::Traversal(traversal))) => {
             let word = traversal.source.iter().find(|instruction| &*instruction.name == "tx");
             let word = word.and_then(|instruction| instruction.arguments.first()).and_then(Argument::value);
             let asked = match word.and_then(Object::as_str) {
-                Some(word) => Asked::Transaction(word.into()),
-                None => Asked::Traversal(traversal.clone(), Terminal::ToList),
+                Some(word) => GraphRequest::Transaction(word.into()),
+                None => GraphRequest::Traversal(traversal.clone(), Terminal::ToList),
             };
             Ok((asked, Wrapping::Traversers))
         }
@@ -236,7 +238,7 @@ fn asked(request: &Request) -> Result<(Asked, Wrapping), Refusal> {
                     bindings.insert(name.to_string(), value.clone().into());
                 }
             }
-            Ok((Asked::Script(text.clone(), bindings), Wrapping::Plain))
+            Ok((GraphRequest::Script(text.clone(), bindings), Wrapping::Plain))
         }
         (operation, _) => Err(invalid(format!("`{operation}` needs the argument `gremlin`"))),
     }

@@ -187,14 +187,14 @@ fn put(page: &mut Page, name: &str, labels: &[(&'static str, String)], value: im
 }
 
 fn of_standing(page: &mut Page, door: &Door, has_names: bool) {
-    let (all, place) = (door.database.standing(), door.database.kept().1.place);
+    let (all, place) = (door.database.standing(), door.database.kept().1.commit_version);
     type Figure = fn(&Standing, u64) -> f64;
     let figures: [(&str, &str, &str, Figure); 5] = [
         (
             "standing_lag_commits",
             "gauge",
             "Commits that a standing query has not read yet.",
-            |query, place| place.saturating_sub(query.place) as f64,
+            |query, place| place.saturating_sub(query.commit_version) as f64,
         ),
         ("standing_rows", "gauge", "Rows of a standing query's answer.", |query, _| query.rows as f64),
         ("standing_subscribers", "gauge", "Readers of a standing query.", |query, _| {

@@ -133,7 +133,7 @@ pub(super) fn form_of_body(headers: &HeaderMap) -> Result<Form, Refusal> {
 
 /// What a request asks for.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct QueryRequest {
     /// None only where a transaction begins, goes on or ends without one.
     pub statement: Option<String>,
     pub params: Params,
@@ -150,16 +150,16 @@ pub(super) struct Asked {
     pub trace_parent: Option<String>,
 }
 
-impl Asked {
+impl QueryRequest {
     /// Reads the object of a request; nothing is the empty object.
     ///
     /// # Errors
     /// It is none, or a field of it is of the wrong type.
-    pub fn of(json: &Json, form: Form) -> Result<Asked, Refusal> {
+    pub fn of(json: &Json, form: Form) -> Result<QueryRequest, Refusal> {
         let Json::Object(fields) = json else {
             return Err(Refusal::invalid("the body is no JSON object"));
         };
-        let mut asked = Asked::default();
+        let mut asked = QueryRequest::default();
         for (name, field) in fields.iter().filter(|(_, field)| !field.is_null()) {
             let wrong = |what: &str| Refusal::invalid(format!("`{name}` must be {what}"));
             match name.as_str() {
@@ -227,7 +227,7 @@ pub(super) enum Ending {
 /// Runs a statement and writes its answer; its client gave the transaction time up to this reading of the clock. The error, if it fails: `None` where its client is gone.
 pub(super) fn answer(
     session: &mut Session,
-    asked: &Asked,
+    asked: &QueryRequest,
     format: Format,
     ending: &Ending,
     client_until_ns: Option<u64>,
@@ -280,7 +280,7 @@ pub(super) struct Writer<'w> {
 }
 
 impl Writer<'_> {
-    fn run(&mut self, session: &mut Session, asked: &Asked, ending: &Ending) -> Result<(), Stop> {
+    fn run(&mut self, session: &mut Session, asked: &QueryRequest, ending: &Ending) -> Result<(), Stop> {
         let parent = asked.trace_parent.as_deref();
         session.set_metadata(parent.map(|parent| Value::map([("traceparent", parent.into())])))?;
         let Some(statement) = &asked.statement else {
@@ -389,7 +389,7 @@ impl Writer<'_> {
         &mut self,
         session: &mut Session,
         result: &QueryResult,
-        asked: &Asked,
+        asked: &QueryRequest,
         ending: &Ending,
     ) -> Result<(), Stop> {
         let summary = result.summary();
@@ -412,7 +412,7 @@ impl Writer<'_> {
             });
             bytes.push(b',');
         }
-        self.close(session, ending, summary.place)
+        self.close(session, ending, summary.commit_version)
     }
 
     /// What stands between the rows and what is told of them.

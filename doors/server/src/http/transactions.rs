@@ -3,7 +3,7 @@
 //! Each is a session of the database under an id that nobody guesses. It is rolled back when nothing was asked in it for a while, when a
 //! statement in it fails, and when its user may not ask any more. Invariant: one request at a time is answered in a transaction.
 
-use super::query::Asked;
+use super::query::QueryRequest;
 use super::refusal::Refusal;
 use super::tokens::secret;
 use crate::Limits;
@@ -48,7 +48,7 @@ impl TransactionTerms {
     ///
     /// # Errors
     /// It names another user or another mode than the transaction has.
-    fn check(&self, asked: &Asked) -> Result<(), Refusal> {
+    fn check(&self, asked: &QueryRequest) -> Result<(), Refusal> {
         let user = self.acts_as.as_ref().or(self.owner.as_ref());
         let is_other_user = asked.acts_as.as_ref().is_some_and(|acts_as| Some(acts_as) != user);
         let is_other_mode = asked.reads_only.is_some_and(|reads_only| reads_only != self.reads_only);
@@ -129,7 +129,7 @@ impl Transactions {
     ///
     /// # Errors
     /// As [`Transactions::find`]; the request wants another transaction.
-    pub fn find_for(&self, id: &str, user: Option<&str>, asked: &Asked) -> Result<Arc<Open>, Refusal> {
+    pub fn find_for(&self, id: &str, user: Option<&str>, asked: &QueryRequest) -> Result<Arc<Open>, Refusal> {
         let open = self.find(id, user)?;
         open.terms.check(asked).map(|()| open)
     }

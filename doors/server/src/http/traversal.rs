@@ -2,7 +2,7 @@
 //!
 //! The text is a transaction of its own. `accessMode` and open transactions are refused: a text may end them itself (`g.tx().commit()`).
 
-use super::query::{Asked, Ending, Stop, Writer};
+use super::query::{Ending, QueryRequest, Stop, Writer};
 use super::values::{write_hydrated, write_list};
 use database::gremlin::GremlinOptions;
 use database::{Error, Session};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 const COLUMN: &str = "result";
 
 /// Why this cannot be asked as Gremlin, if so.
-fn check(asked: &Asked, ending: &Ending) -> Result<(), Error> {
+fn check(asked: &QueryRequest, ending: &Ending) -> Result<(), Error> {
     let message = match ending {
         Ending::Bookmark if asked.reads_only == Some(true) => "`accessMode` READ cannot be asked of Gremlin",
         Ending::Bookmark => return Ok(()),
@@ -29,7 +29,7 @@ pub(super) fn run(
     writer: &mut Writer<'_>,
     session: &mut Session,
     statement: &str,
-    asked: &Asked,
+    asked: &QueryRequest,
     ending: &Ending,
 ) -> Result<(), Stop> {
     check(asked, ending)?;
@@ -56,6 +56,6 @@ pub(super) fn run(
         return Err(error.hint("end it with `g.tx().commit()`").into());
     }
     writer.begin_tail();
-    let place = session.database().snapshot().place();
+    let place = session.database().snapshot().commit_version();
     writer.close(session, ending, place)
 }

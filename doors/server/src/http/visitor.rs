@@ -6,7 +6,7 @@ use super::events::{self, Subscribe};
 use super::origin;
 use super::outlet::{Answer, Attention, Outgoing, Outlet, refused, whole};
 use super::presence::Presence;
-use super::query::{self, Asked, Ending, Format, form_of_body};
+use super::query::{self, Ending, Format, QueryRequest, form_of_body};
 use super::refusal::Refusal;
 use super::route::Route;
 use super::tokens::{Digest, digest_of};
@@ -136,7 +136,7 @@ impl Visitor {
         let user = self.clone().known(&head.headers).await?;
         let (mut asked, room) = match route.takes_json() {
             true => self.asked(&head.headers, body).await?,
-            false => (Asked::default(), None),
+            false => (QueryRequest::default(), None),
         };
         let parent = head.headers.get("traceparent").and_then(|value| value.to_str().ok());
         asked.trace_parent = parent.map(str::to_string);
@@ -233,20 +233,20 @@ impl Visitor {
         &self,
         headers: &HeaderMap,
         incoming: Incoming,
-    ) -> Result<(Asked, Option<ValueAccount>), Refusal> {
+    ) -> Result<(QueryRequest, Option<ValueAccount>), Refusal> {
         let crowd: &Arc<Crowd> = &self.door.crowd;
         let received = body::read(incoming, &self.door.limits, crowd.account(self.origin)).await?;
         self.presence.end_body();
         let Received { bytes, _account } = received;
         if bytes.is_empty() {
-            return Ok((Asked::default(), None));
+            return Ok((QueryRequest::default(), None));
         }
         let form = form_of_body(headers)?;
         let mut values = crowd.values(self.origin);
         let parsed = self.door.runtime.spawn_blocking(move || {
             let json: Result<Json, _> = message::json(&bytes, &mut |bytes| values.grow(bytes));
             let json = json.map_err(|error| Refusal::invalid(format!("the body: {error}")))?;
-            Ok((Asked::of(&json, form)?, Some(values)))
+            Ok((QueryRequest::of(&json, form)?, Some(values)))
         });
         parsed.await.map_err(|_| Refusal::busy("the server ends"))?
     }
@@ -261,7 +261,7 @@ impl Visitor {
     async fn query(
         self: Arc<Self>,
         user: Option<Credential>,
-        asked: Asked,
+        asked: QueryRequest,
         room: Option<ValueAccount>,
         format: Format,
     ) -> Result<Answer, Refusal> {
@@ -283,7 +283,7 @@ impl Visitor {
     async fn begin(
         self: Arc<Self>,
         user: Option<Credential>,
-        asked: Asked,
+        asked: QueryRequest,
         room: Option<ValueAccount>,
         format: Format,
     ) -> Result<Answer, Refusal> {
@@ -311,7 +311,7 @@ impl Visitor {
         self: Arc<Self>,
         owner: Option<String>,
         id: String,
-        asked: Asked,
+        asked: QueryRequest,
         room: Option<ValueAccount>,
         format: Format,
         commits: bool,
@@ -329,7 +329,7 @@ impl Visitor {
         &self,
         id: &str,
         open: &Open,
-        (asked, _room): (&Asked, Option<ValueAccount>),
+        (asked, _room): (&QueryRequest, Option<ValueAccount>),
         format: Format,
         commits: bool,
         out: &mut Outlet,
@@ -371,7 +371,7 @@ impl Visitor {
     }
 
     /// Waits until the database has the commits that the client has seen.
-    fn await_bookmarks(&self, asked: &Asked, out: &Outlet) -> Result<(), Option<Refusal>> {
+    fn await_bookmarks(&self, asked: &QueryRequest, out: &Outlet) -> Result<(), Option<Refusal>> {
         let failed = |error: database::Error| Some(Refusal::from(error));
         let place = bookmark::latest(&asked.bookmarks).map_err(failed)?;
         let go_on = || {

@@ -16,7 +16,7 @@ pub struct Piece {
 /// What the shell is told by whoever starts it.
 #[derive(Clone, Copy)]
 pub struct ShellOptions {
-    /// Cuts a text into statements: the grammar's own way, which this room does not know.
+    /// Cuts a text into statements: the grammar's own way, which this crate does not know.
     pub split: fn(&str) -> Vec<Piece>,
     /// Format of results, until `:format` changes it.
     pub format: Format,

@@ -70,7 +70,7 @@ impl Talk for Local {
         self.session.settle_interrupt();
     }
     fn names_version(&mut self) -> u64 {
-        self.database.snapshot().place()
+        self.database.snapshot().commit_version()
     }
     fn names(&mut self) -> Result<Names, Error> {
         let snapshot = self.database.snapshot();

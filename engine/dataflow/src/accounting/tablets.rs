@@ -1,6 +1,6 @@
 //! Tablets: parts of the data that work is routed by, more of them than executors, and who hosts each.
 //!
-//! This room does not know what lies in a tablet; a graph's may be the vertices whose number falls into a range. A message on a
+//! This crate does not know what lies in a tablet; a graph's may be the vertices whose number falls into a range. A message on a
 //! [`Route::Tablet`](crate::Route::Tablet) edge is split by tablet, and each part goes to the executor that hosts its tablet, so that
 //! what is read there stays in that core's caches. On a [`Route::Placed`](crate::Route::Placed) edge that is a preference, and a message
 //! is split by executor. Time spent on a tablet's messages is its load, or what operators say of it

@@ -2,7 +2,7 @@
 //!
 //! The scheduler can end a query only between two calls of its operators. An expression may loop for long within one call, so it asks
 //! here: [`spend`] counts its work and looks at the clock and the query now and then, and pauses the whole turn where its time is over
-//! (see [`world::fiber`]), so that other queries go on; [`Hold`] charges what it has built so far to the
+//! (see [`world::fiber`]), so that other queries go on; [`LoopBytes`] charges what it has built so far to the
 //! query's account, and gives it back when it is dropped. Both fail with [`Stopped`] once the query is over; the loop hands the error on.
 //!
 //! The runtime says who works on a thread for as long as a turn lasts ([`enter`]); work outside of a query, such as constants that are
@@ -209,7 +209,7 @@ pub fn give_way() {
 #[inline]
 pub fn spend_and_keep(units: u64, bytes: u64) -> Result<(), Stopped> {
     if bytes > 0 {
-        let mut kept = Hold::default();
+        let mut kept = LoopBytes::default();
         let outcome = kept.grow(bytes);
         // Given back with all that the turn still holds: see [`Entered`].
         std::mem::forget(kept);
@@ -220,11 +220,11 @@ pub fn spend_and_keep(units: u64, bytes: u64) -> Result<(), Stopped> {
 
 /// Bytes that a loop has built and still holds.
 #[derive(Debug, Default)]
-pub struct Hold {
+pub struct LoopBytes {
     bytes: u64,
 }
 
-impl Hold {
+impl LoopBytes {
     /// Holds so many bytes now.
     ///
     /// # Errors
@@ -239,7 +239,7 @@ impl Hold {
     /// Holds so many more.
     ///
     /// # Errors
-    /// As [`Hold::set`].
+    /// As [`LoopBytes::set`].
     #[inline]
     pub fn grow(&mut self, more: u64) -> Result<(), Stopped> {
         self.bytes = self.bytes.saturating_add(more);
@@ -248,7 +248,7 @@ impl Hold {
             meter.held_bytes.set(held);
             held.saturating_sub(meter.charged_bytes.get())
         });
-        if missing == 0 { Ok(()) } else { Hold::draw(missing) }
+        if missing == 0 { Ok(()) } else { LoopBytes::draw(missing) }
     }
     #[cold]
     fn draw(missing: u64) -> Result<(), Stopped> {
@@ -265,7 +265,7 @@ impl Hold {
             meter.charged_bytes.get().saturating_sub(held)
         });
         if spare > SLACK_BYTES {
-            Hold::give_back(spare);
+            LoopBytes::give_back(spare);
         }
     }
     #[cold]
@@ -275,7 +275,7 @@ impl Hold {
     }
 }
 
-impl Drop for Hold {
+impl Drop for LoopBytes {
     fn drop(&mut self) {
         self.shrink(self.bytes);
     }
@@ -371,7 +371,7 @@ mod tests {
         let watch = Limited::new(Duration::from_secs(60), 10 << 20);
         let charged = || watch.bytes.load(Ordering::Relaxed);
         let entered = enter(watch.clone());
-        let (mut one, mut other) = (Hold::default(), Hold::default());
+        let (mut one, mut other) = (LoopBytes::default(), LoopBytes::default());
         assert_eq!(one.set(4 << 20), Ok(()));
         assert_eq!(other.grow(4 << 20), Ok(()));
         assert_eq!(charged(), 8 << 20);
@@ -387,11 +387,11 @@ mod tests {
     fn a_watch_within_a_watch_leaves_the_outer_one_as_it_was() {
         let outer = Limited::new(Duration::from_secs(60), 1 << 30);
         let _entered = enter(outer.clone());
-        let mut hold = Hold::default();
+        let mut hold = LoopBytes::default();
         assert_eq!(hold.set(1 << 20), Ok(()));
         {
             let _inner = enter(Limited::new(Duration::from_secs(60), 1));
-            assert_eq!(Hold::default().set(1 << 20), Err(Stopped::Bytes));
+            assert_eq!(LoopBytes::default().set(1 << 20), Err(Stopped::Bytes));
         }
         assert_eq!(hold.set(2 << 20), Ok(()));
         assert_eq!(outer.bytes.load(Ordering::Relaxed), 2 << 20);
@@ -400,12 +400,12 @@ mod tests {
     #[test]
     fn a_thread_without_a_watch_is_not_limited() {
         assert_eq!(spend(10 * UNITS_PER_LOOK), Ok(()));
-        assert_eq!(Hold::default().set(1 << 40), Ok(()));
+        assert_eq!(LoopBytes::default().set(1 << 40), Ok(()));
     }
 
     #[test]
     fn what_is_tried_here_ends_within_its_bounds_or_is_begun_anew() {
-        let hold = |bytes| Hold::default().set(bytes).map(|()| bytes);
+        let hold = |bytes| LoopBytes::default().set(bytes).map(|()| bytes);
         assert_eq!(try_here(2 << 20, || hold(1 << 20)), Some(Ok(1 << 20)));
         assert_eq!(try_here(1 << 20, || hold(2 << 20).ok()), None);
         assert_eq!(try_here(1 << 20, || -> u32 { panic!("within") }), None);

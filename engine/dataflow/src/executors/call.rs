@@ -1,7 +1,7 @@
 //! A call of an operator on an executor: what it sends goes to where its edges lead, and what it holds is charged to its query.
 
 use crate::accounting::tablets::NO_TABLET;
-use crate::executors::local::Here;
+use crate::executors::local::QueryAccess;
 use crate::executors::station::{Head, Opened, Wish};
 use crate::executors::tree::ROOT;
 use crate::graphs::context::Backend;
@@ -19,13 +19,13 @@ use std::sync::atomic::Ordering;
 
 /// A call on an executor.
 pub(crate) struct Call<'a, M: Message> {
-    here: Here<'a, M>,
+    here: QueryAccess<'a, M>,
     head: &'a mut Head,
     until_ns: u64,
 }
 
 impl<'a, M: Message> Call<'a, M> {
-    pub(crate) fn new(here: Here<'a, M>, head: &'a mut Head, until_ns: u64) -> Call<'a, M> {
+    pub(crate) fn new(here: QueryAccess<'a, M>, head: &'a mut Head, until_ns: u64) -> Call<'a, M> {
         Call { here, head, until_ns }
     }
 }

@@ -5,14 +5,14 @@
 //! with their operators, mailboxes and all instances within, at a cost of what is alive of them; nothing is sent and nobody is asked.
 
 use crate::Message;
-use crate::executors::local::{Here, drop_quietly};
+use crate::executors::local::{QueryAccess, drop_quietly};
 use crate::executors::station::Item;
 use crate::executors::tree::At;
 use crate::graphs::graph::Inner;
 use crate::queries::level::{Account, Level};
 use std::collections::VecDeque;
 
-impl<M: Message> Here<'_, M> {
+impl<M: Message> QueryAccess<'_, M> {
     /// Some vertices and scopes were closed: drops their operators and messages, and the messages of the limit that closed them.
     pub(crate) fn purge_closed(&mut self, level: &Level) {
         let Some(node) = self.node_if(level) else { return };

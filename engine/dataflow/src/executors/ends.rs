@@ -15,12 +15,12 @@
 //! one of these instances counts as one piece of work.
 
 use crate::Message;
-use crate::executors::local::Here;
+use crate::executors::local::QueryAccess;
 use crate::executors::station::{Item, Opened};
 use crate::executors::tree::At;
 use crate::graphs::graph::{Crossing, Inner};
 
-impl<M: Message> Here<'_, M> {
+impl<M: Message> QueryAccess<'_, M> {
     /// A new instance of a narrow scope within an instance of its parent.
     pub(crate) fn open_node(&mut self, parent: usize, scope: usize, number: u32, rank: u64) -> usize {
         self.count_opened(parent, scope);

@@ -3,13 +3,13 @@
 //! Reading order: `local` (what there is, and what comes in), `turn` (which operator runs next, and for how long), `step` (one call of one
 //! operator, and where it stands afterwards), `ends` and `closing` (how scope instances end, well or early).
 //!
-//! All of them are written for [`Here`]: the query as everyone sees it, and what of it is here, in the hands of one caller.
+//! All of them are written for [`QueryAccess`]: the query as everyone sees it, and what of it is here, in the hands of one caller.
 
 use crate::accounting::latch::Latch;
 use crate::accounting::ledger::BudgetExceeded;
 use crate::accounting::pace::Pace;
 use crate::accounting::tenants::Owner;
-use crate::executors::station::{Delivery, Item, Place, Station};
+use crate::executors::station::{Delivery, Item, OperatorLocation, Station};
 use crate::executors::tree::{At, ROOT, Tree};
 use crate::executors::turn::Turn;
 use crate::graphs::graph::Inner;
@@ -50,7 +50,7 @@ pub(crate) type Ended<M> = (Box<Local<M>>, (Turn, u64));
 /// Where the operators of a query are.
 pub(crate) enum Work<M: Message> {
     /// Between two turns.
-    Here(Box<Local<M>>),
+    QueryAccess(Box<Local<M>>),
     /// In a turn that has paused within a call.
     Paused(Fiber<Ended<M>>),
     /// In a turn that runs.
@@ -81,7 +81,7 @@ pub(crate) struct Local<M: Message> {
 }
 
 /// A query on this executor, in the hands of one caller.
-pub(crate) struct Here<'a, M: Message> {
+pub(crate) struct QueryAccess<'a, M: Message> {
     pub(crate) shared: &'a Shared<M>,
     pub(crate) local: &'a mut Local<M>,
 }
@@ -107,7 +107,7 @@ impl<M: Message> LocalQuery<M> {
         let owner = shared.owner();
         LocalQuery {
             shared,
-            work: Work::Here(Box::new(local)),
+            work: Work::QueryAccess(Box::new(local)),
             later: Vec::new(),
             awaited: None,
             in_ring: false,
@@ -122,7 +122,7 @@ impl<M: Message> LocalQuery<M> {
     pub(crate) fn drop_some(&mut self) -> bool {
         match &mut self.work {
             // After a panic nobody knows what is left: the rest is dropped at once.
-            Work::Here(local) => caught(|| local.tree.drop_some(BURIED_NODES_MAX)).unwrap_or(false),
+            Work::QueryAccess(local) => caught(|| local.tree.drop_some(BURIED_NODES_MAX)).unwrap_or(false),
             _ => false,
         }
     }
@@ -132,18 +132,18 @@ impl<M: Message> LocalQuery<M> {
         matches!(self.work, Work::Paused(_))
     }
 
-    pub(crate) fn here(&mut self) -> Here<'_, M> {
+    pub(crate) fn here(&mut self) -> QueryAccess<'_, M> {
         match &mut self.work {
-            Work::Here(local) => Here { shared: &self.shared, local },
+            Work::QueryAccess(local) => QueryAccess { shared: &self.shared, local },
             _ => unreachable!("what comes in for a query whose turn has paused waits for its end"),
         }
     }
 }
 
-impl<M: Message> Here<'_, M> {
+impl<M: Message> QueryAccess<'_, M> {
     #[inline]
-    pub(crate) fn again(&mut self) -> Here<'_, M> {
-        Here { shared: self.shared, local: self.local }
+    pub(crate) fn again(&mut self) -> QueryAccess<'_, M> {
+        QueryAccess { shared: self.shared, local: self.local }
     }
 
     /// The node of an instance that spans executors, if it is here.
@@ -361,19 +361,19 @@ impl<M: Message> Here<'_, M> {
     #[inline]
     pub(crate) fn make_ready(&mut self, at: At) {
         let station = self.local.tree.station(at);
-        if station.place == Place::Idle && station.has_work() {
-            station.place = Place::Ready;
+        if station.place == OperatorLocation::Idle && station.has_work() {
+            station.place = OperatorLocation::Ready;
             self.local.tree.set_ready(&self.shared.graph.scopes, at);
         }
     }
 
     /// Takes an operator out of the scheduler's sight.
     pub(crate) fn unschedule(&mut self, at: At) {
-        match std::mem::replace(&mut self.local.tree.station(at).place, Place::Idle) {
-            Place::Idle => {}
-            Place::Waiting => self.local.waiting.retain(|other| *other != at),
-            Place::Parked => self.local.parked.retain(|_, other| *other != at),
-            Place::Ready => self.local.tree.set_idle(&self.shared.graph.scopes, at),
+        match std::mem::replace(&mut self.local.tree.station(at).place, OperatorLocation::Idle) {
+            OperatorLocation::Idle => {}
+            OperatorLocation::Waiting => self.local.waiting.retain(|other| *other != at),
+            OperatorLocation::Parked => self.local.parked.retain(|_, other| *other != at),
+            OperatorLocation::Ready => self.local.tree.set_idle(&self.shared.graph.scopes, at),
         }
     }
 
@@ -385,7 +385,7 @@ impl<M: Message> Here<'_, M> {
     /// Operators that wait are asked again.
     pub(crate) fn wake_waiting(&mut self) {
         for at in std::mem::take(&mut self.local.waiting) {
-            self.local.tree.station(at).place = Place::Idle;
+            self.local.tree.station(at).place = OperatorLocation::Idle;
             self.make_ready(at);
         }
     }
@@ -393,7 +393,7 @@ impl<M: Message> Here<'_, M> {
     /// A waker was called; the operator that asked for it is woken if it is still parked for that.
     pub(crate) fn wake_parked(&mut self, ticket: u64) {
         if let Some(at) = self.local.parked.remove(&ticket) {
-            self.local.tree.station(at).place = Place::Idle;
+            self.local.tree.station(at).place = OperatorLocation::Idle;
             self.make_ready(at);
         }
     }

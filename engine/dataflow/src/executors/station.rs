@@ -39,7 +39,7 @@ pub(crate) struct Delivery<M> {
 
 /// Where an operator is to be found by the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum OperatorLocation {
     Idle,
     Ready,
     Waiting,
@@ -95,7 +95,7 @@ pub(crate) struct Station<M: Message> {
     pub(crate) held_completions: Vec<(usize, Account)>,
     /// What the unfinished call was counted as, and whether it ends the scope instance here.
     pub(crate) current: Option<(Account, bool)>,
-    pub(crate) place: Place,
+    pub(crate) place: OperatorLocation,
     /// Ports whose completion was put into the inbox, and those it was called for.
     pub(crate) completions: u32,
     pub(crate) told: u32,
@@ -123,7 +123,7 @@ impl<M: Message> Station<M> {
             gate_open: true,
             held_completions: Vec::new(),
             current: None,
-            place: Place::Idle,
+            place: OperatorLocation::Idle,
             completions: 0,
             told: 0,
             ending: false,
@@ -145,7 +145,7 @@ impl<M: Message> Station<M> {
         self.held.clear();
         self.held_completions.clear();
         self.current = None;
-        self.place = Place::Idle;
+        self.place = OperatorLocation::Idle;
     }
 
     #[inline]

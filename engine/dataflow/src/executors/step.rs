@@ -3,8 +3,8 @@
 use crate::accounting::ledger::BudgetExceeded;
 use crate::accounting::watch;
 use crate::executors::call::Call;
-use crate::executors::local::Here;
-use crate::executors::station::{Item, Place, Station, Wish};
+use crate::executors::local::QueryAccess;
+use crate::executors::station::{Item, OperatorLocation, Station, Wish};
 use crate::executors::tree::{At, ROOT};
 use crate::graphs::context::Context;
 use crate::queries::level::Account;
@@ -12,7 +12,7 @@ use crate::{Fault, Flow, Message, Outcome};
 use world::failpoint;
 use world::panics::caught;
 
-impl<M: Message> Here<'_, M> {
+impl<M: Message> QueryAccess<'_, M> {
     /// One call. Returns the clock after it, or what it was a few short calls ago.
     pub(crate) fn step(&mut self, at: At, until_ns: u64, quota_ns: u64) -> u64 {
         let taken = self.local.tree.seat(at).station.take();
@@ -90,11 +90,11 @@ impl<M: Message> Here<'_, M> {
             Flow::Waiting => {
                 self.unschedule(at);
                 if let Some(ticket) = ticket {
-                    self.local.tree.station(at).place = Place::Parked;
+                    self.local.tree.station(at).place = OperatorLocation::Parked;
                     self.local.parked.insert(ticket, at);
                     return;
                 }
-                self.local.tree.station(at).place = Place::Waiting;
+                self.local.tree.station(at).place = OperatorLocation::Waiting;
                 self.local.waiting.push(at);
                 return self.shared.set_waiting(self.local.me);
             }

@@ -9,7 +9,7 @@
 //! messages without bound (`Vertex::elastic`), charged to the query's bytes.
 
 use crate::accounting::{latch, watch};
-use crate::executors::local::{Ended, Here, LocalQuery, Work};
+use crate::executors::local::{Ended, LocalQuery, QueryAccess, Work};
 use crate::executors::tree::{At, ROOT};
 use crate::graphs::graph::Inner;
 use crate::terms::limits::{MAILBOX_MESSAGES_MAX, TURN_NS_MIN};
@@ -47,10 +47,10 @@ impl<M: Message> LocalQuery<M> {
     pub(crate) fn give(&mut self, slice: Slice, stacks: &mut Stacks) -> Option<(Turn, u64)> {
         let fiber = match std::mem::replace(&mut self.work, Work::InHand) {
             Work::Paused(fiber) => fiber,
-            Work::Here(mut local) => {
+            Work::QueryAccess(mut local) => {
                 let shared = self.shared.clone();
                 let body = move || {
-                    let ended = Here { shared: &shared, local: &mut local }.turn(slice);
+                    let ended = QueryAccess { shared: &shared, local: &mut local }.turn(slice);
                     (local, ended)
                 };
                 match stacks.fiber(body) {
@@ -70,12 +70,12 @@ impl<M: Message> LocalQuery<M> {
         }
     }
     fn put_back(&mut self, (local, ended): Ended<M>) -> (Turn, u64) {
-        self.work = Work::Here(local);
+        self.work = Work::QueryAccess(local);
         ended
     }
 }
 
-impl<M: Message> Here<'_, M> {
+impl<M: Message> QueryAccess<'_, M> {
     /// Runs operators until the quota is used up, somebody else wants the executor, or nothing can run. Returns how it ended and the clock.
     pub(crate) fn turn(&mut self, Slice { start_ns, cpu_ns, quota_ns }: Slice) -> (Turn, u64) {
         watch::take_paused();

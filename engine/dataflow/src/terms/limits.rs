@@ -1,4 +1,4 @@
-//! Every limit of the room, by name, with its reason.
+//! Every limit of the crate, by name, with its reason.
 
 /// CPU time one turn of a query may take, in nanoseconds, unless the runtime is told otherwise. Long enough that switching costs well
 /// under a percent, short enough that a kill or a short query waits under a millisecond.

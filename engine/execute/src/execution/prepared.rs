@@ -40,7 +40,7 @@ impl Prepared {
             ready: Ready::new(&statement),
             statement,
             writes,
-            fresh_at: AtomicU64::new(snapshot.place()),
+            fresh_at: AtomicU64::new(snapshot.commit_version()),
             indexes: index_stamp(snapshot),
             size: size(snapshot),
         }
@@ -51,16 +51,16 @@ impl Prepared {
     }
     /// Is it still right for the indexes, and for the size of the graph?
     pub fn is_fresh(&self, snapshot: &Snapshot) -> bool {
-        let place = snapshot.place();
-        // All snapshots of a cluster's gate have place 0.
-        if place > 0 && self.fresh_at.load(Ordering::Relaxed) == place {
+        let commit_version = snapshot.commit_version();
+        // All snapshots of a cluster's gate have commit version 0.
+        if commit_version > 0 && self.fresh_at.load(Ordering::Relaxed) == commit_version {
             return true;
         }
         let growth = size(snapshot) / self.size;
         let is_fresh =
             self.indexes == index_stamp(snapshot) && (1.0 / GROWTH_MAX..=GROWTH_MAX).contains(&growth);
         if is_fresh {
-            self.fresh_at.store(place, Ordering::Relaxed);
+            self.fresh_at.store(commit_version, Ordering::Relaxed);
         }
         is_fresh
     }

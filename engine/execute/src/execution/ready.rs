@@ -10,7 +10,7 @@
 
 use super::{Effects, ExecuteOptions, environment};
 use crate::ExecuteError;
-use crate::access::{Access, Environment, Home};
+use crate::access::{Access, Environment, EnvironmentSlot};
 use crate::compile;
 use crate::result::ResultStream;
 use crate::rows::Rows;
@@ -32,13 +32,13 @@ pub struct Ready {
     pub(super) effects: Effects,
     /// How sources of searched paths are shared out, where the text says so; or what it says that is no policy.
     dispatch: Result<Option<paths::DispatchPolicy>, String>,
-    pipelines: Mutex<Vec<Kept>>,
+    pipelines: Mutex<Vec<CachedPipeline>>,
 }
 
 /// A compiled pipeline, and what it is right for.
-struct Kept {
+struct CachedPipeline {
     pipeline: Pipeline<Rows>,
-    home: Home,
+    environment_slot: EnvironmentSlot,
     catalog: Catalog,
     /// Parameters that decided what was compiled.
     fixed: Vec<(Name, Value)>,
@@ -46,7 +46,7 @@ struct Kept {
     is_kept: bool,
 }
 
-impl Kept {
+impl CachedPipeline {
     fn serves(&self, snapshot: &Snapshot, parameters: &Parameters) -> bool {
         is_same_catalog(&self.catalog, snapshot.catalog())
             && self
@@ -119,9 +119,9 @@ impl Ready {
     ) -> Result<Option<ResultStream>, ExecuteError> {
         let run = environment(access, parameters.clone(), options, (self.effects, self.dispatch()?));
         let Some(mut kept) = self.take(statement, &run)? else { return Ok(None) };
-        kept.home.set(Some(run.clone()));
+        kept.environment_slot.set(Some(run.clone()));
         let tried = kept.pipeline.run(options.bytes_max);
-        kept.home.set(None);
+        kept.environment_slot.set(None);
         self.put_back(kept);
         let outcome = match tried {
             Tried::Done(batches) => Ok(batches),
@@ -132,7 +132,11 @@ impl Ready {
     }
 
     /// A pipeline for this run, kept or compiled now.
-    fn take(&self, statement: &Statement, run: &Arc<Environment>) -> Result<Option<Kept>, ExecuteError> {
+    fn take(
+        &self,
+        statement: &Statement,
+        run: &Arc<Environment>,
+    ) -> Result<Option<CachedPipeline>, ExecuteError> {
         let (snapshot, parameters) = (run.view(), &run.request.parameters);
         let mut pipelines = self.pipelines.lock();
         if let Some(at) = pipelines.iter().rposition(|kept| kept.serves(&snapshot, parameters)) {
@@ -140,12 +144,13 @@ impl Ready {
         }
         drop(pipelines);
         let StatementKind::Query { plan, columns } = &statement.kind else { return Ok(None) };
-        let home = Home::kept(run.batch_rows);
+        let environment_slot = EnvironmentSlot::kept(run.batch_rows);
         if statement.physical.has_scopes() {
             return Ok(None);
         }
         let physical = (&statement.physical, statement.variables.len());
-        let compiled = compile::statement((plan, columns), physical, run, home.clone(), 1, false)?;
+        let compiled =
+            compile::statement((plan, columns), physical, run, environment_slot.clone(), 1, false)?;
         let fixed = compiled.fixed.map(|names| {
             let values = names.into_iter().map(|name| (name.clone(), parameters.get(&name).cloned()));
             values.filter_map(|(name, value)| Some((name, value?))).collect()
@@ -157,10 +162,10 @@ impl Ready {
         // Names that a transaction of a cluster's gate gives are its own until it commits, and its numbers for them mean something else to others.
         let holds_own_names = snapshot.names().has_own_beyond(catalog.names());
         let (is_kept, fixed) = (fixed.is_some() && !holds_own_names, fixed.unwrap_or_default());
-        Ok(Some(Kept { pipeline, home, catalog, fixed, is_kept }))
+        Ok(Some(CachedPipeline { pipeline, environment_slot, catalog, fixed, is_kept }))
     }
 
-    fn put_back(&self, kept: Kept) {
+    fn put_back(&self, kept: CachedPipeline) {
         if !kept.is_kept {
             return;
         }

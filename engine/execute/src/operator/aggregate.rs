@@ -18,7 +18,7 @@ use self::streaming::Streaming;
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::stream::{Feed, Stream};
-use crate::turn::{Breaking, Here};
+use crate::turn::{Breaking, ExecutionContext};
 use expression::{Compiled, Layout};
 use plan::physical::Algorithm;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ pub(crate) fn compile(
     {
         let environment = compiler.environment.clone();
         let vertex = compiler.vertex("Aggregate", compiler.options(1), move || {
-            Breaking::new(Streaming::new(plan.clone(), key), Here::new(&environment), 1)
+            Breaking::new(Streaming::new(plan.clone(), key), ExecutionContext::new(&environment), 1)
         });
         let parallel = compiler.connect(&input, vertex, 0);
         return Ok(Stream { vertex, output: 0, layout, parallel, ordered: false, fans_out: false });
@@ -76,7 +76,7 @@ pub(crate) fn compile(
         let (plan, environment) = (plan.clone(), environment.clone());
         let vertex = compiler.vertex("Aggregate", compiler.options(1), move || {
             let partial = Partial::new(plan.clone(), shared.clone(), true);
-            Breaking::new(partial, Here::new(&environment), 1)
+            Breaking::new(partial, ExecutionContext::new(&environment), 1)
         });
         compiler.connect(&input, vertex, 0);
         input = Stream { vertex, output: 0, parallel: true, fans_out: false, ..input };
@@ -87,7 +87,7 @@ pub(crate) fn compile(
     };
     let vertex = compiler.vertex("Aggregate", options, move || {
         let partial = Partial::new(plan.clone(), shared.clone().unwrap_or_default(), false);
-        Breaking::new(Final::new(partial), Here::new(&environment), 1)
+        Breaking::new(Final::new(partial), ExecutionContext::new(&environment), 1)
     });
     compiler.gather(&input, vertex, 0);
     // Groups of rows that were shared out may be many: then they are on all executors, else at one place.

@@ -15,11 +15,11 @@ use crate::ExecuteError;
 use crate::compile::{Compiler, Inside};
 use crate::demand::{Counters, DemandPort, NodeDemand, Stated};
 use crate::limits::APPLY_INSTANCES_MAX;
-use crate::operator::hold;
+use crate::operator::barrier;
 use crate::rows::Rows;
 use crate::scope_rows::ScopeRows;
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Intake, TakingIn, Try, charged};
+use crate::turn::{ExecutionContext, Intake, TakingIn, Try, charged};
 use dataflow::{Context, Flow, InterPolicy, IntraPolicy, Outcome, ScopeOptions, VertexOptions};
 use expression::{Compiled, Layout};
 use model::{Batch, Column, Nulls};
@@ -57,7 +57,7 @@ struct ApplyOpen {
     waiting: VecDeque<(Batch, usize)>,
     /// Rows of the first waiting batch that have been opened.
     place: usize,
-    here: Here,
+    execution: ExecutionContext,
     /// The demand for the rows that come of those it opens.
     demand: DemandPort,
     /// By which its instances are told from those of its twins.
@@ -74,7 +74,7 @@ impl ApplyOpen {
     /// Numbers that stand in the order of the rank's values; what is no number comes last.
     fn rank(&mut self, batch: &Batch) -> Try<u64> {
         let Some((value, descending)) = &self.plan.rank else { return Ok(0) };
-        let found = value.evaluate_row(batch, 0, &self.here.scope())?;
+        let found = value.evaluate_row(batch, 0, &self.execution.scope())?;
         let number = match found {
             model::Value::Int(number) => number as f64,
             model::Value::Float(number) if !number.is_nan() => number,
@@ -135,7 +135,7 @@ impl Intake for ApplyOpen {
                 self.place = 0;
             }
             self.open(&piece, context)?;
-            let asks = self.demand.handed_on(self.here.environment.batch_rows);
+            let asks = self.demand.handed_on(self.execution.environment.batch_rows);
             if (asks || context.should_yield()) && !self.waiting.is_empty() {
                 return Ok(Flow::Again);
             }
@@ -246,9 +246,10 @@ pub(crate) fn open(
     let (argument_count, demand) = (plan.arguments, compiler.demand_port(&input.layout));
     let demand = if input.ordered { demand.one_row_first() } else { demand };
     let vertex = compiler.vertex("ApplyOpen", compiler.options(1), move || {
-        let (plan, here, opener) = (plan.clone(), Here::new(&environment), plan.rows.opener());
+        let (plan, execution, opener) =
+            (plan.clone(), ExecutionContext::new(&environment), plan.rows.opener());
         let demand = demand.clone();
-        TakingIn::new(ApplyOpen { plan, waiting: VecDeque::new(), place: 0, here, demand, opener })
+        TakingIn::new(ApplyOpen { plan, waiting: VecDeque::new(), place: 0, execution, demand, opener })
     });
     let parallel = if eager {
         compiler.gather(&input, vertex, 0);
@@ -317,5 +318,5 @@ pub(crate) fn compile(
     let opened = open(compiler, input, &node.inner, &node.imports, &how)?;
     let stream = close(compiler, &node.kind, opened, required, &new)?;
     let stream = Stream { ordered, ..stream };
-    if writes { hold::attach(compiler, stream) } else { Ok(stream) }
+    if writes { barrier::attach(compiler, stream) } else { Ok(stream) }
 }

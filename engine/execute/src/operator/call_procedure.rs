@@ -5,7 +5,7 @@ use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Progress, Try, Turn};
+use crate::turn::{ExecutionContext, Progress, Try, Turn};
 use expression::Compiled;
 use model::{Batch, Column, ColumnBuilder, Value};
 use plan::VarSet;
@@ -22,13 +22,13 @@ struct CallProcedure {
 impl Draw for CallProcedure {
     type Cursor = std::vec::IntoIter<Vec<Value>>;
 
-    fn begin(&mut self, _: &Batch, here: &mut Here) -> Try<()> {
-        here.environment.record(|reads| reads.catalogue());
+    fn begin(&mut self, _: &Batch, execution: &mut ExecutionContext) -> Try<()> {
+        execution.environment.record(|reads| reads.catalogue());
         Ok(())
     }
     fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Self::Cursor> {
-        let arguments = turn.here.values(&self.arguments, batch, row)?;
-        Ok((self.run)(turn.here.snapshot(), &arguments)?.into_iter())
+        let arguments = turn.execution.values(&self.arguments, batch, row)?;
+        Ok((self.run)(turn.execution.snapshot(), &arguments)?.into_iter())
     }
     fn draw(
         &mut self,

@@ -6,7 +6,7 @@ use crate::adjacency::Walk;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Progress, Try, Turn};
+use crate::turn::{ExecutionContext, Progress, Try, Turn};
 use expression::Compiled;
 use model::{Batch, Column};
 use plan::VarSet;
@@ -24,18 +24,18 @@ struct CheapestPath {
 impl Draw for CheapestPath {
     type Cursor = search::CheapestPath<Walk>;
 
-    fn begin(&mut self, _: &Batch, here: &mut Here) -> Try<()> {
-        here.environment.record(|reads| {
+    fn begin(&mut self, _: &Batch, execution: &mut ExecutionContext) -> Try<()> {
+        execution.environment.record(|reads| {
             reads.catalogue();
             reads.scan(None);
         });
         Ok(())
     }
     fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Self::Cursor> {
-        let arguments = turn.here.values(&self.arguments, batch, row)?;
-        let snapshot = turn.here.snapshot().clone();
+        let arguments = turn.execution.values(&self.arguments, batch, row)?;
+        let snapshot = turn.execution.snapshot().clone();
         search::CheapestPath::new(arguments.first(), &snapshot, |types, direction| {
-            Walk::new(&snapshot, types, direction, None, &turn.here.environment)
+            Walk::new(&snapshot, types, direction, None, &turn.execution.environment)
         })
     }
     fn draw(

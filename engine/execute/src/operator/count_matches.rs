@@ -15,7 +15,7 @@ use self::trees::KnownWays;
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::stream::{Feed, Stream};
-use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use crate::turn::{ExecutionContext, FanOut, Progress, Try, Turn};
 use model::{Batch, Column, Nulls};
 use plan::VarSet;
 use plan::algebra;
@@ -36,14 +36,14 @@ struct CountMatches {
 }
 
 impl FanOut for CountMatches {
-    fn begin(&mut self, _: &Batch, here: &mut Here) -> Try<()> {
+    fn begin(&mut self, _: &Batch, execution: &mut ExecutionContext) -> Try<()> {
         self.row = 0;
         if self.core.is_none() {
-            let snapshot = here.snapshot().clone();
+            let snapshot = execution.snapshot().clone();
             self.core = Some(Core::new(
                 &self.node,
                 &snapshot,
-                &here.environment,
+                &execution.environment,
                 self.known.clone().unwrap_or_default(),
             ));
         }

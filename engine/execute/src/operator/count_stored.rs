@@ -5,7 +5,7 @@ use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
 use crate::labels;
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Progress, Try, Turn};
+use crate::turn::{ExecutionContext, Progress, Try, Turn};
 use model::{Batch, Column, Nulls};
 use plan::VarSet;
 use plan::algebra::{CountStored, Counted};
@@ -18,19 +18,20 @@ struct Counting {
 }
 
 impl Counting {
-    fn count(&self, here: &mut Here) -> u64 {
-        let snapshot = here.snapshot().clone();
+    fn count(&self, execution: &mut ExecutionContext) -> u64 {
+        let snapshot = execution.snapshot().clone();
         let (catalog, statistics) = (snapshot.catalog(), snapshot.statistics());
         match &*self.counted {
             Counted::Vertices(carried) => {
                 let filter = labels::filter(carried, catalog);
-                here.environment
+                execution
+                    .environment
                     .record(|reads| labels::scanned(&filter).into_iter().for_each(|label| reads.scan(label)));
                 statistics.vertices_matching(&filter)
             }
             Counted::Edges { types, labels: carried, direction } => {
                 let filter = labels::filter(carried, catalog);
-                here.environment.record(transact::ReadSet::everything);
+                execution.environment.record(transact::ReadSet::everything);
                 let wanted = match &types[..] {
                     [] => statistics.edge_types(),
                     types => types.iter().filter_map(|name| catalog.edge_type(name)).collect(),
@@ -44,14 +45,14 @@ impl Counting {
 impl Draw for Counting {
     type Cursor = ();
 
-    fn begin(&mut self, _: &Batch, _: &mut Here) -> Try<()> {
+    fn begin(&mut self, _: &Batch, _: &mut ExecutionContext) -> Try<()> {
         Ok(())
     }
     fn open(&mut self, _: &Batch, _: usize, _: &mut Turn<'_, '_>) -> Try<()> {
         Ok(())
     }
     fn draw(&mut self, (): &mut (), _: usize, turn: &mut Turn<'_, '_>) -> Try<(usize, Progress)> {
-        let count = self.count(turn.here);
+        let count = self.count(turn.execution);
         self.counts.push(i64::try_from(count).unwrap_or(i64::MAX));
         Ok((1, Progress::Done))
     }

@@ -6,7 +6,7 @@ use crate::compile::Compiler;
 use crate::operator::set::names;
 use crate::operator::write::{self, Dirty, RowWriter};
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Try};
+use crate::turn::{ExecutionContext, Try};
 use expression::{Compiled, Layout};
 use model::{Batch, Column, EdgeTypeId, LabelId, Value, VertexId};
 use plan::VarSet;
@@ -59,9 +59,9 @@ pub(crate) struct Shape {
 }
 
 /// The type of this name.
-fn named_type(name: Value, here: &Here) -> Try<EdgeTypeId> {
+fn named_type(name: Value, execution: &ExecutionContext) -> Try<EdgeTypeId> {
     match names(name, "the type of a Relationship")?.as_slice() {
-        [single] => Ok(here.environment.transaction()?.edge_type(single)?),
+        [single] => Ok(execution.environment.transaction()?.edge_type(single)?),
         several => {
             let message = format!("a Relationship has one type, not {}", several.len());
             Err(ExecuteError::WrongType(message).into())
@@ -109,20 +109,28 @@ impl Creation {
     }
 
     /// Evaluates the property maps and types for one row.
-    pub(crate) fn shape(&self, batch: &Batch, row: usize, here: &mut Here, dirty: &mut Dirty) -> Try<Shape> {
+    pub(crate) fn shape(
+        &self,
+        batch: &Batch,
+        row: usize,
+        execution: &mut ExecutionContext,
+        dirty: &mut Dirty,
+    ) -> Try<Shape> {
         let mut shape = Shape { vertices: Vec::new(), edges: Vec::new(), types: Vec::new() };
         for vertex in &self.vertices {
-            let map = dirty.evaluate(here, |scope| write::evaluate(&vertex.properties, batch, row, scope))?;
+            let map =
+                dirty.evaluate(execution, |scope| write::evaluate(&vertex.properties, batch, row, scope))?;
             shape.vertices.push(map);
         }
         for edge in &self.edges {
-            let map = dirty.evaluate(here, |scope| write::evaluate(&edge.properties, batch, row, scope))?;
+            let map =
+                dirty.evaluate(execution, |scope| write::evaluate(&edge.properties, batch, row, scope))?;
             shape.edges.push(map);
             shape.types.push(match &edge.edge_type {
                 TypeOf::Known(edge_type) => *edge_type,
                 TypeOf::Row(name) => {
-                    let name = dirty.evaluate(here, |scope| name.evaluate_row(batch, row, scope))?;
-                    named_type(name, here)?
+                    let name = dirty.evaluate(execution, |scope| name.evaluate_row(batch, row, scope))?;
+                    named_type(name, execution)?
                 }
             });
         }
@@ -154,11 +162,11 @@ impl Creation {
         shape: Shape,
         batch: &Batch,
         row: usize,
-        here: &Here,
+        execution: &ExecutionContext,
         dirty: &mut Dirty,
     ) -> Try<Created> {
-        let transaction = here.environment.transaction()?;
-        let counting = &here.environment.counting;
+        let transaction = execution.environment.transaction()?;
+        let counting = &execution.environment.counting;
         let mut created = Vec::with_capacity(self.vertices.len() + self.edges.len());
         for (vertex, properties) in self.vertices.iter().zip(shape.vertices) {
             let properties = write::properties(properties, transaction)?;
@@ -213,9 +221,9 @@ struct Create {
 }
 
 impl RowWriter for Create {
-    fn write(&mut self, batch: &Batch, row: usize, here: &mut Here) -> Try<()> {
-        let shape = self.creation.shape(batch, row, here, &mut self.dirty)?;
-        let created = self.creation.create(shape, batch, row, here, &mut self.dirty)?;
+    fn write(&mut self, batch: &Batch, row: usize, execution: &mut ExecutionContext) -> Try<()> {
+        let shape = self.creation.shape(batch, row, execution, &mut self.dirty)?;
+        let created = self.creation.create(shape, batch, row, execution, &mut self.dirty)?;
         for (column, at) in self.columns.iter_mut().zip(self.keep.iter()) {
             column.push(created[*at].clone());
         }

@@ -8,7 +8,7 @@ use crate::access::Counting;
 use crate::compile::Compiler;
 use crate::operator::write::{self, RowWriter};
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Progress, Try};
+use crate::turn::{ExecutionContext, Progress, Try};
 use expression::Compiled;
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
@@ -85,15 +85,17 @@ impl Delete {
         }
         range
     }
-    fn gather_edges(&mut self, here: &mut Here) -> Try<()> {
+    fn gather_edges(&mut self, execution: &mut ExecutionContext) -> Try<()> {
         let len = if self.plan.detach { self.vertices.len() } else { 0 };
         let range = self.piece(len, Stage::DeletingEdges);
         if range.is_empty() {
             return Ok(());
         }
-        let view = here.snapshot().adjacency(&[], Direction::Both);
+        let view = execution.snapshot().adjacency(&[], Direction::Both);
         let vertices = &self.vertices[range];
-        here.environment.record(|reads| reads.adjacencies(vertices.iter().copied(), &[], Direction::Both));
+        execution
+            .environment
+            .record(|reads| reads.adjacencies(vertices.iter().copied(), &[], Direction::Both));
         let mut found = Vec::new();
         for vertex in vertices {
             view.for_each_edge(vertex.dense(), |edge| found.push(edge))?;
@@ -101,12 +103,12 @@ impl Delete {
         found.into_iter().for_each(|edge| self.note_edge(edge));
         Ok(())
     }
-    fn delete_edges(&mut self, here: &mut Here) -> Try<()> {
+    fn delete_edges(&mut self, execution: &mut ExecutionContext) -> Try<()> {
         let range = self.piece(self.edges.len(), Stage::DeletingVertices);
-        let transaction = here.environment.transaction()?;
+        let transaction = execution.environment.transaction()?;
         for edge in &self.edges[range] {
             let deleted = transaction.delete_edge(*edge)?;
-            Counting::add(&here.environment.counting.relationships_deleted, u64::from(deleted));
+            Counting::add(&execution.environment.counting.relationships_deleted, u64::from(deleted));
         }
         if self.stage == Stage::DeletingVertices && !self.vertices.is_empty() {
             // Once for all, so that deleting the vertices need not refresh for each of them.
@@ -114,11 +116,11 @@ impl Delete {
         }
         Ok(())
     }
-    fn delete_vertices(&mut self, here: &mut Here) -> Try<Progress> {
+    fn delete_vertices(&mut self, execution: &mut ExecutionContext) -> Try<Progress> {
         let range = self.at..self.vertices.len().min(self.at + DELETED_PER_LOOK);
         self.at = range.end;
-        let counting = &here.environment.counting;
-        let transaction = here.environment.transaction()?;
+        let counting = &execution.environment.counting;
+        let transaction = execution.environment.transaction()?;
         for vertex in &self.vertices[range] {
             let (deleted, edges) = transaction.delete_vertex(*vertex, self.plan.detach)?;
             Counting::add(&counting.nodes_deleted, u64::from(deleted));
@@ -129,19 +131,19 @@ impl Delete {
 }
 
 impl RowWriter for Delete {
-    fn write(&mut self, batch: &Batch, row: usize, here: &mut Here) -> Try<()> {
+    fn write(&mut self, batch: &Batch, row: usize, execution: &mut ExecutionContext) -> Try<()> {
         let plan = self.plan.clone();
         for target in &plan.targets {
-            let value = target.evaluate_row(batch, row, &here.scope())?;
+            let value = target.evaluate_row(batch, row, &execution.scope())?;
             self.note(&value)?;
         }
         Ok(())
     }
-    fn finish(&mut self, here: &mut Here) -> Try<Progress> {
+    fn finish(&mut self, execution: &mut ExecutionContext) -> Try<Progress> {
         match self.stage {
-            Stage::Edges => self.gather_edges(here)?,
-            Stage::DeletingEdges => self.delete_edges(here)?,
-            Stage::DeletingVertices => return self.delete_vertices(here),
+            Stage::Edges => self.gather_edges(execution)?,
+            Stage::DeletingEdges => self.delete_edges(execution)?,
+            Stage::DeletingVertices => return self.delete_vertices(execution),
         }
         Ok(Progress::More)
     }

@@ -101,14 +101,14 @@ pub(crate) fn plain_vertices(carried: &Carried) -> Option<&[VertexId]> {
 }
 
 /// What was met so far.
-enum Seen {
+enum DistinctRows {
     Vertices(VertexSet),
     Table(GroupTable),
 }
 
 pub(crate) struct Distinct {
     keys: Vec<usize>,
-    seen: Seen,
+    seen: DistinctRows,
     groups: Vec<u32>,
     charged: usize,
     /// Where rows may be put aside.
@@ -122,8 +122,8 @@ pub(crate) struct Distinct {
 impl Distinct {
     pub(crate) fn new(keys: Vec<usize>) -> Distinct {
         let seen = match keys.len() {
-            1 => Seen::Vertices(VertexSet::default()),
-            width => Seen::Table(GroupTable::new(width)),
+            1 => DistinctRows::Vertices(VertexSet::default()),
+            width => DistinctRows::Table(GroupTable::new(width)),
         };
         let (groups, parts) = (Vec::new(), Vec::new());
         Distinct { keys, seen, groups, charged: 0, folder: None, aside: None, parts, part: None }
@@ -134,7 +134,7 @@ impl Distinct {
     }
     /// Takes rows: hands on those that are met for the first time, or puts aside those that may be.
     fn take(&mut self, batch: Batch, context: &mut Context<'_, Rows>) -> Try<()> {
-        if let (Some(aside), Seen::Table(table)) = (&mut self.aside, &self.seen) {
+        if let (Some(aside), DistinctRows::Table(table)) = (&mut self.aside, &self.seen) {
             let keys = carried(&batch, &self.keys);
             table.find(&keys, batch.len(), &mut self.groups);
             let others = (0..batch.len() as u32).filter(|row| self.groups[*row as usize] == NO_GROUP);
@@ -147,7 +147,9 @@ impl Distinct {
             context.send(Rows(if fresh.len() == batch.len() { batch } else { batch.select(fresh) }));
         }
         let charged = self.charge(context);
-        if matches!(self.seen, Seen::Table(_)) && (charged.is_err() || is_tight(context, self.charged, 0)) {
+        if matches!(self.seen, DistinctRows::Table(_))
+            && (charged.is_err() || is_tight(context, self.charged, 0))
+        {
             self.aside = SpilledParts::create(width, self.part.as_ref(), self.folder.as_ref(), context)?;
         }
         if self.aside.is_some() { Ok(()) } else { charged }
@@ -173,7 +175,7 @@ impl Distinct {
                     if self.part.is_none() {
                         return Ok(Flow::Ready);
                     }
-                    self.seen = Seen::Table(GroupTable::new(self.keys.len()));
+                    self.seen = DistinctRows::Table(GroupTable::new(self.keys.len()));
                     context.release(std::mem::take(&mut self.charged));
                 }
             }
@@ -185,7 +187,7 @@ impl Distinct {
     /// The rows whose keys are met for the first time.
     pub(crate) fn fresh(&mut self, batch: &Batch) -> Vec<u32> {
         let keys = carried(batch, &self.keys);
-        if let Seen::Vertices(seen) = &mut self.seen {
+        if let DistinctRows::Vertices(seen) = &mut self.seen {
             if let Some(vertices) = plain_vertices(&keys[0]) {
                 let is_new = |row: &u32| seen.insert(vertices[keys[0].at(*row as usize)]);
                 return (0..batch.len() as u32).filter(is_new).collect();
@@ -194,9 +196,9 @@ impl Distinct {
             let vertices: Vec<VertexId> = seen.iter().collect();
             let held = Carried::new(Column::Vertex(vertices, model::Nulls::none()));
             table.assign(&[held], seen.len() as usize, &mut self.groups);
-            self.seen = Seen::Table(table);
+            self.seen = DistinctRows::Table(table);
         }
-        let Seen::Table(table) = &mut self.seen else { return Vec::new() };
+        let DistinctRows::Table(table) = &mut self.seen else { return Vec::new() };
         let mut next = table.len() as u32;
         table.assign(&keys, batch.len(), &mut self.groups);
         let mut fresh = Vec::new();
@@ -210,8 +212,8 @@ impl Distinct {
     }
     pub(crate) fn charge(&mut self, context: &mut Context<'_, Rows>) -> Try<()> {
         let bytes = match &self.seen {
-            Seen::Vertices(set) => set.bytes(),
-            Seen::Table(table) => table.bytes(),
+            DistinctRows::Vertices(set) => set.bytes(),
+            DistinctRows::Table(table) => table.bytes(),
         };
         let bytes = bytes + self.aside.as_ref().map_or(0, SpilledParts::bytes);
         context.charge(bytes.saturating_sub(self.charged))?;
@@ -250,8 +252,8 @@ pub(crate) fn attach(compiler: &mut Compiler, input: Stream) -> Stream {
 /// Thins out a stream by these columns of it; the others are those of the first rows.
 fn attach_keys(compiler: &mut Compiler, input: Stream, keys: Vec<usize>) -> Stream {
     let layout = input.layout.clone();
-    let (first_keys, home) = (keys.clone(), compiler.environment.clone());
-    let first_home = home.clone();
+    let (first_keys, environment_slot) = (keys.clone(), compiler.environment.clone());
+    let first_home = environment_slot.clone();
     let first = compiler.attach("Distinct", &Feed::Rows(input), layout, move || {
         Distinct::new(first_keys.clone()).spilling(first_home.environment().spill.clone())
     });
@@ -259,7 +261,7 @@ fn attach_keys(compiler: &mut Compiler, input: Stream, keys: Vec<usize>) -> Stre
         return first;
     }
     let vertex = compiler.vertex("Distinct", compiler.options(1), move || {
-        Distinct::new(keys.clone()).spilling(home.environment().spill.clone())
+        Distinct::new(keys.clone()).spilling(environment_slot.environment().spill.clone())
     });
     compiler.gather(&first, vertex, 0);
     // They were shared out before, so there were many; what is left of them has come to one place.
@@ -290,7 +292,7 @@ pub(crate) fn narrow(
 struct Narrow(std::sync::Arc<[usize]>);
 
 impl crate::turn::Step for Narrow {
-    fn step(&mut self, _: usize, batch: Batch, _: &mut crate::turn::Here) -> Try<Batch> {
+    fn step(&mut self, _: usize, batch: Batch, _: &mut crate::turn::ExecutionContext) -> Try<Batch> {
         Ok(batch.project(&self.0))
     }
 }

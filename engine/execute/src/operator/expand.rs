@@ -12,7 +12,7 @@ use crate::limits::ROWS_PER_LOOK;
 use crate::operator::distinct::plain_vertices;
 use crate::placement::worked_on;
 use crate::stream::{Feed, Stream};
-use crate::turn::{FanOut, Here, Progress, Step, Try, Turn, taken};
+use crate::turn::{ExecutionContext, FanOut, Progress, Step, Try, Turn, taken};
 use model::batch::Carried;
 use model::{Batch, Column, Direction, EdgeId, EdgeRef, EdgeTypeId, Nulls, VertexId};
 use plan::LabelExpr;
@@ -65,13 +65,13 @@ impl Plan {
     }
     /// Tells the transaction what a batch reads: whole lists, or with `into` only the edges between two ends, so that writers at one
     /// hub that look at different far ends do not conflict.
-    fn record(&self, batch: &Batch, types: &[EdgeTypeId], here: &Here) {
+    fn record(&self, batch: &Batch, types: &[EdgeTypeId], execution: &ExecutionContext) {
         let from = batch.column(self.from);
         let Some(to) = self.to.map(|at| batch.column(at)) else {
             let vertices = (0..batch.len()).filter_map(|row| from.vertex(row));
-            return here.environment.record(|reads| reads.adjacencies(vertices, types, self.direction));
+            return execution.environment.record(|reads| reads.adjacencies(vertices, types, self.direction));
         };
-        here.environment.record(|reads| {
+        execution.environment.record(|reads| {
             for (from, to) in (0..batch.len()).filter_map(|row| from.vertex(row).zip(to.vertex(row))) {
                 if self.direction != Direction::In {
                     reads.edges_between(from, to);
@@ -116,23 +116,23 @@ struct Bound {
 
 impl Bound {
     /// Takes the view, and tells the transaction what this batch reads.
-    fn bind(held: &mut Option<Bound>, plan: &Plan, batch: &Batch, here: &mut Here) {
-        let snapshot = here.snapshot().clone();
+    fn bind(held: &mut Option<Bound>, plan: &Plan, batch: &Batch, execution: &mut ExecutionContext) {
+        let snapshot = execution.snapshot().clone();
         let types = edge_types(&plan.types, &snapshot);
-        if here.environment.is_recording() {
-            plan.record(batch, types.as_deref().unwrap_or(&[]), here);
+        if execution.environment.is_recording() {
+            plan.record(batch, types.as_deref().unwrap_or(&[]), execution);
         }
         if held.is_none() {
             let apart = plan.keep_edge && plan.to.is_some();
             let mut labels = LabelCheck::new(&plan.labels, &snapshot);
             // Who has to be told of each label that is looked at looks at it.
             if let Some(types) = &types
-                && !here.environment.is_recording()
+                && !execution.environment.is_recording()
             {
                 labels.imply_by_edges(types, plan.direction, &snapshot);
             }
             let sides = types.map_or_else(Vec::new, |types| sides(&snapshot, &types, plan.direction, apart));
-            here.environment.record(|reads| labels.record(reads));
+            execution.environment.record(|reads| labels.record(reads));
             *held = Some(Bound { sides, labels, snapshot });
         }
     }
@@ -525,7 +525,7 @@ impl Expand {
         rows: &mut Vec<u32>,
         turn: &mut Turn<'_, '_>,
     ) -> Try<Progress> {
-        let (rows_max, mut looked) = (turn.here.environment.batch_rows, 0);
+        let (rows_max, mut looked) = (turn.execution.environment.batch_rows, 0);
         if self.rounds.share == 0 {
             self.rounds.places.clear();
             self.rounds.places.resize(batch.len(), 0);
@@ -576,8 +576,8 @@ impl Expand {
 }
 
 impl FanOut for Expand {
-    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
-        Bound::bind(&mut self.bound, &self.plan, batch, here);
+    fn begin(&mut self, batch: &Batch, execution: &mut ExecutionContext) -> Try<()> {
+        Bound::bind(&mut self.bound, &self.plan, batch, execution);
         (self.row, self.run_end, self.place, self.assembled) = (0, 0, 0, false);
         (self.rounds.share, self.rounds.more) = (0, false);
         Ok(())
@@ -605,14 +605,14 @@ impl FanOut for Expand {
         self.properties.clear();
         true
     }
-    fn complete(&mut self, here: &mut Here) -> Try<()> {
+    fn complete(&mut self, execution: &mut ExecutionContext) -> Try<()> {
         if self.plan.properties.is_empty() {
             return Ok(());
         }
         if self.plan.keep_edge {
             self.ids.extend(self.edges.iter().map(|edge| edge.id));
         }
-        let (graph, ids) = (here.scope().graph, taken(&mut self.ids));
+        let (graph, ids) = (execution.scope().graph, taken(&mut self.ids));
         let read = |key: &Name| expression::edge_properties(graph, &ids, key);
         self.properties = self.plan.properties.iter().map(read).collect::<Result<_, _>>()?;
         Ok(())
@@ -637,8 +637,8 @@ struct ExpandCount {
 }
 
 impl Step for ExpandCount {
-    fn step(&mut self, _: usize, batch: Batch, here: &mut Here) -> Try<Batch> {
-        Bound::bind(&mut self.bound, &self.plan, &batch, here);
+    fn step(&mut self, _: usize, batch: Batch, execution: &mut ExecutionContext) -> Try<Batch> {
+        Bound::bind(&mut self.bound, &self.plan, &batch, execution);
         let bound = self.bound.as_ref().expect("just bound");
         let mut count = 0;
         for from in (0..batch.len()).filter_map(|row| batch.column(self.plan.from).vertex(row)) {

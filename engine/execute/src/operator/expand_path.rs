@@ -12,7 +12,7 @@ use crate::compile::Compiler;
 use crate::labels::LabelCheck;
 use crate::operator::expand::edge_types;
 use crate::stream::{Feed, Stream};
-use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use crate::turn::{ExecutionContext, FanOut, Progress, Try, Turn};
 use model::{Batch, Column, EdgeTypeId, NO_VERTEX, Nulls, Value, VertexId};
 use paths::Hops;
 use plan::VarSet;
@@ -47,12 +47,18 @@ struct ExpandPath {
 }
 
 impl ExpandPath {
-    fn walks(&self, batch: &Batch, here: &Here, bound: &Bound, types: &Arc<Vec<EdgeTypeId>>) -> Walks {
+    fn walks(
+        &self,
+        batch: &Batch,
+        execution: &ExecutionContext,
+        bound: &Bound,
+        types: &Arc<Vec<EdgeTypeId>>,
+    ) -> Walks {
         let condition = self.plan.predicate.as_ref().map(|predicate| EdgeCondition {
             predicate: predicate.clone(),
             row: if batch.width() == 0 { Batch::unit() } else { batch.select(vec![self.row as u32]) },
         });
-        let environment = &here.environment;
+        let environment = &execution.environment;
         let direction = self.plan.direction;
         Walks {
             along: Arc::new(Walk::new(&bound.snapshot, types, direction, condition, environment)),
@@ -61,7 +67,12 @@ impl ExpandPath {
     }
 
     /// The search for the current row; none where there is nothing to find.
-    fn begin_row(&self, batch: &Batch, here: &Here, bound: &mut Bound) -> Try<Option<Search>> {
+    fn begin_row(
+        &self,
+        batch: &Batch,
+        execution: &ExecutionContext,
+        bound: &mut Bound,
+    ) -> Try<Option<Search>> {
         let vertex = |at: usize| batch.column(at).vertex(self.row).filter(|vertex| *vertex != NO_VERTEX);
         let Some(from) = vertex(self.plan.from) else { return Ok(None) };
         let to = self.plan.to.map(vertex);
@@ -79,7 +90,7 @@ impl ExpandPath {
             let trivial = self.plan.hops.min == 0 && to.is_none_or(|to| to == from);
             return Ok(trivial.then(|| Search::point(from.dense())));
         };
-        let walks = self.walks(batch, here, bound, &types);
+        let walks = self.walks(batch, execution, bound, &types);
         Search::new(&self.plan, walks, from.dense(), to.map(VertexId::dense)).map(Some)
     }
 
@@ -129,9 +140,9 @@ impl ExpandPath {
             let fits = self.search.is_none()
                 && self.plan.shares
                 && !turn.is_by_row()
-                && !turn.here.environment.is_recording();
+                && !turn.execution.environment.is_recording();
             let Some(types) = bound.types.clone().filter(|_| fits) else { return Ok(Progress::Done) };
-            let walks = || self.walks(batch, turn.here, bound, &types);
+            let walks = || self.walks(batch, turn.execution, bound, &types);
             self.lanes = Lanes::begin(&self.plan, bound, batch, self.row, walks)?;
         }
         let Some(mut lanes) = self.lanes.take() else { return Ok(Progress::Done) };
@@ -176,7 +187,7 @@ impl ExpandPath {
                 continue;
             }
             if self.search.is_none() {
-                self.search = self.begin_row(batch, turn.here, bound)?;
+                self.search = self.begin_row(batch, turn.execution, bound)?;
             }
             let Some(search) = &mut self.search else {
                 self.row += 1;
@@ -202,14 +213,14 @@ impl ExpandPath {
 }
 
 impl FanOut for ExpandPath {
-    fn begin(&mut self, _: &Batch, here: &mut Here) -> Try<()> {
+    fn begin(&mut self, _: &Batch, execution: &mut ExecutionContext) -> Try<()> {
         if self.bound.is_none() {
-            let snapshot = here.snapshot().clone();
+            let snapshot = execution.snapshot().clone();
             let types = edge_types(&self.plan.types, &snapshot).map(Arc::new);
             let labels = LabelCheck::new(&self.plan.labels, &snapshot);
-            here.environment.record(|reads| labels.record(reads));
+            execution.environment.record(|reads| labels.record(reads));
             self.bound = Some(Bound { types, labels, snapshot });
-            self.plan.say_instead(&here.environment);
+            self.plan.say_instead(&execution.environment);
         }
         (self.row, self.search, self.lanes) = (0, None, None);
         Ok(())

@@ -9,7 +9,7 @@ use crate::compile::Compiler;
 use crate::labels::LabelCheck;
 use crate::operator::expand::edge_types;
 use crate::stream::{Feed, Stream};
-use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use crate::turn::{ExecutionContext, FanOut, Progress, Try, Turn};
 use conditions::{Legs, Tests};
 use expression::{Compiled, Layout};
 use model::{Batch, Column, Direction, EdgeId, EdgeTypeId, NO_VERTEX, Nulls, Value, VertexId};
@@ -101,7 +101,7 @@ struct ExpandPattern {
 
 impl ExpandPattern {
     /// The search for the current row; none where there is nothing to find.
-    fn begin_row(&self, batch: &Batch, here: &Here, bound: &Bound) -> Option<Box<Search>> {
+    fn begin_row(&self, batch: &Batch, execution: &ExecutionContext, bound: &Bound) -> Option<Box<Search>> {
         let vertex = |at: usize| batch.column(at).vertex(self.row).filter(|vertex| *vertex != NO_VERTEX);
         let from = vertex(self.plan.from)?;
         let to = match self.plan.to {
@@ -112,9 +112,9 @@ impl ExpandPattern {
         if !is_there(from) || to.is_some_and(|to| !is_there(to)) {
             return None;
         }
-        let legs = Legs::new(&self.plan.legs, &bound.types, &bound.snapshot, &here.environment);
+        let legs = Legs::new(&self.plan.legs, &bound.types, &bound.snapshot, &execution.environment);
         let row = if batch.width() == 0 { Batch::unit() } else { batch.select(vec![self.row as u32]) };
-        let tests = Tests::new(&self.plan, &legs, row, bound, &here.environment);
+        let tests = Tests::new(&self.plan, &legs, row, bound, &execution.environment);
         let graph = PatternGraph { along: legs.along.clone(), against: legs.against, conditions: tests };
         let (pattern, target) = (self.plan.pattern.clone(), to.map(VertexId::dense));
         let search =
@@ -160,13 +160,13 @@ impl ExpandPattern {
 }
 
 impl FanOut for ExpandPattern {
-    fn begin(&mut self, _: &Batch, here: &mut Here) -> Try<()> {
+    fn begin(&mut self, _: &Batch, execution: &mut ExecutionContext) -> Try<()> {
         if self.bound.is_none() {
-            let snapshot = here.snapshot().clone();
+            let snapshot = execution.snapshot().clone();
             let types = self.plan.legs.iter().map(|(types, _)| edge_types(types, &snapshot).map(Arc::new));
             let labels: Vec<LabelCheck> =
                 self.plan.places.iter().map(|labels| LabelCheck::new(labels, &snapshot)).collect();
-            here.environment.record(|reads| labels.iter().for_each(|check| check.record(reads)));
+            execution.environment.record(|reads| labels.iter().for_each(|check| check.record(reads)));
             let (types, labels) = (types.collect(), Arc::new(Mutex::new(labels)));
             self.bound = Some(Bound { types, labels, snapshot });
         }
@@ -193,7 +193,7 @@ impl FanOut for ExpandPattern {
             }
             if self.search.is_none() {
                 let bound = self.bound.as_ref().expect("a batch was begun");
-                self.search = self.begin_row(batch, turn.here, bound);
+                self.search = self.begin_row(batch, turn.execution, bound);
             }
             if self.search.is_none() {
                 self.row += 1;

@@ -3,7 +3,7 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Step, Try};
+use crate::turn::{ExecutionContext, Step, Try};
 use expression::Compiled;
 use model::Batch;
 use plan::VarSet;
@@ -16,9 +16,9 @@ struct Extend {
 }
 
 impl Step for Extend {
-    fn step(&mut self, _: usize, mut batch: Batch, here: &mut Here) -> Try<Batch> {
+    fn step(&mut self, _: usize, mut batch: Batch, execution: &mut ExecutionContext) -> Try<Batch> {
         for item in self.items.iter() {
-            let column = item.evaluate_carried(&batch, &here.scope())?;
+            let column = item.evaluate_carried(&batch, &execution.scope())?;
             batch.push_carried(column);
         }
         Ok(batch.project(&self.carry))

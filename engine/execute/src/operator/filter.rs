@@ -3,7 +3,7 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Step, Try};
+use crate::turn::{ExecutionContext, Step, Try};
 use expression::Compiled;
 use model::Batch;
 use plan::VarSet;
@@ -17,8 +17,8 @@ struct Filter {
 }
 
 impl Step for Filter {
-    fn step(&mut self, _: usize, batch: Batch, here: &mut Here) -> Try<Batch> {
-        self.predicate.select(&batch, &here.scope(), &mut self.selected)?;
+    fn step(&mut self, _: usize, batch: Batch, execution: &mut ExecutionContext) -> Try<Batch> {
+        self.predicate.select(&batch, &execution.scope(), &mut self.selected)?;
         let kept = batch.project(&self.carry);
         if self.selected.len() == batch.len() {
             return Ok(kept);

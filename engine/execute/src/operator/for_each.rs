@@ -12,7 +12,7 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::demand::NodeDemand;
-use crate::operator::{apply, hold, unwind};
+use crate::operator::{apply, barrier, unwind};
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
 use dataflow::{Context, Flow, Operator, Outcome};
@@ -54,5 +54,5 @@ pub(crate) fn compile(
     let how = apply::How { scope: &scope, rank: None, inner, writes: true, instance_rows };
     let opened = apply::open(compiler, elements, &node.body, &imports, &how)?;
     let done = apply::close(compiler, &ApplyKind::Unit, opened, &VarSet::new(), &[])?;
-    Ok(hold::attach_both(compiler, rows, Some(done)))
+    Ok(barrier::attach_both(compiler, rows, Some(done)))
 }

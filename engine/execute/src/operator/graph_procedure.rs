@@ -3,7 +3,7 @@
 //!
 //! Each takes one map, lists the vertices that take part, runs an algorithm of `paths` in slices, so that a quota is kept and a kill is
 //! heard, and hands on a row a vertex. All executors share the work (`shared`), but for calls within sub-queries. What they ask, and how, is
-//! the rooms `procedures` and `programs` (`work`).
+//! the crates `procedures` and `programs` (`work`).
 
 mod shared;
 mod work;
@@ -13,7 +13,7 @@ use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Progress, Try, Turn};
+use crate::turn::{ExecutionContext, Progress, Try, Turn};
 use dataflow::Context;
 use expression::Compiled;
 use model::{Batch, Column};
@@ -25,21 +25,21 @@ pub(super) use work::ProcedureKind;
 use work::{ProcedureRows, ProcedureRun, ProcedureWorker, Turn as Drawn};
 
 /// A call: what is asked, and which columns are read of the answer.
-struct Asked {
+struct ProcedureCall {
     kind: ProcedureKind,
     arguments: Vec<Compiled>,
     /// Of node and value, those that are read, in the order of the columns.
     picks: Vec<usize>,
 }
 
-impl Asked {
+impl ProcedureCall {
     fn output(&self) -> ProcedureRows {
         ProcedureRows::new(&self.kind, self.picks.contains(&0), self.picks.contains(&1))
     }
-    fn record(&self, here: &Here) {
+    fn record(&self, execution: &ExecutionContext) {
         // Of a program, what it reads is recorded where it does.
         if let ProcedureKind::Graph(_) = self.kind {
-            here.environment.record(|reads| {
+            execution.environment.record(|reads| {
                 reads.catalogue();
                 reads.scan(None);
             });
@@ -48,14 +48,14 @@ impl Asked {
 }
 
 /// The columns that are read.
-fn picked(asked: &Asked, columns: [Column; 2]) -> Vec<Column> {
+fn picked(asked: &ProcedureCall, columns: [Column; 2]) -> Vec<Column> {
     let mut columns = columns.map(Some);
     asked.picks.iter().filter_map(|at| columns[*at].take()).collect()
 }
 
 /// One executor alone: within scopes, and where there is one only.
 struct Alone {
-    asked: Arc<Asked>,
+    asked: Arc<ProcedureCall>,
     output: ProcedureRows,
     charged: usize,
 }
@@ -63,14 +63,15 @@ struct Alone {
 impl Draw for Alone {
     type Cursor = (ProcedureRun, ProcedureWorker);
 
-    fn begin(&mut self, _: &Batch, here: &mut Here) -> Try<()> {
-        self.asked.record(here);
+    fn begin(&mut self, _: &Batch, execution: &mut ExecutionContext) -> Try<()> {
+        self.asked.record(execution);
         Ok(())
     }
     fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Self::Cursor> {
-        let arguments = turn.here.values(&self.asked.arguments, batch, row)?;
-        let snapshot = turn.here.snapshot().clone();
-        let running = ProcedureRun::new(&self.asked.kind, &arguments, &snapshot, &turn.here.environment)?;
+        let arguments = turn.execution.values(&self.asked.arguments, batch, row)?;
+        let snapshot = turn.execution.snapshot().clone();
+        let running =
+            ProcedureRun::new(&self.asked.kind, &arguments, &snapshot, &turn.execution.environment)?;
         recharge(&mut self.charged, running.bytes_min(), turn.context)?;
         let helper = running.helper(0);
         Ok((running, helper))
@@ -121,10 +122,10 @@ pub(crate) fn compile(
         compiler.executors == 1 || compiler.environment.is_kept() || compiler.algorithm() == Algorithm::Alone;
     if let (Feed::Unit, false) = (&feed, is_alone) {
         // Twins that are called for help must not begin by themselves, as leaves do. The row is that of the node below.
-        let here = compiler.current;
-        compiler.current = here + 1;
+        let execution = compiler.current;
+        compiler.current = execution + 1;
         feed = Feed::Rows(crate::operator::unit::compile(compiler)?);
-        compiler.current = here;
+        compiler.current = execution;
     }
     let layout = feed.layout();
     let arguments = node.arguments.iter().map(|argument| compiler.expression(argument, &layout));
@@ -137,7 +138,7 @@ pub(crate) fn compile(
             columns.push(*variable);
         }
     }
-    let asked = Arc::new(Asked { kind, arguments, picks });
+    let asked = Arc::new(ProcedureCall { kind, arguments, picks });
     if is_alone {
         let make = move || Drawing::new(Alone { output: asked.output(), asked: asked.clone(), charged: 0 });
         return Ok(compiler.attach_fan_out("GraphProcedure", &feed, required, &columns, make));
@@ -149,8 +150,8 @@ pub(crate) fn compile(
     let (environment, jobs) = (compiler.environment.clone(), Arc::new(Jobs::default()));
     let (number, demand) = (compiler.current, compiler.demand_port(&feed.layout()));
     let make = move || {
-        let here = Here::new(&environment);
-        Shared::new(asked.clone(), carry.clone(), here, jobs.clone(), (number, demand.clone()))
+        let execution = ExecutionContext::new(&environment);
+        Shared::new(asked.clone(), carry.clone(), execution, jobs.clone(), (number, demand.clone()))
     };
     let stream = compiler.attach("GraphProcedure", &feed, layout, make);
     // Rows come from whoever draws them, in no order.

@@ -4,7 +4,7 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
-use crate::turn::{Here, Try};
+use crate::turn::{ExecutionContext, Try};
 use expression::{Compiled, Layout};
 use model::compare::GroupKey;
 use model::schema::IndexId;
@@ -86,21 +86,21 @@ impl Lookup {
         index: IndexId,
         batch: &Batch,
         row: usize,
-        here: &mut Here,
+        execution: &mut ExecutionContext,
     ) -> Try<Found<T>> {
-        let snapshot = here.snapshot().clone();
-        let mut value = |expression: &Compiled| expression.evaluate_row(batch, row, &here.scope());
+        let snapshot = execution.snapshot().clone();
+        let mut value = |expression: &Compiled| expression.evaluate_row(batch, row, &execution.scope());
         match self {
             Lookup::Equal(keys) => {
                 let values = keys.iter().map(&mut value).collect::<Result<Vec<Value>, _>>()?;
-                here.environment.record(|reads| reads.index_equal(index, &values[0]));
+                execution.environment.record(|reads| reads.index_equal(index, &values[0]));
                 let mut list = T::seek(&snapshot, index, &values)?;
                 list.reverse();
                 Ok(Found::List(list))
             }
             Lookup::In(list) => {
                 let Value::List(values) = value(list)? else { return Ok(Found::Nothing) };
-                each(index, &values, &snapshot, here)
+                each(index, &values, &snapshot, execution)
             }
             Lookup::Range(lower, upper) => {
                 let mut bound = |end: &Option<(Compiled, bool)>| match end {
@@ -109,25 +109,30 @@ impl Lookup {
                     Some((expression, false)) => value(expression).map(Bound::Excluded),
                 };
                 let (lower, upper) = (bound(lower)?, bound(upper)?);
-                range(index, lower, upper, &snapshot, here)
+                range(index, lower, upper, &snapshot, execution)
             }
             Lookup::Prefix(prefix) => {
                 let prefix = value(prefix)?;
                 let Some(text) = prefix.as_str() else { return Ok(Found::Nothing) };
                 let upper =
                     text_after(text).map_or(Bound::Unbounded, |text| Bound::Excluded(Value::string(text)));
-                range(index, Bound::Included(prefix.clone()), upper, &snapshot, here)
+                range(index, Bound::Included(prefix.clone()), upper, &snapshot, execution)
             }
         }
     }
 }
 
-fn each<T: Indexed>(index: IndexId, values: &[Value], snapshot: &Snapshot, here: &mut Here) -> Try<Found<T>> {
+fn each<T: Indexed>(
+    index: IndexId,
+    values: &[Value],
+    snapshot: &Snapshot,
+    execution: &mut ExecutionContext,
+) -> Try<Found<T>> {
     let mut seen: HashSet<GroupKey, foldhash::fast::FixedState> = HashSet::default();
     let mut all = Vec::new();
     for value in values {
         if seen.insert(GroupKey(value.clone())) {
-            here.environment.record(|reads| reads.index_equal(index, value));
+            execution.environment.record(|reads| reads.index_equal(index, value));
             all.extend(T::seek(snapshot, index, std::slice::from_ref(value))?);
         }
     }
@@ -140,14 +145,14 @@ fn range<T: Indexed>(
     lower: Bound<Value>,
     upper: Bound<Value>,
     snapshot: &Snapshot,
-    here: &mut Here,
+    execution: &mut ExecutionContext,
 ) -> Try<Found<T>> {
     let is_null =
         |bound: &Bound<Value>| matches!(bound, Bound::Included(Value::Null) | Bound::Excluded(Value::Null));
     if is_null(&lower) || is_null(&upper) {
         return Ok(Found::Nothing);
     }
-    here.environment.record(|reads| reads.index_range(index, lower.clone(), upper.clone()));
+    execution.environment.record(|reads| reads.index_range(index, lower.clone(), upper.clone()));
     Ok(Found::Range(Box::new(T::seek_range(snapshot, index, lower.as_ref(), upper.as_ref())?)))
 }
 /// The smallest text behind all that start with `prefix`, in the order of their bytes; none if there is none.

@@ -17,7 +17,7 @@ use crate::demand::{DemandPort, NodeDemand, RowDemand, Stated, number};
 use crate::operator::apply::{added, inner_demand};
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Try};
+use crate::turn::{ExecutionContext, Try};
 use dataflow::{Context, Flow, Operator, Outcome, Pipeline};
 use model::{Batch, Column, Nulls, Value};
 use plan::VarSet;
@@ -53,7 +53,7 @@ struct Inlining {
 
 struct Inline {
     plan: Arc<Inlining>,
-    here: Here,
+    execution: ExecutionContext,
     pipeline: Pipeline<Rows>,
     /// What came, and how many of its rows were begun: where few may be enough, they are taken in pieces.
     input: Option<(Batch, usize)>,
@@ -82,9 +82,9 @@ struct Inline {
 }
 
 impl Inline {
-    fn new(plan: Arc<Inlining>, here: Here, demand: DemandPort) -> Inline {
+    fn new(plan: Arc<Inlining>, execution: ExecutionContext, demand: DemandPort) -> Inline {
         Inline {
-            here,
+            execution,
             pipeline: plan.inner.pipeline(),
             memo: plan.keeps_answers.then(Memo::default),
             plan,
@@ -114,7 +114,7 @@ impl Inline {
             self.input = None;
         }
         // Where the view changes, an answer may change with it.
-        if let Some(memo) = self.memo.as_mut().filter(|_| self.here.environment.has_one_view())
+        if let Some(memo) = self.memo.as_mut().filter(|_| self.execution.environment.has_one_view())
             && let Some(asked) = memo.ask(&outer, self.plan.inner.imports())
             && asked.len() < outer.len()
         {
@@ -290,7 +290,7 @@ impl Inline {
     /// A piece of what the end of the batch gave; false once that is all.
     fn hand_on(&mut self, context: &mut Context<'_, Rows>) -> (Option<Batch>, bool) {
         let Some((output, next)) = &mut self.output else { return (None, false) };
-        let rows = piece(output, *next, self.here.environment.batch_rows);
+        let rows = piece(output, *next, self.execution.environment.batch_rows);
         *next += rows.len();
         let is_over = *next >= output.len();
         if is_over {
@@ -341,7 +341,7 @@ impl Inline {
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         loop {
             let (rows, flow) = self.slice(context)?;
-            let asks = rows.is_some() && self.demand.is_eager(self.here.environment.batch_rows);
+            let asks = rows.is_some() && self.demand.is_eager(self.execution.environment.batch_rows);
             if let Some(rows) = rows {
                 context.send(Rows(rows));
             }
@@ -378,7 +378,7 @@ impl Operator<Rows> for Inline {
         if let Some(memo) = &mut self.memo {
             memo.forget();
         }
-        self.here.environment.has_one_view()
+        self.execution.environment.has_one_view()
     }
 }
 
@@ -423,7 +423,7 @@ pub(crate) fn compile(
         inner,
     });
     let environment = compiler.environment.clone();
-    let make = move || Inline::new(plan.clone(), Here::new(&environment), demand.clone());
+    let make = move || Inline::new(plan.clone(), ExecutionContext::new(&environment), demand.clone());
     let fans_out = matches!(node.kind, ApplyKind::Inner(_) | ApplyKind::Optional(_));
     let stream = compiler.attach("Inline", &Feed::Rows(input), output, make);
     Ok(Stream { fans_out, ..stream })

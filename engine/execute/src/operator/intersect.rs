@@ -7,16 +7,16 @@
 //! Cost: by row, the shortest list that is not held (put in order first where parallel edges count once); by group, the lists of the few
 //! vertices and one look-up for each edge back.
 
+mod cached_list;
 mod grouped;
-mod held;
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::labels::LabelCheck;
 use crate::operator::count_matches::lists::Lists;
 use crate::stream::{Feed, Stream};
-use crate::turn::{FanOut, Here, Progress, Try, Turn};
-use held::Held;
+use crate::turn::{ExecutionContext, FanOut, Progress, Try, Turn};
+use cached_list::CachedList;
 use model::{Batch, Column, EdgeId, Nulls, VertexId};
 use plan::VarSet;
 use plan::algebra;
@@ -32,7 +32,7 @@ const LONGER_MAX: usize = 16;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Walked,
-    Held,
+    CachedList,
     Searched,
 }
 
@@ -51,7 +51,7 @@ struct Intersect {
     /// Columns of the arms' vertices.
     from: Arc<[usize]>,
     bound: Option<Bound>,
-    held: Vec<Held>,
+    held: Vec<CachedList>,
     row: usize,
     /// What was decided for the current row, and the place in the list that is walked; empty if nothing was.
     parts: Vec<Part>,
@@ -82,9 +82,9 @@ impl Intersect {
         let mut parts: Vec<Part> = values
             .iter()
             .enumerate()
-            .map(|(arm, value)| if stays(arm, *value) { Part::Held } else { Part::Searched })
+            .map(|(arm, value)| if stays(arm, *value) { Part::CachedList } else { Part::Searched })
             .collect();
-        let all_stay = parts.iter().all(|part| *part == Part::Held);
+        let all_stay = parts.iter().all(|part| *part == Part::CachedList);
         let mut walked = (0, u64::MAX);
         for (arm, value) in values.iter().enumerate() {
             if all_stay || parts[arm] == Part::Searched {
@@ -96,11 +96,11 @@ impl Intersect {
         }
         parts[walked.0] = Part::Walked;
         for (arm, value) in values.iter().enumerate() {
-            if parts[arm] == Part::Held {
+            if parts[arm] == Part::CachedList {
                 looked += self.held[arm].hold(*value, &bound.lists[arm], &mut self.scratch)?;
             }
         }
-        let held = (0..values.len()).filter(|arm| parts[*arm] == Part::Held);
+        let held = (0..values.len()).filter(|arm| parts[*arm] == Part::CachedList);
         let shortest = held.min_by_key(|arm| self.held[*arm].list().len());
         if let Some(shorter) = shortest
             && self.held[shorter].list().len() * LONGER_MAX < walked.1 as usize
@@ -151,7 +151,7 @@ impl Intersect {
             for (arm, part) in self.parts.iter().enumerate() {
                 let met = match part {
                     Part::Walked => 1,
-                    Part::Held => self.held[arm].times(candidate),
+                    Part::CachedList => self.held[arm].times(candidate),
                     Part::Searched => {
                         bound.lists[arm].between(values[arm], candidate, &mut self.found)? as usize
                     }
@@ -242,17 +242,17 @@ impl Intersect {
     fn bytes(&self) -> usize {
         let pairs = self.pairs.as_ref().map_or(0, |(pairs, _)| pairs.capacity() * size_of::<(u32, u32)>());
         let in_order = self.in_order.capacity() * size_of::<u32>();
-        self.held.iter().map(Held::bytes).sum::<usize>() + in_order + pairs
+        self.held.iter().map(CachedList::bytes).sum::<usize>() + in_order + pairs
     }
 }
 
 impl FanOut for Intersect {
-    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
+    fn begin(&mut self, batch: &Batch, execution: &mut ExecutionContext) -> Try<()> {
         (self.row, self.cursor, self.pairs) = (0, 0, None);
         self.parts.clear();
         if self.bound.is_none() {
-            let snapshot = here.snapshot().clone();
-            let environment = &here.environment;
+            let snapshot = execution.snapshot().clone();
+            let environment = &execution.environment;
             let lists = |arm: &algebra::IntersectArm, direction| {
                 Lists::new(&arm.types, direction, &snapshot, environment)
             };
@@ -316,7 +316,7 @@ pub(crate) fn compile(
         node: node.clone(),
         from: from.clone(),
         bound: None,
-        held: (0..arms).map(|_| Held::default()).collect(),
+        held: (0..arms).map(|_| CachedList::default()).collect(),
         row: 0,
         parts: Vec::new(),
         cursor: 0,

@@ -455,7 +455,7 @@ pub(crate) fn compile(
     let plan = Arc::new(joining);
     let probe_port = usize::from(!once);
     let options = VertexOptions { port_order: probe_port, ..compiler.options(1 + probe_port) };
-    let home = compiler.environment.clone();
+    let environment_slot = compiler.environment.clone();
     let vertex = compiler.vertex("Join", options, move || Join {
         plan: plan.clone(),
         built: shared.clone().unwrap_or_default(),
@@ -466,7 +466,7 @@ pub(crate) fn compile(
         demand: demand.clone(),
         charged: 0,
         filling: 0,
-        folder: home.environment().spill.clone(),
+        folder: environment_slot.environment().spill.clone(),
         probes: None,
         parts: None,
     });

@@ -13,7 +13,7 @@ use crate::imports::Imports;
 use crate::operator::graph_procedure::recharge;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Progress, Try, Turn};
-use dataflow::watch::{self, Hold};
+use dataflow::watch::{self, LoopBytes};
 use expression::{Compiled, EvalError};
 use fetch::Fetch;
 use flate2::read::MultiGzDecoder;
@@ -278,7 +278,7 @@ impl CsvRows {
             return Ok(Some(Some(Value::try_list(record.fields).map_err(EvalError::from)?)));
         };
         // A record of few fields still has a place for each title.
-        let mut entries_held = Hold::default();
+        let mut entries_held = LoopBytes::default();
         entries_held.grow((count * size_of::<(Arc<str>, Value)>()) as u64).map_err(EvalError::from)?;
         let mut fields = record.fields.into_iter();
         let entries = titles.iter().map(|title| (title.clone(), fields.next().unwrap_or_default()));
@@ -338,8 +338,8 @@ impl Draw for LoadCsv {
     type Cursor = Cursor;
 
     fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Cursor> {
-        let values = turn.here.values(&self.arguments, batch, row)?;
-        Ok(Cursor::new(self.format, &turn.here.environment, values)?)
+        let values = turn.execution.values(&self.arguments, batch, row)?;
+        Ok(Cursor::new(self.format, &turn.execution.environment, values)?)
     }
     fn draw(&mut self, cursor: &mut Cursor, room: usize, turn: &mut Turn<'_, '_>) -> Try<(usize, Progress)> {
         if let Cursor::Fetching(fetch, arguments) = cursor {
@@ -348,7 +348,7 @@ impl Draw for LoadCsv {
             let clause = self.format.clause();
             let file = brought.map_err(|what| refusal(clause, name, &what))?;
             let told = name.as_str().unwrap_or_default().to_string();
-            let imports = &turn.here.environment.imports;
+            let imports = &turn.execution.environment.imports;
             let open = Open::new(self.format, imports, arguments, (told, Bytes::Random(file)))?;
             *cursor = Cursor::Open(open);
         }

@@ -17,14 +17,14 @@ use crate::compile::{Compiler, Inside};
 use crate::demand::number;
 use crate::limits::MERGE_ROWS_MAX;
 use crate::operator::apply;
+use crate::operator::barrier;
 use crate::operator::create::{Created, Creation, Shape};
-use crate::operator::hold;
 use crate::operator::set::Changes;
 use crate::operator::write::Dirty;
 use crate::rows::Rows;
 use crate::scope_rows::ScopeRows;
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Intake, TakingIn, Try, charged};
+use crate::turn::{ExecutionContext, Intake, TakingIn, Try, charged};
 use dataflow::{Context, Flow, Operator, Outcome, Route, Tag, VertexOptions};
 use expression::{Compiled, EvalError, Layout};
 use foldhash::fast::FixedState;
@@ -138,7 +138,7 @@ struct MergeClose {
     outer: Option<Batch>,
     /// By outer row, the pattern's values of each match.
     matches: Vec<Vec<Created>>,
-    here: Here,
+    execution: ExecutionContext,
     dirty: Dirty,
     made: HashMap<Ask, Created, FixedState>,
     output: Vec<Vec<Value>>,
@@ -148,12 +148,12 @@ struct MergeClose {
 }
 
 impl MergeClose {
-    fn new(plan: Arc<Merging>, here: Here) -> MergeClose {
+    fn new(plan: Arc<Merging>, execution: ExecutionContext) -> MergeClose {
         MergeClose {
             plan,
             outer: None,
             matches: Vec::new(),
-            here,
+            execution,
             dirty: Dirty::default(),
             made: HashMap::default(),
             output: Vec::new(),
@@ -170,7 +170,7 @@ impl MergeClose {
     fn emit(&mut self, whole: Batch) -> Try<()> {
         let mut whole = whole;
         for path in &self.plan.paths {
-            let value = path.evaluate_row(&whole, 0, &self.here.scope())?;
+            let value = path.evaluate_row(&whole, 0, &self.execution.scope())?;
             whole.push(Column::Constant(value, 1));
         }
         self.output.push(self.plan.carry.iter().map(|at| whole.get(0, *at)).collect());
@@ -179,12 +179,12 @@ impl MergeClose {
     fn set(&mut self, on_create: bool, whole: &Batch) -> Try<()> {
         let plan = self.plan.clone();
         let changes = if on_create { &plan.on_create } else { &plan.on_match };
-        changes.apply(whole, 0, &mut self.here, &mut self.dirty)
+        changes.apply(whole, 0, &mut self.execution, &mut self.dirty)
     }
     /// Works one row off; false if it must be matched anew first.
     fn row(&mut self, outer: &Batch, row: usize) -> Try<bool> {
         let plan = self.plan.clone();
-        let shape = plan.creation.shape(outer, row, &mut self.here, &mut self.dirty)?;
+        let shape = plan.creation.shape(outer, row, &mut self.execution, &mut self.dirty)?;
         let ends = plan.creation.ends(outer, row);
         check(&shape, &ends, &plan)?;
         let ask_this = ask(&shape, &ends)?;
@@ -197,7 +197,7 @@ impl MergeClose {
             }
         }
         if found.is_empty() {
-            let created = plan.creation.create(shape, outer, row, &self.here, &mut self.dirty)?;
+            let created = plan.creation.create(shape, outer, row, &self.execution, &mut self.dirty)?;
             let whole = self.whole(outer, row, &created);
             self.made.insert(ask_this, created);
             self.set(true, &whole)?;
@@ -237,7 +237,7 @@ impl MergeClose {
         }
         self.plan.done.store(self.next, Ordering::Release);
         // What the next rows are matched against.
-        self.here.refresh()?;
+        self.execution.refresh()?;
         Ok(true)
     }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
@@ -329,13 +329,14 @@ pub(crate) fn compile(
     let (merging, layout) = merging(compiler, node, required, &input.layout, found, scope_rows)?;
     let merging = plan.get_or_init(|| Arc::new(merging)).clone();
     let (environment, arguments) = (compiler.environment.clone(), merging.arguments);
-    let close =
-        compiler.vertex("Merge", options, move || MergeClose::new(merging.clone(), Here::new(&environment)));
+    let close = compiler.vertex("Merge", options, move || {
+        MergeClose::new(merging.clone(), ExecutionContext::new(&environment))
+    });
     compiler.builder.connect(vertex, arguments, close, 0, Route::Local);
     compiler.builder.connect(inner.vertex, inner.output, close, 1, Route::Local);
     let stream =
         Stream { vertex: close, output: 0, layout, parallel: false, ordered: input.ordered, fans_out: false };
-    hold::attach(compiler, stream)
+    barrier::attach(compiler, stream)
 }
 
 /// Compiles the inner plan in a scope of its own.

@@ -4,7 +4,7 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Step, Try};
+use crate::turn::{ExecutionContext, Step, Try};
 use dataflow::VertexNo;
 use model::Batch;
 use plan::Var;
@@ -18,7 +18,7 @@ struct Produce {
 }
 
 impl Step for Produce {
-    fn step(&mut self, _: usize, batch: Batch, _: &mut Here) -> Try<Batch> {
+    fn step(&mut self, _: usize, batch: Batch, _: &mut ExecutionContext) -> Try<Batch> {
         if self.silent {
             return Ok(Batch::default());
         }

@@ -3,8 +3,8 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Step, Try};
-use dataflow::watch::Hold;
+use crate::turn::{ExecutionContext, Step, Try};
+use dataflow::watch::LoopBytes;
 use expression::{Compiled, Layout};
 use model::Batch;
 use model::batch::Carried;
@@ -17,11 +17,11 @@ struct Project {
 }
 
 impl Step for Project {
-    fn step(&mut self, _: usize, batch: Batch, here: &mut Here) -> Try<Batch> {
+    fn step(&mut self, _: usize, batch: Batch, execution: &mut ExecutionContext) -> Try<Batch> {
         let mut columns: Vec<Carried> = Vec::with_capacity(self.items.len());
-        let mut hold = Hold::default();
+        let mut hold = LoopBytes::default();
         for item in self.items.iter() {
-            columns.push(item.evaluate_kept(&batch, &here.scope(), &mut hold)?);
+            columns.push(item.evaluate_kept(&batch, &execution.scope(), &mut hold)?);
         }
         Ok(with_columns(columns, batch.len()))
     }

@@ -10,7 +10,7 @@ use crate::labels;
 use crate::limits::SCAN_CHUNKS_ALONE_MAX;
 use crate::rows::Rows;
 use crate::stream::{Feed, Stream};
-use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use crate::turn::{ExecutionContext, FanOut, Progress, Try, Turn};
 use dataflow::{Context, Flow, Operator, Outcome, VertexOptions};
 use expression::Layout;
 use model::{Batch, ChunkNo, Column, Nulls, VertexId};
@@ -31,7 +31,7 @@ struct ScanLeaf {
     labels: LabelExpr,
     keep: bool,
     dispatcher: Arc<Dispatcher>,
-    here: Here,
+    execution: ExecutionContext,
     demand: DemandPort,
     started: bool,
     /// Peers are to be called once it is likely that there is work for them.
@@ -45,14 +45,14 @@ struct ScanLeaf {
 impl ScanLeaf {
     fn start(&mut self, context: &mut Context<'_, Rows>) {
         self.started = true;
-        let snapshot = self.here.snapshot();
+        let snapshot = self.execution.snapshot();
         let (filter, chunks) = self.dispatcher.chunks.get_or_init(|| {
             let filter = labels::filter(&self.labels, snapshot.catalog());
             let chunks = snapshot.scan_chunks(&filter);
             (filter, chunks)
         });
         if context.is_home() {
-            self.here
+            self.execution
                 .environment
                 .record(|reads| labels::scanned(filter).into_iter().for_each(|label| reads.scan(label)));
             self.invites = chunks.len() > SCAN_CHUNKS_ALONE_MAX;
@@ -65,7 +65,7 @@ impl ScanLeaf {
             Some(chunk) => chunk,
             None => match chunks.get(self.dispatcher.next.fetch_add(1, Ordering::Relaxed)) {
                 None => return Ok(Progress::Done),
-                Some(chunk) if fetches(self.here.snapshot(), *chunk, context) => {
+                Some(chunk) if fetches(self.execution.snapshot(), *chunk, context) => {
                     self.awaited = Some(*chunk);
                     return Ok(Progress::Waiting);
                 }
@@ -74,12 +74,12 @@ impl ScanLeaf {
         };
         self.found.clear();
         self.sent = 0;
-        self.here.snapshot().scan_chunk(chunk, filter, &mut self.found)?;
+        self.execution.snapshot().scan_chunk(chunk, filter, &mut self.found)?;
         Ok(Progress::More)
     }
     /// Hands on some of what was found; returns whether the consumer should be asked first before there is more.
     fn send(&mut self, context: &mut Context<'_, Rows>) -> bool {
-        let batch_rows = self.here.environment.batch_rows;
+        let batch_rows = self.execution.environment.batch_rows;
         let end = self.found.len().min(self.sent + self.demand.piece(0, batch_rows));
         let vertices = &self.found[self.sent..end];
         let columns =
@@ -121,7 +121,7 @@ impl Operator<Rows> for ScanLeaf {
             self.start(context);
         }
         loop {
-            if self.invites && !self.demand.is_eager(self.here.environment.batch_rows) {
+            if self.invites && !self.demand.is_eager(self.execution.environment.batch_rows) {
                 self.invites = false;
                 context.invite_peers();
             }
@@ -160,13 +160,13 @@ struct ScanEach {
 }
 
 impl FanOut for ScanEach {
-    fn begin(&mut self, _: &Batch, here: &mut Here) -> Try<()> {
+    fn begin(&mut self, _: &Batch, execution: &mut ExecutionContext) -> Try<()> {
         (self.row, self.chunk, self.place) = (0, 0, 0);
         if self.chunks.is_none() {
-            let snapshot = here.snapshot().clone();
+            let snapshot = execution.snapshot().clone();
             self.filter = labels::filter(&self.labels, snapshot.catalog());
             self.chunks = Some(snapshot.scan_chunks(&self.filter));
-            here.environment.record(|reads| {
+            execution.environment.record(|reads| {
                 labels::scanned(&self.filter).into_iter().for_each(|label| reads.scan(label))
             });
         }
@@ -188,7 +188,7 @@ impl FanOut for ScanEach {
             }
             if self.loaded != Some(self.chunk) {
                 self.found.clear();
-                turn.here.snapshot().scan_chunk(chunks[self.chunk], &self.filter, &mut self.found)?;
+                turn.execution.snapshot().scan_chunk(chunks[self.chunk], &self.filter, &mut self.found)?;
                 self.loaded = Some(self.chunk);
             }
             let room = wanted.min(rows_max.saturating_sub(rows.len()));
@@ -246,7 +246,7 @@ pub(crate) fn compile(
         labels: labels.clone(),
         keep,
         dispatcher: dispatcher.clone(),
-        here: Here::new(&environment),
+        execution: ExecutionContext::new(&environment),
         demand: demand.clone(),
         started: false,
         invites: false,

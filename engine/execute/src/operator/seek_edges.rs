@@ -56,7 +56,7 @@ impl Draw for SeekEdges {
     type Cursor = Found<EdgeRef>;
 
     fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Found<EdgeRef>> {
-        self.plan.lookup.find(self.plan.index, batch, row, turn.here)
+        self.plan.lookup.find(self.plan.index, batch, row, turn.execution)
     }
     fn draw(
         &mut self,

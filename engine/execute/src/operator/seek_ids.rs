@@ -4,7 +4,7 @@ use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Progress, Try, Turn};
+use crate::turn::{ExecutionContext, Progress, Try, Turn};
 use expression::Compiled;
 use model::batch::Carried;
 use model::{Batch, Column, Nulls, Value, VertexId};
@@ -19,7 +19,7 @@ struct SeekIds {
 }
 
 impl SeekIds {
-    fn look_up(&self, value: Value, here: &mut Here) -> Try<Vec<VertexId>> {
+    fn look_up(&self, value: Value, execution: &mut ExecutionContext) -> Try<Vec<VertexId>> {
         let mut ids: Vec<i64> = match value {
             Value::List(list) => list.iter().filter_map(Value::as_int).collect(),
             single => single.as_int().into_iter().collect(),
@@ -29,8 +29,8 @@ impl SeekIds {
         let mut found = Vec::with_capacity(ids.len());
         for id in ids.into_iter().filter(|id| (0..=u32::MAX as i64).contains(id)) {
             let vertex = VertexId(id as u64);
-            here.environment.record(|reads| reads.existence(vertex));
-            if here.snapshot().exists(vertex)? {
+            execution.environment.record(|reads| reads.existence(vertex));
+            if execution.snapshot().exists(vertex)? {
                 found.push(vertex);
             }
         }
@@ -42,12 +42,12 @@ impl Draw for SeekIds {
     /// Vertices that are still to be handed on, last first.
     type Cursor = Vec<VertexId>;
 
-    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
-        self.values = Some(self.ids.evaluate_carried(batch, &here.scope())?);
+    fn begin(&mut self, batch: &Batch, execution: &mut ExecutionContext) -> Try<()> {
+        self.values = Some(self.ids.evaluate_carried(batch, &execution.scope())?);
         Ok(())
     }
     fn open(&mut self, _: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Vec<VertexId>> {
-        self.look_up(self.values.as_ref().expect("a batch was begun").get(row), turn.here)
+        self.look_up(self.values.as_ref().expect("a batch was begun").get(row), turn.execution)
     }
     fn draw(
         &mut self,

@@ -31,7 +31,7 @@ impl Draw for SeekVertices {
     type Cursor = Found<VertexId>;
 
     fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Found<VertexId>> {
-        self.plan.lookup.find(self.plan.index, batch, row, turn.here)
+        self.plan.lookup.find(self.plan.index, batch, row, turn.execution)
     }
     fn draw(
         &mut self,

@@ -5,7 +5,7 @@ use crate::access::Counting;
 use crate::compile::Compiler;
 use crate::operator::write::{self, Dirty, RowWriter, storable};
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Try};
+use crate::turn::{ExecutionContext, Try};
 use expression::{Compiled, Layout};
 use model::{Batch, EdgeRef, KeyId, LabelId, Value, VertexId};
 use plan::Expr;
@@ -76,24 +76,36 @@ impl Changes {
         })
     }
     /// Applies all changes to one row.
-    pub(crate) fn apply(&self, batch: &Batch, row: usize, here: &mut Here, dirty: &mut Dirty) -> Try<()> {
-        self.items.iter().try_for_each(|change| apply(change, batch, row, here, dirty))
+    pub(crate) fn apply(
+        &self,
+        batch: &Batch,
+        row: usize,
+        execution: &mut ExecutionContext,
+        dirty: &mut Dirty,
+    ) -> Try<()> {
+        self.items.iter().try_for_each(|change| apply(change, batch, row, execution, dirty))
     }
 }
 
-fn apply(change: &Change, batch: &Batch, row: usize, here: &mut Here, dirty: &mut Dirty) -> Try<()> {
+fn apply(
+    change: &Change,
+    batch: &Batch,
+    row: usize,
+    execution: &mut ExecutionContext,
+    dirty: &mut Dirty,
+) -> Try<()> {
     match change {
         Change::Property { subject, key, value } => {
-            let (subject, value) = dirty.evaluate(here, |scope| {
+            let (subject, value) = dirty.evaluate(execution, |scope| {
                 Ok((subject.evaluate_row(batch, row, scope)?, value.evaluate_row(batch, row, scope)?))
             })?;
             match entity(&subject)? {
-                Some(entity) => set(entity, key, value, here, dirty),
+                Some(entity) => set(entity, key, value, execution, dirty),
                 None => Ok(()),
             }
         }
         Change::Dynamic { subject, key, value } => {
-            let (subject, key, value) = dirty.evaluate(here, |scope| {
+            let (subject, key, value) = dirty.evaluate(execution, |scope| {
                 let (subject, key) =
                     (subject.evaluate_row(batch, row, scope)?, key.evaluate_row(batch, row, scope)?);
                 Ok((subject, key, value.evaluate_row(batch, row, scope)?))
@@ -103,26 +115,26 @@ fn apply(change: &Change, batch: &Batch, row: usize, here: &mut Here, dirty: &mu
                 return Err(ExecuteError::WrongType(message).into());
             };
             match entity(&subject)? {
-                Some(entity) => set(entity, key, value, here, dirty),
+                Some(entity) => set(entity, key, value, execution, dirty),
                 None => Ok(()),
             }
         }
         Change::Properties { subject, value, merge } => {
             let Some(entity) = entity(&batch.get(row, *subject))? else { return Ok(()) };
-            let value = dirty.evaluate(here, |scope| value.evaluate_row(batch, row, scope))?;
-            set_all(entity, value, *merge, here, dirty)
+            let value = dirty.evaluate(execution, |scope| value.evaluate_row(batch, row, scope))?;
+            set_all(entity, value, *merge, execution, dirty)
         }
         Change::Labels { subject, add, remove } => {
-            change_labels(&batch.get(row, *subject), add, remove, here, dirty)
+            change_labels(&batch.get(row, *subject), add, remove, execution, dirty)
         }
         Change::DynamicLabels { subject, labels, add } => {
-            let labels = dirty.evaluate(here, |scope| labels.evaluate_row(batch, row, scope))?;
+            let labels = dirty.evaluate(execution, |scope| labels.evaluate_row(batch, row, scope))?;
             let labels = names(labels, "a label")?;
-            let transaction = here.environment.transaction()?;
+            let transaction = execution.environment.transaction()?;
             let labels =
                 labels.iter().map(|label| transaction.label(label)).collect::<Result<Vec<_>, _>>()?;
             let (add, remove) = if *add { (labels, Vec::new()) } else { (Vec::new(), labels) };
-            change_labels(&batch.get(row, *subject), &add, &remove, here, dirty)
+            change_labels(&batch.get(row, *subject), &add, &remove, execution, dirty)
         }
     }
 }
@@ -131,14 +143,14 @@ fn change_labels(
     subject: &Value,
     add: &[LabelId],
     remove: &[LabelId],
-    here: &Here,
+    execution: &ExecutionContext,
     dirty: &mut Dirty,
 ) -> Try<()> {
     match entity(subject)? {
         Some(Entity::Vertex(vertex)) => {
-            let (added, removed) = here.environment.transaction()?.change_labels(vertex, add, remove)?;
-            Counting::add(&here.environment.counting.labels_added, added as u64);
-            Counting::add(&here.environment.counting.labels_removed, removed as u64);
+            let (added, removed) = execution.environment.transaction()?.change_labels(vertex, add, remove)?;
+            Counting::add(&execution.environment.counting.labels_added, added as u64);
+            Counting::add(&execution.environment.counting.labels_removed, removed as u64);
             dirty.vertex(vertex);
             Ok(())
         }
@@ -178,14 +190,20 @@ fn entity(value: &Value) -> Try<Option<Entity>> {
     }
 }
 
-fn set(entity: Entity, key: &str, value: Value, here: &Here, dirty: &mut Dirty) -> Try<()> {
-    let transaction = here.environment.transaction()?;
+fn set(entity: Entity, key: &str, value: Value, execution: &ExecutionContext, dirty: &mut Dirty) -> Try<()> {
+    let transaction = execution.environment.transaction()?;
     let value = storable(value, key)?;
-    set_key(entity, transaction.key(key)?, value, here, dirty)
+    set_key(entity, transaction.key(key)?, value, execution, dirty)
 }
 
-fn set_key(entity: Entity, key: KeyId, value: Value, here: &Here, dirty: &mut Dirty) -> Try<()> {
-    let transaction = here.environment.transaction()?;
+fn set_key(
+    entity: Entity,
+    key: KeyId,
+    value: Value,
+    execution: &ExecutionContext,
+    dirty: &mut Dirty,
+) -> Try<()> {
+    let transaction = execution.environment.transaction()?;
     match entity {
         Entity::Vertex(vertex) => {
             transaction.set_property(vertex, key, value)?;
@@ -196,34 +214,40 @@ fn set_key(entity: Entity, key: KeyId, value: Value, here: &Here, dirty: &mut Di
             dirty.edge(edge.id);
         }
     }
-    Counting::add(&here.environment.counting.properties_set, 1);
+    Counting::add(&execution.environment.counting.properties_set, 1);
     Ok(())
 }
 
 /// Properties of a vertex or an edge as they are now, those left out that no door shows: they are neither copied nor replaced.
-fn current(entity: Entity, here: &mut Here, dirty: &mut Dirty) -> Try<Vec<(KeyId, Value)>> {
+fn current(entity: Entity, execution: &mut ExecutionContext, dirty: &mut Dirty) -> Try<Vec<(KeyId, Value)>> {
     let mut properties = match entity {
         Entity::Vertex(vertex) => {
-            dirty.before_vertex(vertex, here)?;
-            here.environment.record(|reads| reads.vertex(vertex));
-            here.snapshot().properties(vertex)?
+            dirty.before_vertex(vertex, execution)?;
+            execution.environment.record(|reads| reads.vertex(vertex));
+            execution.snapshot().properties(vertex)?
         }
         Entity::Edge(edge) => {
-            dirty.before_edge(edge.id, here)?;
-            here.environment.record(|reads| reads.edge(edge.id));
-            here.snapshot().edge_properties(edge.id)?
+            dirty.before_edge(edge.id, execution)?;
+            execution.environment.record(|reads| reads.edge(edge.id));
+            execution.snapshot().edge_properties(edge.id)?
         }
     };
-    let catalog = here.snapshot().catalog();
+    let catalog = execution.snapshot().catalog();
     properties.retain(|(key, _)| catalog.key_name(*key).is_none_or(|name| !is_hidden(name)));
     Ok(properties)
 }
 
-fn set_all(subject: Entity, value: Value, merge: bool, here: &mut Here, dirty: &mut Dirty) -> Try<()> {
+fn set_all(
+    subject: Entity,
+    value: Value,
+    merge: bool,
+    execution: &mut ExecutionContext,
+    dirty: &mut Dirty,
+) -> Try<()> {
     let new = match value {
-        Value::Map(_) | Value::Null => write::properties(value, here.environment.transaction()?)?,
+        Value::Map(_) | Value::Null => write::properties(value, execution.environment.transaction()?)?,
         Value::Vertex(_) | Value::Edge(_) => match entity(&value)? {
-            Some(source) => current(source, here, dirty)?,
+            Some(source) => current(source, execution, dirty)?,
             None => Vec::new(),
         },
         other => {
@@ -235,13 +259,13 @@ fn set_all(subject: Entity, value: Value, merge: bool, here: &mut Here, dirty: &
         }
     };
     if !merge {
-        for (key, _) in current(subject, here, dirty)? {
+        for (key, _) in current(subject, execution, dirty)? {
             if !new.iter().any(|(other, _)| *other == key) {
-                set_key(subject, key, Value::Null, here, dirty)?;
+                set_key(subject, key, Value::Null, execution, dirty)?;
             }
         }
     }
-    new.into_iter().try_for_each(|(key, value)| set_key(subject, key, value, here, dirty))
+    new.into_iter().try_for_each(|(key, value)| set_key(subject, key, value, execution, dirty))
 }
 
 struct Set {
@@ -250,8 +274,8 @@ struct Set {
 }
 
 impl RowWriter for Set {
-    fn write(&mut self, batch: &Batch, row: usize, here: &mut Here) -> Try<()> {
-        self.changes.apply(batch, row, here, &mut self.dirty)
+    fn write(&mut self, batch: &Batch, row: usize, execution: &mut ExecutionContext) -> Try<()> {
+        self.changes.apply(batch, row, execution, &mut self.dirty)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::operator::limit::{Counted, row_count};
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Step, Stepping, Try};
+use crate::turn::{ExecutionContext, Step, Stepping, Try};
 use model::Batch;
 
 struct Skip {
@@ -13,7 +13,7 @@ struct Skip {
 }
 
 impl Step for Skip {
-    fn step(&mut self, _: usize, batch: Batch, _: &mut Here) -> Try<Batch> {
+    fn step(&mut self, _: usize, batch: Batch, _: &mut ExecutionContext) -> Try<Batch> {
         let count = self.count;
         Ok(self.seen.keep(batch, |number| number >= count))
     }
@@ -30,7 +30,7 @@ pub(crate) fn compile(
     let environment = compiler.environment.clone();
     let vertex = compiler.vertex("Skip", compiler.options(1), move || Stepping {
         step: Skip { count, seen: Counted::new(row) },
-        here: Here::new(&environment),
+        execution: ExecutionContext::new(&environment),
     });
     compiler.gather(&input, vertex, 0);
     Ok(Stream { vertex, output: 0, parallel: false, fans_out: false, ..input })

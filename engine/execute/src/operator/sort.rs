@@ -11,7 +11,7 @@ use crate::limits::{TOP_PARTIAL_ROWS_MAX, TOP_ROWS_SLACK};
 use crate::operator::limit::row_count;
 use crate::spill::{PIECE_BYTES, SpillFile, SpilledRows, is_tight};
 use crate::stream::{Feed, Stream};
-use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
+use crate::turn::{Breaker, Breaking, ExecutionContext, Progress, Try, Turn};
 use dataflow::VertexOptions;
 use expression::{Compiled, Layout};
 use model::batch::Carried;
@@ -199,7 +199,7 @@ impl Partial {
         self.charged = self.charged.max(bytes);
         if charged.is_err() || is_tight(turn.context, bytes, needed) {
             if self.file.is_none() {
-                let file = SpillFile::create(turn.here.environment.spill.as_ref(), turn.context)?;
+                let file = SpillFile::create(turn.execution.environment.spill.as_ref(), turn.context)?;
                 self.file = file.map(Arc::new);
             }
             if self.file.is_some()
@@ -218,7 +218,7 @@ impl Partial {
 
 impl Breaker for Partial {
     fn take(&mut self, _: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
-        let scope = turn.here.scope();
+        let scope = turn.execution.scope();
         let keys = self.plan.keys.iter().map(|key| key.expression.evaluate_carried(&batch, &scope));
         let keys = keys.collect::<Result<Vec<Carried>, _>>()?;
         let mut kept = batch.project(&self.plan.carry);
@@ -246,7 +246,7 @@ impl Breaker for Partial {
                 let Some(file) = &self.file else { return Ok(Progress::Done) };
                 // A slice of long rows has few of them.
                 let rows_max = (WRITTEN_PER_SLICE * rows.len() / rows.bytes().max(1)).max(1);
-                let end = rows.len().min(from + rows_max.min(turn.here.environment.batch_rows));
+                let end = rows.len().min(from + rows_max.min(turn.execution.environment.batch_rows));
                 written.take(&rows.batch(from..end, self.plan.width_with_keys()), file, turn.context)?;
                 if end < rows.len() {
                     self.aside = Some(Aside::Write(rows, end, written));
@@ -325,7 +325,7 @@ impl Breaker for Final {
             }
             FinalStep::HandOn(merged) => {
                 if merged.is_ready(turn)? {
-                    let rows_max = self.left.min(turn.here.environment.batch_rows);
+                    let rows_max = self.left.min(turn.execution.environment.batch_rows);
                     let rows = if rows_max == 0 {
                         Batch::new(Vec::new(), 0)
                     } else {
@@ -347,7 +347,7 @@ impl Breaker for Sort {
         if self.plan.limit == Some(0) {
             return Ok(());
         }
-        let scope = turn.here.scope();
+        let scope = turn.execution.scope();
         let mut batch = batch;
         // Most rows fall by their first key: the others are not even computed for them.
         let mut known = None;
@@ -408,7 +408,7 @@ impl Breaker for Sort {
             self.sorted = Some(sorted.project(&columns));
         }
         let sorted = self.sorted.as_ref().expect("just set");
-        let rows = piece(sorted, self.next, turn.here.environment.batch_rows);
+        let rows = piece(sorted, self.next, turn.execution.environment.batch_rows);
         self.next += rows.len();
         let done = self.next == sorted.len();
         turn.emit(rows);
@@ -457,7 +457,7 @@ fn sort_all(
     if let Some(shared) = shared.clone() {
         let (plan, environment) = (plan.clone(), environment.clone());
         let vertex = compiler.vertex("Sort", compiler.options(1), move || {
-            Breaking::new(Partial::new(plan.clone(), shared.clone()), Here::new(&environment), 1)
+            Breaking::new(Partial::new(plan.clone(), shared.clone()), ExecutionContext::new(&environment), 1)
         });
         // Sorting rows where they are costs less than sharing them out.
         input.fans_out = false;
@@ -468,7 +468,7 @@ fn sort_all(
     let vertex = compiler.vertex("Sort", options, move || {
         let partial = Partial::new(plan.clone(), shared.clone().unwrap_or_default());
         let left = limit.unwrap_or(usize::MAX);
-        Breaking::new(Final { partial, step: FinalStep::Sort, left }, Here::new(&environment), 1)
+        Breaking::new(Final { partial, step: FinalStep::Sort, left }, ExecutionContext::new(&environment), 1)
     });
     compiler.gather(&input, vertex, 0);
     Ok(Stream { vertex, output: 0, layout, parallel: false, ordered: true, fans_out: false })
@@ -484,7 +484,7 @@ fn attach(
     let (_, layout) = compiler.carry(&input.layout, required);
     let environment = compiler.environment.clone();
     let vertex = compiler.vertex("Sort", compiler.options(1), move || {
-        Breaking::new(Sort::new(plan.clone()), Here::new(&environment), 1)
+        Breaking::new(Sort::new(plan.clone()), ExecutionContext::new(&environment), 1)
     });
     let parallel = match gather {
         true => {

@@ -10,7 +10,7 @@ use crate::demand::NodeDemand;
 use crate::operator::distinct;
 use crate::rows::Rows;
 use crate::stream::Stream;
-use crate::turn::{Here, Step, Stepping, Try};
+use crate::turn::{ExecutionContext, Step, Stepping, Try};
 use dataflow::{Context, Flow, Operator, Outcome, VertexOptions};
 use expression::Layout;
 use model::Batch;
@@ -27,7 +27,7 @@ struct Union {
 }
 
 impl Step for Union {
-    fn step(&mut self, port: usize, batch: Batch, _: &mut Here) -> Try<Batch> {
+    fn step(&mut self, port: usize, batch: Batch, _: &mut ExecutionContext) -> Try<Batch> {
         Ok(batch.project(&self.picks[port]))
     }
 }
@@ -113,8 +113,10 @@ pub(crate) fn compile(
     let environment = compiler.environment.clone();
     let port_order = usize::from(algorithm == Algorithm::SecondWaits);
     let options = VertexOptions { port_order, ..compiler.options(2) };
-    let vertex = compiler
-        .vertex("Union", options, move || Stepping { step: union.clone(), here: Here::new(&environment) });
+    let vertex = compiler.vertex("Union", options, move || Stepping {
+        step: union.clone(),
+        execution: ExecutionContext::new(&environment),
+    });
     let mut parallel = compiler.connect(&Stream { fans_out: false, ..left }, vertex, 0);
     parallel |= compiler.connect(&Stream { fans_out: false, ..right }, vertex, 1);
     let stream = Stream { vertex, output: 0, layout, parallel, ordered: false, fans_out: false };

@@ -5,7 +5,7 @@ use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::drawing::{Draw, Drawing};
 use crate::stream::{Feed, Stream};
-use crate::turn::{FanOut, Here, Progress, Try, Turn};
+use crate::turn::{ExecutionContext, FanOut, Progress, Try, Turn};
 use expression::Compiled;
 use expression::{Counting, counting};
 use model::batch::Carried;
@@ -24,8 +24,8 @@ struct Unwind {
 }
 
 impl FanOut for Unwind {
-    fn begin(&mut self, batch: &Batch, here: &mut Here) -> Try<()> {
-        self.lists = Some(self.list.evaluate_carried(batch, &here.scope())?);
+    fn begin(&mut self, batch: &Batch, execution: &mut ExecutionContext) -> Try<()> {
+        self.lists = Some(self.list.evaluate_carried(batch, &execution.scope())?);
         (self.row, self.element) = (0, 0);
         Ok(())
     }
@@ -130,7 +130,7 @@ impl Draw for Count {
     type Cursor = Counting;
 
     fn open(&mut self, batch: &Batch, row: usize, turn: &mut Turn<'_, '_>) -> Try<Counting> {
-        Ok(counting(&turn.here.values(&self.arguments, batch, row)?)?)
+        Ok(counting(&turn.execution.values(&self.arguments, batch, row)?)?)
     }
     fn draw(&mut self, current: &mut Counting, room: usize, _: &mut Turn<'_, '_>) -> Try<(usize, Progress)> {
         let before = current.len();

@@ -8,7 +8,7 @@ use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::limits::WRITES_PER_LOOK;
 use crate::stream::{Feed, Stream};
-use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
+use crate::turn::{Breaker, Breaking, ExecutionContext, Progress, Try, Turn};
 use dataflow::VertexOptions;
 use expression::{Compiled, EvalError, Layout, Scope};
 use model::{Batch, Column, KeyId, Value, ValueType};
@@ -22,14 +22,14 @@ pub(crate) use dirty::Dirty;
 /// A clause that changes the graph row by row.
 pub(crate) trait RowWriter: Send {
     /// Works one row off.
-    fn write(&mut self, batch: &Batch, row: usize, here: &mut Here) -> Try<()>;
+    fn write(&mut self, batch: &Batch, row: usize, execution: &mut ExecutionContext) -> Try<()>;
     /// The new columns of the rows since the last call: called at the end of each batch.
     fn columns(&mut self) -> Vec<Column> {
         Vec::new()
     }
     /// After the last row: a slice of what was put off.
-    fn finish(&mut self, here: &mut Here) -> Try<Progress> {
-        let _ = here;
+    fn finish(&mut self, execution: &mut ExecutionContext) -> Try<Progress> {
+        let _ = execution;
         Ok(Progress::Done)
     }
 }
@@ -46,11 +46,11 @@ pub(crate) struct Writing<W> {
 }
 
 impl<W: RowWriter> Writing<W> {
-    fn work(&mut self, here: &mut Here) -> Try<bool> {
+    fn work(&mut self, execution: &mut ExecutionContext) -> Try<bool> {
         let Some(batch) = self.input.front() else { return Ok(false) };
         let end = batch.len().min(self.row + WRITES_PER_LOOK);
         for row in self.row..end {
-            self.writer.write(batch, row, here)?;
+            self.writer.write(batch, row, execution)?;
         }
         self.row = end;
         if end == batch.len() {
@@ -71,14 +71,14 @@ impl<W: RowWriter> Breaker for Writing<W> {
         Ok(())
     }
     fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
-        if self.work(turn.here)? {
+        if self.work(turn.execution)? {
             return Ok(Progress::More);
         }
         if !self.shown {
-            if self.writer.finish(turn.here)? == Progress::Done {
+            if self.writer.finish(turn.execution)? == Progress::Done {
                 // A commit that comes next applies and checks the changes once more.
-                if !(self.is_topmost && turn.here.environment.transaction()?.commits_next()) {
-                    turn.here.refresh()?;
+                if !(self.is_topmost && turn.execution.environment.transaction()?.commits_next()) {
+                    turn.execution.refresh()?;
                 }
                 self.shown = true;
             }
@@ -117,7 +117,7 @@ where
     let vertex = compiler.vertex(name, options, move || {
         let (input, output) = (VecDeque::new(), VecDeque::new());
         let writing = Writing { writer: make(), input, row: 0, output, shown: false, is_topmost };
-        Breaking::new(writing, Here::new(&environment), 1)
+        Breaking::new(writing, ExecutionContext::new(&environment), 1)
     });
     compiler.gather(&input, vertex, 0);
     Ok(Stream { vertex, output: 0, layout, parallel: false, fans_out: false, ..input })

@@ -17,13 +17,13 @@ const ANSWERS_MAX: usize = 1_024;
 /// How many times more or fewer edges there must be for a sample to be taken anew.
 const CHANGE: f64 = 1.25;
 
-type Asked = (Option<LabelId>, Vec<EdgeTypeId>, Direction);
+type DegreeKey = (Option<LabelId>, Vec<EdgeTypeId>, Direction);
 
 /// Samples of one database.
 #[derive(Debug, Default)]
 pub struct Degrees {
     /// Edges when it was asked, and the answer.
-    answers: Mutex<HashMap<Asked, (f64, Option<f64>), FixedState>>,
+    answers: Mutex<HashMap<DegreeKey, (f64, Option<f64>), FixedState>>,
 }
 
 impl Degrees {

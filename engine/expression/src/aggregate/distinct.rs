@@ -13,17 +13,17 @@ mod integers;
 
 use integers::Integers;
 
-type Seen<T> = HashSet<T, foldhash::fast::FixedState>;
+type DistinctSet<T> = HashSet<T, foldhash::fast::FixedState>;
 
 /// Values met, each once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DistinctValues {
     identity_only: bool,
     integers: Integers,
-    vertices: Seen<VertexId>,
+    vertices: DistinctSet<VertexId>,
     /// Texts, where only their number will be asked.
     texts: Option<Box<GroupTable>>,
-    others: Seen<GroupKey>,
+    others: DistinctSet<GroupKey>,
     arrived: Vec<Value>,
     heap_bytes: usize,
 }

@@ -87,10 +87,10 @@ fn split(whole: &str, delimiter: &Value) -> Result<Value, EvalError> {
         return letters.finish();
     }
     let mut parts = Growing::default();
-    let places = delimiters.iter().map(|text| Place::first(text, whole));
+    let places = delimiters.iter().map(|text| NextMatch::first(text, whole));
     let mut places = places.collect::<Result<Vec<_>, EvalError>>()?;
     let mut from = 0;
-    let next = |places: &[Place<'_>]| {
+    let next = |places: &[NextMatch<'_>]| {
         let found = places.iter().filter_map(|place| Some((place.at?, place.text.len())));
         found.min_by_key(|(at, length)| (*at, std::cmp::Reverse(*length)))
     };
@@ -105,14 +105,14 @@ fn split(whole: &str, delimiter: &Value) -> Result<Value, EvalError> {
 }
 
 /// Where a delimiter is met next.
-struct Place<'d> {
+struct NextMatch<'d> {
     text: &'d str,
     at: Option<usize>,
 }
 
-impl<'d> Place<'d> {
-    fn first(text: &'d str, whole: &str) -> Result<Place<'d>, EvalError> {
-        let mut place = Place { text, at: None };
+impl<'d> NextMatch<'d> {
+    fn first(text: &'d str, whole: &str) -> Result<NextMatch<'d>, EvalError> {
+        let mut place = NextMatch { text, at: None };
         place.find(whole, 0)?;
         Ok(place)
     }

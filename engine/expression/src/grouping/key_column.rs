@@ -16,12 +16,12 @@ const PAGE_BYTES: usize = 64 << 10;
 #[derive(Clone, Debug, Default)]
 pub(super) struct TextPages {
     pages: Vec<String>,
-    places: Segments<Place>,
+    places: Segments<TextSpan>,
 }
 
 /// Where a text lies.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct TextSpan {
     page: u32,
     start: u16,
     len: u16,
@@ -42,12 +42,12 @@ impl TextPages {
         }
         let last = self.pages.len() - 1;
         let page = &mut self.pages[last];
-        self.places.push(Place { page: last as u32, start: page.len() as u16, len: text.len() as u16 });
+        self.places.push(TextSpan { page: last as u32, start: page.len() as u16, len: text.len() as u16 });
         page.push_str(text);
     }
     #[inline]
     fn get(&self, at: usize) -> &str {
-        let Place { page, start, len } = self.places[at];
+        let TextSpan { page, start, len } = self.places[at];
         &self.pages[page as usize][start as usize..start as usize + len as usize]
     }
     fn bytes(&self) -> usize {

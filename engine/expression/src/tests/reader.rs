@@ -1,5 +1,5 @@
 //! Reads expressions in the notation of Cypher, so that tests can be written as text. Only what tests need; the language's own
-//! parser lives in a room above this one. `@n` is column n of the row.
+//! parser lives in a crate above this one. `@n` is column n of the row.
 
 use plan::expr::{BinaryOperator as B, LabelExpr, MapProjectionItem, Quantifier, UnaryOperator as U};
 use plan::{Expr, Function, Var};

@@ -156,7 +156,7 @@ fn runs_are_compared_as_each_value_alone() {
     let (definitions, _) = names.undurable();
     let all: Vec<Change> = definitions.into_iter().map(Change::DefineName).chain(changes).collect();
     let chunk = Column::from_iter([rows[0][0].clone()]).vertex(0).unwrap().chunk();
-    let snapshot = store.current().apply(1, &[&all]).unwrap().fold(chunk).unwrap();
+    let snapshot = store.current().apply(1, &[&all]).unwrap().compact(chunk).unwrap();
     let batch = Batch::from_rows(2, &rows);
     let request = Request::fixed(Parameters::new(), WALL_US, 1);
     let scope = Scope::new(&snapshot, &request);

@@ -4,7 +4,7 @@ use super::operand::Rows;
 use crate::error::EvalError;
 use crate::metered;
 use crate::node::Node;
-use dataflow::watch::Hold;
+use dataflow::watch::LoopBytes;
 use model::column::{LONG_TEXT_BYTES, Texts};
 use model::{Batch, Column, ColumnBuilder, Nulls, Value};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) fn column(
 ) -> Result<Column, EvalError> {
     metered::elements(rows.len())?;
     let mut left: Vec<u32> = (0..rows.len()).map(|row| rows.get(row) as u32).collect();
-    let (mut parts, mut hold) = (Vec::with_capacity(arms.len() + 1), Hold::default());
+    let (mut parts, mut hold) = (Vec::with_capacity(arms.len() + 1), LoopBytes::default());
     for (when, then) in arms {
         if left.is_empty() {
             break;

@@ -1,6 +1,6 @@
 //! What the loops read and make: columns of a batch or just computed, seen as values of one type, and a column of truth values in the making.
 
-use dataflow::watch::Hold;
+use dataflow::watch::LoopBytes;
 use model::batch::Carried;
 use model::column::{LONG_TEXT_BYTES, Texts};
 use model::{Column, EdgeRef, Nulls, Value, VertexId};
@@ -35,7 +35,7 @@ impl Rows<'_> {
 /// A column to read from: one of the batch, through its row map and the selection, or one just computed.
 pub(crate) enum Operand<'a> {
     Carried(&'a Carried, Rows<'a>),
-    Computed(Column, #[allow(dead_code, reason = "held for as long as the column is there")] Hold),
+    Computed(Column, #[allow(dead_code, reason = "held for as long as the column is there")] LoopBytes),
 }
 
 impl Operand<'_> {

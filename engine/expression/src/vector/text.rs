@@ -3,7 +3,7 @@
 use super::operand::{Operand, texts};
 use crate::error::EvalError;
 use crate::metered;
-use dataflow::watch::Hold;
+use dataflow::watch::LoopBytes;
 use model::{Column, ColumnBuilder, Value};
 use plan::Function;
 
@@ -41,7 +41,7 @@ fn each<'t>(
     text: impl Fn(usize) -> Option<&'t str>,
     push: impl Fn(&mut ColumnBuilder, &str),
 ) -> Result<Column, EvalError> {
-    let (mut column, mut hold) = (ColumnBuilder::new(), Hold::default());
+    let (mut column, mut hold) = (ColumnBuilder::new(), LoopBytes::default());
     metered::elements(rows)?;
     for row in 0..rows {
         match text(row) {

@@ -7,8 +7,8 @@
 //! weight of zero or more, or the question fails, and with the same edge each time. Cost: a few looks at each edge, eight bytes a
 //! vertex, four for each time that a distance fell and was not looked at yet.
 
-use super::crew::{Staged, Stretch};
 use super::field::Field;
+use super::worker_pool::{Staged, Stretch};
 use crate::adjacency::{Adjacency, EdgeScratch};
 use crate::error::PathError;
 use crate::work::Work;

@@ -11,8 +11,8 @@
 mod core;
 mod lists;
 
-use super::crew::{Staged, Stretch};
 use super::field::Field;
+use super::worker_pool::{Staged, Stretch};
 use crate::adjacency::Adjacency;
 use crate::error::PathError;
 use crate::work::Work;

@@ -6,8 +6,8 @@
 //! Invariant: a vertex never hangs below a larger one, so there are no cycles, and the root of a tree is its smallest vertex whoever
 //! hangs what first. Cost: a few edges a vertex in most graphs, all of them at worst; a word a vertex.
 
-use super::crew::{Staged, Stretch};
 use super::field::Field;
+use super::worker_pool::{Staged, Stretch};
 use crate::adjacency::Adjacency;
 use crate::error::PathError;
 use crate::hops::Orientation;

@@ -6,8 +6,8 @@
 //! answer does not depend on who works or when one stops. Cost: every edge once a round, read from its far end, so that nothing is
 //! written but a vertex's own; three numbers a vertex.
 
-use super::crew::{Staged, Stretch};
 use super::field::Field;
+use super::worker_pool::{Staged, Stretch};
 use crate::adjacency::Adjacency;
 use crate::error::PathError;
 use crate::hops::Orientation;

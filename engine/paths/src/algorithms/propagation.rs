@@ -7,8 +7,8 @@
 //! and made when all have counted. Cost: every edge once a round and direction, less once it settles; a word a vertex, and one a
 //! vertex and worker.
 
-use super::crew::{Staged, Stretch};
 use super::field::Field;
+use super::worker_pool::{Staged, Stretch};
 use crate::adjacency::Adjacency;
 use crate::error::PathError;
 use crate::hops::Orientation;

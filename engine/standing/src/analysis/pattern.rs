@@ -9,7 +9,7 @@ use super::{Analysis, CombineAs, Context};
 use crate::StandingError;
 use crate::join::{Atom, JoinBuilder};
 use crate::operator::PAIR_MAX;
-use crate::operator::walk::{Back, Home, Walk};
+use crate::operator::walk::{Back, SourceStart, Walk};
 use crate::shape::{Attribute, StepKind, StepNo};
 use plan::algebra::Plan;
 use plan::expr::{BinaryOperator, Name};
@@ -219,7 +219,8 @@ impl Analysis<'_> {
             }
             Err(error) => return Err(error),
         };
-        let home = if home == Home::Cycle && pending.differ(start, end) { Home::Never } else { home };
+        let home =
+            if home == SourceStart::Cycle && pending.differ(start, end) { SourceStart::Never } else { home };
         let back = if run.mode == PathMode::Walk { Back::Walk } else { Back::Trail };
         let walk = Walk { types: edge.types.clone(), direction, home, back, max: run.max };
         // Where both ends are given, and not far apart, half the way is searched from each.
@@ -227,7 +228,7 @@ impl Analysis<'_> {
         let given =
             |vertices: &[Var]| vertices.iter().any(|var| bound(self, *var)) || pending.is_anchored(vertices);
         if let Some(max) = run.max.filter(|max| {
-            let is_pair = start != end && run.selector != Selector::Every && home != Home::Near;
+            let is_pair = start != end && run.selector != Selector::Every && home != SourceStart::Near;
             (2..=PAIR_MAX).contains(max) && is_pair && given(&around) && given(&other)
         }) {
             let both = [around, other].concat();
@@ -262,7 +263,7 @@ impl Analysis<'_> {
 ///
 /// # Errors
 /// Its rows cannot be told from the distances of its ends.
-fn home(run: &Run, sets: bool) -> Result<Home, StandingError> {
+fn home(run: &Run, sets: bool) -> Result<SourceStart, StandingError> {
     let refuse = |what: &str, hint: &'static str| Err(StandingError::unsupported_but(what, hint));
     if run.edge_predicate.is_some() {
         return refuse(
@@ -275,7 +276,7 @@ fn home(run: &Run, sets: bool) -> Result<Home, StandingError> {
     }
     match run.selector {
         Selector::AnyShortest | Selector::AllShortest if run.selector == Selector::AnyShortest || sets => {
-            Ok(if run.min == 0 { Home::Near } else { Home::Cycle })
+            Ok(if run.min == 0 { SourceStart::Near } else { SourceStart::Cycle })
         }
         Selector::AllShortest => refuse(
             "every one of the shortest paths",
@@ -288,8 +289,8 @@ fn home(run: &Run, sets: bool) -> Result<Home, StandingError> {
         _ if !matches!(run.mode, PathMode::Trail | PathMode::Walk) => {
             refuse("a variable-length pattern that may not meet a node twice", "leave the path mode out")
         }
-        _ if run.min == 0 => Ok(Home::Near),
-        _ => Ok(Home::Cycle),
+        _ if run.min == 0 => Ok(SourceStart::Near),
+        _ => Ok(SourceStart::Cycle),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Analysis, CombineAs, Context};
 use crate::StandingError;
 use crate::join::{Atom, JoinBuilder};
-use crate::operator::walk::{Back, Home, Walk};
+use crate::operator::walk::{Back, SourceStart, Walk};
 use crate::shape::{Attribute, Body, Step, StepKind, StepNo};
 use model::Direction;
 use plan::algebra::{Apply, Repeat};
@@ -50,7 +50,7 @@ impl Analysis<'_> {
         );
         let rows = self.once(rows);
         let body = Box::new(self.body(node, repeat, &carried)?);
-        let home = if repeat.min == 0 { Home::Near } else { Home::Cycle };
+        let home = if repeat.min == 0 { SourceStart::Near } else { SourceStart::Cycle };
         let walk = Walk {
             types: Vec::new(),
             direction: Direction::Out,

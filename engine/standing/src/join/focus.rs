@@ -12,7 +12,7 @@ use crate::StandingError;
 use crate::row::{GroupKey, Row};
 use crate::shape::Attribute;
 use crate::table::{HashMap, HashSet};
-use crate::view::{Tick, Touched, View};
+use crate::view::{Timestamp, Touched, View};
 use crate::weight::Weight;
 use model::schema::{IndexId, SchemaTarget};
 use model::{KeyId, Value, VertexId};
@@ -58,7 +58,7 @@ pub(crate) struct Moment<'a> {
     pub join: &'a Join,
     pub names: &'a [Resolved],
     pub view: &'a View,
-    pub tick: Tick,
+    pub timestamp: Timestamp,
 }
 
 impl Moment<'_> {
@@ -73,9 +73,9 @@ impl Moment<'_> {
         }
     }
     /// What a vertex has at a tick.
-    fn value(&self, vertex: VertexId, key: KeyId, tick: Tick) -> Result<Value, StandingError> {
-        match self.view.labels(vertex, tick)? {
-            Some(_) => Ok(self.view.property(vertex, key, tick)?),
+    fn value(&self, vertex: VertexId, key: KeyId, timestamp: Timestamp) -> Result<Value, StandingError> {
+        match self.view.labels(vertex, timestamp)? {
+            Some(_) => Ok(self.view.property(vertex, key, timestamp)?),
             None => Ok(Value::Null),
         }
     }
@@ -85,8 +85,8 @@ impl Moment<'_> {
             return Ok(Vec::new());
         };
         let mut found = Vec::new();
-        for vertex in self.view.candidates(filter, index, key, value, self.tick)? {
-            if model::compare::equivalent(&self.value(vertex, key, self.tick)?, value) {
+        for vertex in self.view.candidates(filter, index, key, value, self.timestamp)? {
+            if model::compare::equivalent(&self.value(vertex, key, self.timestamp)?, value) {
                 found.push(vertex);
             }
         }
@@ -122,13 +122,13 @@ impl Foci {
         for focus in self.all.iter_mut().filter(|focus| !focus.values.is_empty()) {
             let Some((_, key, _)) = moment.spot(&focus.spot) else { continue };
             for vertex in std::mem::take(&mut focus.leaving) {
-                if !focus.is_given(moment.value(vertex, key, moment.tick - 1)?) {
+                if !focus.is_given(moment.value(vertex, key, moment.timestamp - 1)?) {
                     focus.members.remove(&vertex);
                 }
             }
             let set = touched.properties.iter().filter(|(_, other)| *other == key).map(|(vertex, _)| *vertex);
             for vertex in touched.vertices.iter().copied().chain(set) {
-                if focus.is_given(moment.value(vertex, key, moment.tick)?) {
+                if focus.is_given(moment.value(vertex, key, moment.timestamp)?) {
                     focus.members.insert(vertex);
                 } else if focus.members.contains(&vertex) {
                     focus.leaving.push(vertex);

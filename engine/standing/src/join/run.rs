@@ -10,7 +10,7 @@ use crate::limits::BLOCK_ROWS;
 use crate::row::{GroupKey, Row, is_same};
 use crate::shape::Attribute;
 use crate::table::HashMap;
-use crate::view::{Tick, Touched, View};
+use crate::view::{Timestamp, Touched, View};
 use crate::weight::Weight;
 use model::{Direction, EdgeRef, EdgeTypeId, KeyId, LabelId, Value, VertexId};
 use plan::expr::LabelExpr;
@@ -102,17 +102,17 @@ pub(crate) fn changes_of(
     lives: Lives,
     foci: &Foci,
     view: &View,
-    tick: Tick,
+    timestamp: Timestamp,
     touched: &Touched,
 ) -> Result<Vec<(Row, isize)>, StandingError> {
-    let before = tick - 1;
+    let before = timestamp - 1;
     let mut found = Vec::new();
     let vertices = if lives.births { &touched.vertices } else { &touched.known_vertices };
     match (atom, names) {
         (Atom::Vertex { .. }, Resolved::Vertex(filter)) => {
             for vertex in vertices {
-                let is_told = lives.deaths || view.labels(*vertex, tick)?.is_some();
-                match (view.passes(*vertex, filter, before)?, view.passes(*vertex, filter, tick)?) {
+                let is_told = lives.deaths || view.labels(*vertex, timestamp)?.is_some();
+                match (view.passes(*vertex, filter, before)?, view.passes(*vertex, filter, timestamp)?) {
                     (false, true) => found.push((Row::new([Value::Vertex(*vertex)]), 1)),
                     (true, false) if is_told => found.push((Row::new([Value::Vertex(*vertex)]), -1)),
                     _ => {}
@@ -133,7 +133,7 @@ pub(crate) fn changes_of(
             let mut note = |entity: Value| {
                 let (old, new) = (
                     attribute_of(&entity, attribute, names, view, before)?,
-                    attribute_of(&entity, attribute, names, view, tick)?,
+                    attribute_of(&entity, attribute, names, view, timestamp)?,
                 );
                 if !same(&old, &new) && (lives.deaths || new.is_some()) {
                     found.extend(old.map(|old| (Row::new([entity.clone(), old]), -1)));
@@ -149,7 +149,7 @@ pub(crate) fn changes_of(
             if *is_vertex {
                 let mut vertices = vertices.clone();
                 let set = touched.properties.iter().filter(|(_, key)| wants(key)).map(|(vertex, _)| *vertex);
-                vertices.extend(set.filter(|vertex| lives.births || !view.is_born_at(*vertex, tick)));
+                vertices.extend(set.filter(|vertex| lives.births || !view.is_born_at(*vertex, timestamp)));
                 vertices.sort_unstable();
                 vertices.dedup();
                 vertices.into_iter().try_for_each(|vertex| note(Value::Vertex(vertex)))?;
@@ -186,7 +186,7 @@ fn attribute_of(
     attribute: &Attribute,
     names: &Resolved,
     view: &View,
-    tick: Tick,
+    timestamp: Timestamp,
 ) -> Result<Option<Value>, StandingError> {
     let key = match names {
         Resolved::Property(key) => *key,
@@ -194,30 +194,30 @@ fn attribute_of(
     };
     match entity {
         Value::Vertex(vertex) => {
-            let Some(labels) = view.labels(*vertex, tick)? else { return Ok(None) };
+            let Some(labels) = view.labels(*vertex, timestamp)? else { return Ok(None) };
             Ok(Some(match attribute {
                 Attribute::Property(_) => match key {
-                    Some(key) => view.property(*vertex, key, tick)?,
+                    Some(key) => view.property(*vertex, key, timestamp)?,
                     None => Value::Null,
                 },
                 Attribute::Labels => view.label_names(labels),
                 Attribute::Content => {
-                    Value::list(vec![view.label_names(labels), view.properties(*vertex, tick)?])
+                    Value::list(vec![view.label_names(labels), view.properties(*vertex, timestamp)?])
                 }
             }))
         }
         Value::Edge(edge) => {
-            if !view.has_edge(**edge, tick)? {
+            if !view.has_edge(**edge, timestamp)? {
                 return Ok(None);
             }
             let types = || Value::list(vec![Value::String(view.type_name(edge.id.edge_type()))]);
             Ok(Some(match attribute {
                 Attribute::Property(_) => match key {
-                    Some(key) => view.edge_property(edge.id, key, tick)?,
+                    Some(key) => view.edge_property(edge.id, key, timestamp)?,
                     None => Value::Null,
                 },
                 Attribute::Labels => types(),
-                Attribute::Content => Value::list(vec![types(), view.edge_properties(edge.id, tick)?]),
+                Attribute::Content => Value::list(vec![types(), view.edge_properties(edge.id, timestamp)?]),
             }))
         }
         _ => Ok(None),
@@ -286,7 +286,7 @@ pub(crate) struct Run<'a> {
     pub input: &'a InputIndex,
     pub foci: &'a Foci,
     pub conditions: &'a [Evaluator],
-    pub tick: Tick,
+    pub timestamp: Timestamp,
     /// Which relation changed.
     pub relation: usize,
     /// Set where a condition failed on a row, which goes on: it may never become a row of the answer.
@@ -320,8 +320,8 @@ impl Run<'_> {
         Ok(())
     }
     /// When a relation is read: those before the changed one as they were.
-    fn tick_of(&self, atom: usize) -> Tick {
-        if atom + 1 > self.relation { self.tick } else { self.tick - 1 }
+    fn tick_of(&self, atom: usize) -> Timestamp {
+        if atom + 1 > self.relation { self.timestamp } else { self.timestamp - 1 }
     }
     fn go(&self, mut depth: usize, block: &mut Block, emit: &mut Emit<'_>) -> Result<(), StandingError> {
         let lookups = &self.join.routes[self.relation].lookups;
@@ -374,9 +374,9 @@ impl Run<'_> {
                 else {
                     unreachable!("only vertices are checked")
                 };
-                let tick = self.tick_of(*atom);
+                let timestamp = self.tick_of(*atom);
                 block.retain(|row| match row[*vertex] {
-                    Value::Vertex(vertex) => Ok(self.view.passes(vertex, filter, tick)?),
+                    Value::Vertex(vertex) => Ok(self.view.passes(vertex, filter, timestamp)?),
                     _ => Ok(false),
                 })?;
             }
@@ -384,9 +384,9 @@ impl Run<'_> {
                 let Atom::Attribute { of, attribute, column, .. } = &self.join.atoms[*atom] else {
                     unreachable!("only attributes are read")
                 };
-                let (names, tick) = (&self.names[*atom], self.tick_of(*atom));
+                let (names, timestamp) = (&self.names[*atom], self.tick_of(*atom));
                 block.retain(|row| {
-                    let value = attribute_of(&row[*of], attribute, names, self.view, tick)?;
+                    let value = attribute_of(&row[*of], attribute, names, self.view, timestamp)?;
                     Ok(value.map(|value| row[*column] = value).is_some())
                 })?;
             }
@@ -465,10 +465,11 @@ impl Run<'_> {
             return Ok(());
         }
         // The two relations may be read at different ticks.
-        let (tick, value_tick) = (self.tick_of(vertex_atom), self.tick_of(attribute));
+        let (timestamp, value_tick) = (self.tick_of(vertex_atom), self.tick_of(attribute));
         let index = index(self.view.base_catalog(), labels, *key);
-        for found in self.view.candidates(filter, index, *key, value, tick)? {
-            if !self.view.passes(found, filter, tick)? || self.view.labels(found, value_tick)?.is_none() {
+        for found in self.view.candidates(filter, index, *key, value, timestamp)? {
+            if !self.view.passes(found, filter, timestamp)? || self.view.labels(found, value_tick)?.is_none()
+            {
                 continue;
             }
             let held = self.view.property(found, *key, value_tick)?;

@@ -9,8 +9,8 @@ use super::pattern::{Condition, Join};
 use super::run::{InputIndex, Lives, Resolved, Run, changes_of};
 use crate::StandingError;
 use crate::evaluate::{Evaluator, Surroundings, satisfying};
+use crate::event_context::{Changes, EventContext, consolidate};
 use crate::row::Row;
-use crate::turn::{Changes, Turn, consolidate};
 use crate::weight::Weight;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl JoinState {
         Ok(JoinState { conditions, lives, input, foci, join, names: None })
     }
     /// Changes of the answer that follow from those of the graph and of the input at this tick.
-    pub fn advance(&mut self, turn: &Turn<'_>, input: &Changes) -> Result<Changes, StandingError> {
+    pub fn advance(&mut self, turn: &EventContext<'_>, input: &Changes) -> Result<Changes, StandingError> {
         let table = turn.view.newest().catalog().names();
         if !self.names.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, table)) {
             let catalog = turn.view.newest().catalog();
@@ -45,13 +45,13 @@ impl JoinState {
             self.names = Some((table.clone(), resolved));
         }
         let names = self.names.as_ref().map_or(&[][..], |(_, names)| names);
-        let moment = Moment { join: &self.join, names, view: turn.view, tick: turn.tick };
+        let moment = Moment { join: &self.join, names, view: turn.view, timestamp: turn.timestamp };
         let (mut found, doubts) = (Changes::default(), Cell::new(false));
         if let Some(touched) = turn.touched {
             self.foci.commit(touched, &moment)?;
             for (number, (atom, name)) in self.join.atoms.iter().zip(names).enumerate() {
                 let lives = self.lives[number];
-                let changes = changes_of(atom, name, lives, &self.foci, turn.view, turn.tick, touched)?;
+                let changes = changes_of(atom, name, lives, &self.foci, turn.view, turn.timestamp, touched)?;
                 if !changes.is_empty() {
                     self.run(turn, names, number + 1, &doubts)
                         .complete(&changes, &mut |row, diff| found.push((row, diff)))?;
@@ -76,13 +76,23 @@ impl JoinState {
     }
     fn run<'a>(
         &'a self,
-        turn: &'a Turn<'_>,
+        turn: &'a EventContext<'_>,
         names: &'a [Resolved],
         relation: usize,
         doubts: &'a Cell<bool>,
     ) -> Run<'a> {
         let JoinState { join, conditions, input, foci, .. } = self;
-        Run { join, names, view: turn.view, input, foci, conditions, tick: turn.tick, relation, doubts }
+        Run {
+            join,
+            names,
+            view: turn.view,
+            input,
+            foci,
+            conditions,
+            timestamp: turn.timestamp,
+            relation,
+            doubts,
+        }
     }
 }
 

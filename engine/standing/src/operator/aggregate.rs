@@ -6,10 +6,10 @@
 
 use super::top::Ordered;
 use crate::StandingError;
+use crate::event_context::Changes;
 use crate::row::{Alike, GroupKey, Row};
 use crate::shape::Call;
 use crate::table::{HashMap, HashSet};
-use crate::turn::Changes;
 use crate::weight::Weight;
 use expression::{Aggregator, RetractableSum};
 use model::Value;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What one call keeps of one group.
-enum Kept {
+enum CallState {
     /// Rows, or values that are not null.
     Count(isize),
     /// Numbers by their sum, other values as they are.
@@ -56,7 +56,7 @@ struct Group {
     keys: Alike,
     /// How often it is there even without rows: once, or not at all.
     whole: isize,
-    kept: Vec<Kept>,
+    kept: Vec<CallState>,
     shown: Option<Row>,
 }
 
@@ -73,35 +73,37 @@ pub(crate) struct Aggregate {
 /// What a group has in common.
 type Key = (GroupKey, Row);
 
-impl Kept {
-    fn new(Call { call, order, with_nulls, .. }: &Call) -> Kept {
+impl CallState {
+    fn new(Call { call, order, with_nulls, .. }: &Call) -> CallState {
         match call.function {
-            AggregateFunction::CountRows => Kept::Count(0),
-            AggregateFunction::Count if !call.distinct => Kept::Count(0),
+            AggregateFunction::CountRows => CallState::Count(0),
+            AggregateFunction::Count if !call.distinct => CallState::Count(0),
             AggregateFunction::Sum | AggregateFunction::Average if !call.distinct => {
-                Kept::Sum(Box::default())
+                CallState::Sum(Box::default())
             }
-            AggregateFunction::Collect if *with_nulls || !order.is_empty() => Kept::List(BTreeMap::new()),
-            _ => Kept::Values(BTreeMap::new()),
+            AggregateFunction::Collect if *with_nulls || !order.is_empty() => {
+                CallState::List(BTreeMap::new())
+            }
+            _ => CallState::Values(BTreeMap::new()),
         }
     }
     fn update(&mut self, call: &Call, arguments: Option<Row>, diff: isize) {
         let is_null = !call.with_nulls && arguments.as_ref().is_some_and(|row| row.values()[0].is_null());
         match (self, arguments) {
-            (Kept::List(values), Some(row)) if !is_null => {
+            (CallState::List(values), Some(row)) if !is_null => {
                 // Behind the value stands what it is ordered by.
                 let keys = call.order.iter().enumerate().map(|(at, (_, descending))| (at + 1, *descending));
                 keep(values, Ordered { row, keys: keys.collect() }, diff);
             }
-            (Kept::Count(count), _) if !is_null => *count += diff,
-            (Kept::Sum(sum), Some(row)) if !is_null => sum.update(row, diff),
-            (Kept::Values(values), Some(row)) if !is_null => keep(values, row, diff),
+            (CallState::Count(count), _) if !is_null => *count += diff,
+            (CallState::Sum(sum), Some(row)) if !is_null => sum.update(row, diff),
+            (CallState::Values(values), Some(row)) if !is_null => keep(values, row, diff),
             _ => {}
         }
     }
     fn value(&self, Call { call, .. }: &Call) -> Result<Value, StandingError> {
         match self {
-            Kept::List(values) => {
+            CallState::List(values) => {
                 let mut seen = HashSet::default();
                 let mut list = Vec::new();
                 for (ordered, count) in values {
@@ -112,9 +114,9 @@ impl Kept {
                 }
                 Value::try_list(list).map_err(|error| StandingError::Failed(error.to_string()))
             }
-            Kept::Count(count) => Ok(Value::Int(*count as i64)),
-            Kept::Sum(sum) => sum.value(call),
-            Kept::Values(values) => {
+            CallState::Count(count) => Ok(Value::Int(*count as i64)),
+            CallState::Sum(sum) => sum.value(call),
+            CallState::Values(values) => {
                 let mut aggregator = Aggregator::new(call.function, call.distinct);
                 let extremes = matches!(call.function, AggregateFunction::Min | AggregateFunction::Max);
                 let mut feed = |row: &Row, count: isize| {
@@ -172,7 +174,7 @@ impl Aggregate {
             rows: 0,
             keys: Alike::default(),
             whole: 0,
-            kept: calls.iter().map(Kept::new).collect(),
+            kept: calls.iter().map(CallState::new).collect(),
             shown: None,
         })
     }
@@ -226,13 +228,13 @@ impl Aggregate {
     }
 }
 
-impl Weight for Kept {
+impl Weight for CallState {
     fn bytes_behind(&self) -> usize {
         match self {
-            Kept::Count(_) => 0,
-            Kept::Sum(sum) => size_of::<Sum>() + sum.others.bytes_behind(),
-            Kept::Values(values) => values.bytes_behind(),
-            Kept::List(values) => values.bytes_behind(),
+            CallState::Count(_) => 0,
+            CallState::Sum(sum) => size_of::<Sum>() + sum.others.bytes_behind(),
+            CallState::Values(values) => values.bytes_behind(),
+            CallState::List(values) => values.bytes_behind(),
         }
     }
 }
@@ -263,7 +265,7 @@ mod tests {
         for function in [AggregateFunction::Sum, AggregateFunction::Average] {
             let call = AggregateCall { function, arguments: Vec::new(), distinct: false };
             let call = Call { call, arguments: vec![0], order: Vec::new(), with_nulls: false };
-            let (mut kept, mut there) = (Kept::new(&call), Vec::new());
+            let (mut kept, mut there) = (CallState::new(&call), Vec::new());
             for step in 0..2_000 {
                 if !there.is_empty() && chance.happens(0.5) {
                     let value: Value = there.swap_remove(chance.index(there.len()));

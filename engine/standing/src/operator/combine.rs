@@ -1,9 +1,9 @@
 //! Two collections joined on equal columns, and what becomes of left rows without a partner.
 
+use crate::event_context::Changes;
 use crate::row::Row;
 use crate::shape::Combining;
 use crate::table::HashMap;
-use crate::turn::Changes;
 use crate::weight::Weight;
 use model::Value;
 

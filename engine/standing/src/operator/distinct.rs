@@ -3,9 +3,9 @@
 //! Rows that DISTINCT takes for one are one row, which is shown as the least of them; columns that are there to join the rows back to an
 //! outer row are told apart exactly.
 
+use crate::event_context::Changes;
 use crate::row::{Alike, GroupKey, Row};
 use crate::table::HashMap;
-use crate::turn::Changes;
 use crate::weight::Weight;
 
 /// How often each row is there.

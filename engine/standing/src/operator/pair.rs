@@ -8,11 +8,11 @@
 
 use super::reach::{Ground, Moved, Source};
 use super::returns::shortest_return;
-use super::walk::{Home, Walk};
+use super::walk::{SourceStart, Walk};
 use crate::StandingError;
+use crate::event_context::{Changes, EventContext};
 use crate::row::Row;
 use crate::table::{HashMap, HashSet};
-use crate::turn::{Changes, Turn};
 use crate::weight::Weight;
 use model::{Value, VertexId};
 
@@ -130,7 +130,7 @@ impl Pair {
         Pair { walk, from, to, shown: HashMap::default(), alone: HashSet::default(), max }
     }
     /// Rows of both ends and their distance that come and go. The input's columns are the ends of a pair, each pair once.
-    pub fn advance(&mut self, turn: &Turn<'_>, input: &Changes) -> Result<Changes, StandingError> {
+    pub fn advance(&mut self, turn: &EventContext<'_>, input: &Changes) -> Result<Changes, StandingError> {
         let forth = Ground::of(&self.walk, turn, self.walk.direction, self.from.max);
         let back = Ground::of(&self.walk, turn, self.walk.direction.reversed(), self.to.max);
         let mut touched = HashSet::default();
@@ -143,7 +143,7 @@ impl Pair {
         for (row, diff) in input {
             let [Value::Vertex(from), Value::Vertex(to)] = row.values()[..] else { continue };
             let pair = (from, to);
-            if from == to && self.walk.home == Home::Cycle {
+            if from == to && self.walk.home == SourceStart::Cycle {
                 if *diff > 0 {
                     self.alone.insert(from)
                 } else {
@@ -177,7 +177,11 @@ impl Pair {
         Ok(found)
     }
     /// The least sum over the vertices that both halves have met.
-    fn distance(&self, pair: (VertexId, VertexId), turn: &Turn<'_>) -> Result<Option<u32>, StandingError> {
+    fn distance(
+        &self,
+        pair: (VertexId, VertexId),
+        turn: &EventContext<'_>,
+    ) -> Result<Option<u32>, StandingError> {
         if pair.0 == pair.1 {
             let is_given = self.alone.contains(&pair.0);
             let ground = Ground::of(&self.walk, turn, self.walk.direction, self.max);

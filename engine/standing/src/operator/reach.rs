@@ -6,15 +6,15 @@
 //! Reps 1996, "An incremental algorithm for a generalization of the shortest-path problem", for edges of length one). Work is
 //! proportional to the affected vertices and their edges.
 //!
-//! Whether a source is its own target is said by [`Home`].
+//! Whether a source is its own target is said by [`SourceStart`].
 
 use super::returns::shortest_return;
-use super::walk::{Home, Walk};
+use super::walk::{SourceStart, Walk};
 use crate::StandingError;
+use crate::event_context::{Changes, EventContext};
 use crate::row::Row;
 use crate::table::{HashMap, HashSet};
-use crate::turn::{Changes, Turn};
-use crate::view::{Tick, View};
+use crate::view::{Timestamp, View};
 use crate::weight::Weight;
 use model::{Direction, EdgeRef, EdgeTypeId, Value, VertexId};
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub(super) struct Ground<'a> {
     /// None of the types exists yet.
     is_barren: bool,
     pub(super) direction: Direction,
-    tick: Tick,
+    timestamp: Timestamp,
     pub(super) max: u32,
 }
 
@@ -68,14 +68,14 @@ impl Moved {
 
 impl<'a> Ground<'a> {
     /// The graph of a walk in this direction, so many edges far.
-    pub fn of(walk: &Walk, turn: &Turn<'a>, direction: Direction, max: u32) -> Ground<'a> {
+    pub fn of(walk: &Walk, turn: &EventContext<'a>, direction: Direction, max: u32) -> Ground<'a> {
         let catalog = turn.view.newest().catalog();
         let types: Vec<EdgeTypeId> = walk.types.iter().filter_map(|name| catalog.edge_type(name)).collect();
         let is_barren = !walk.types.is_empty() && types.is_empty();
-        Ground { view: turn.view, types, is_barren, direction, tick: turn.tick, max }
+        Ground { view: turn.view, types, is_barren, direction, timestamp: turn.timestamp, max }
     }
     /// What this tick changed of it.
-    pub fn moved(&self, turn: &Turn<'_>) -> Moved {
+    pub fn moved(&self, turn: &EventContext<'_>) -> Moved {
         let mut moved = Moved::default();
         for (edge, diff) in turn.touched.iter().filter(|_| !self.is_barren).flat_map(|touched| &touched.moved)
         {
@@ -101,7 +101,7 @@ impl<'a> Ground<'a> {
         if self.is_barren {
             return Ok(());
         }
-        Ok(self.view.edges(vertex, &self.types, self.direction, self.tick, found)?)
+        Ok(self.view.edges(vertex, &self.types, self.direction, self.timestamp, found)?)
     }
     fn neighbours(
         &self,
@@ -113,7 +113,7 @@ impl<'a> Ground<'a> {
             return Ok(());
         }
         let each = |edge: EdgeRef| found(if edge.source == vertex { edge.target } else { edge.source });
-        Ok(self.view.edges(vertex, &self.types, direction, self.tick, each)?)
+        Ok(self.view.edges(vertex, &self.types, direction, self.timestamp, each)?)
     }
 }
 
@@ -251,11 +251,11 @@ impl Source {
         Ok(best.filter(|best| *best <= ground.max()))
     }
     /// What this source is at, as a target of its own.
-    pub(super) fn own(&self, home: Home) -> Option<u32> {
+    pub(super) fn own(&self, home: SourceStart) -> Option<u32> {
         match home {
-            Home::Near => Some(0),
-            Home::Cycle => self.cycle,
-            Home::Never => None,
+            SourceStart::Near => Some(0),
+            SourceStart::Cycle => self.cycle,
+            SourceStart::Never => None,
         }
     }
 }
@@ -270,7 +270,7 @@ impl Reach {
         Reach { walk, sources: HashMap::default() }
     }
     /// Rows of source, target and distance that come and go. The input's only column is the source, each once.
-    pub fn advance(&mut self, turn: &Turn<'_>, input: &Changes) -> Result<Changes, StandingError> {
+    pub fn advance(&mut self, turn: &EventContext<'_>, input: &Changes) -> Result<Changes, StandingError> {
         let ground = Ground::of(&self.walk, turn, self.walk.direction, self.walk.max.unwrap_or(u32::MAX - 1));
         let mut found = Changes::new();
         let moved = ground.moved(turn);
@@ -304,13 +304,13 @@ fn way_back(
     ground: &Ground<'_>,
 ) -> Result<Option<u32>, StandingError> {
     match (walk.home, walk.direction) {
-        (Home::Near | Home::Never, _) => Ok(None),
-        (Home::Cycle, Direction::Both) => shortest_return(source, walk.back, ground),
-        (Home::Cycle, _) => state.cycle(source, ground),
+        (SourceStart::Near | SourceStart::Never, _) => Ok(None),
+        (SourceStart::Cycle, Direction::Both) => shortest_return(source, walk.back, ground),
+        (SourceStart::Cycle, _) => state.cycle(source, ground),
     }
 }
 
-fn tell_all(source: VertexId, state: &Source, home: Home, diff: isize, found: &mut Changes) {
+fn tell_all(source: VertexId, state: &Source, home: SourceStart, diff: isize, found: &mut Changes) {
     let others = state.distances.iter().filter(|(target, _)| **target != source);
     found.extend(others.map(|(target, distance)| (row(source, *target, *distance), diff)));
     found.extend(state.own(home).map(|distance| (row(source, source, distance), diff)));

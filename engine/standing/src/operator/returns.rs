@@ -107,8 +107,8 @@ fn other_end(edge: EdgeRef, near: VertexId) -> VertexId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operator::walk::{Home, Walk};
-    use crate::turn::Turn;
+    use crate::event_context::EventContext;
+    use crate::operator::walk::{SourceStart, Walk};
     use crate::view::View;
     use transact::{Mode, OpenOptions};
     use world::chance::Chance;
@@ -172,13 +172,18 @@ mod tests {
             }
             t.commit().unwrap();
             let view = View::new(engine.snapshot());
-            let turn = Turn { view: &view, tick: 1, touched: None };
+            let turn = EventContext { view: &view, timestamp: 1, touched: None };
             for direction in [Direction::Out, Direction::In, Direction::Both] {
                 for (back, max) in
                     [(Back::Trail, 7), (Back::Trail, 3), (Back::Walk, 4), (Back::Trail, 1), (Back::Trail, 4)]
                 {
-                    let walk =
-                        Walk { types: vec!["R".into()], direction, home: Home::Cycle, back, max: Some(max) };
+                    let walk = Walk {
+                        types: vec!["R".into()],
+                        direction,
+                        home: SourceStart::Cycle,
+                        back,
+                        max: Some(max),
+                    };
                     let ground = Ground::of(&walk, &turn, direction, max);
                     for (at, source) in all.iter().enumerate() {
                         let found = shortest_return(*source, back, &ground).unwrap();

@@ -7,14 +7,14 @@
 //! [`super::Reach`] keeps them. Work is proportional to the vertices affected and their steps.
 
 use super::reach::{Moved, Source, Ways};
-use super::walk::{Home, Walk};
+use super::walk::{SourceStart, Walk};
 use crate::StandingError;
 use crate::evaluate::Surroundings;
+use crate::event_context::{Changes, EventContext};
 use crate::row::Row;
 use crate::shape::Body;
 use crate::steps::Steps;
 use crate::table::HashMap;
-use crate::turn::{Changes, Turn};
 use crate::weight::Weight;
 use model::{Value, VertexId};
 
@@ -103,7 +103,7 @@ impl Rounds {
     }
     /// Rows of the input with an end of their walks that come and go. The last column of the input is where a walk begins; each row comes
     /// once.
-    pub fn advance(&mut self, turn: &Turn<'_>, input: &Changes) -> Result<Changes, StandingError> {
+    pub fn advance(&mut self, turn: &EventContext<'_>, input: &Changes) -> Result<Changes, StandingError> {
         let mut news: HashMap<Row, News> = HashMap::default();
         let steps = self.body.advance(turn, &Changes::new())?;
         self.take_up(steps, &mut news);
@@ -132,12 +132,12 @@ impl Rounds {
             if more.is_empty() {
                 break;
             }
-            let steps = self.body.advance(&Turn { touched: None, ..*turn }, &more)?;
+            let steps = self.body.advance(&EventContext { touched: None, ..*turn }, &more)?;
             self.take_up(steps, &mut news);
         }
         self.tell(&news, &mut found)?;
         if !asked.is_empty() {
-            let steps = self.body.advance(&Turn { touched: None, ..*turn }, &asked)?;
+            let steps = self.body.advance(&EventContext { touched: None, ..*turn }, &asked)?;
             self.take_up(steps, &mut news);
         }
         for context in news.keys() {
@@ -273,7 +273,7 @@ fn ending(context: &Row, source: VertexId, end: VertexId) -> Row {
     context.join(&[Value::Vertex(source), Value::Vertex(end)])
 }
 
-fn ends(state: &Source, source: VertexId, home: Home) -> impl Iterator<Item = VertexId> {
+fn ends(state: &Source, source: VertexId, home: SourceStart) -> impl Iterator<Item = VertexId> {
     let own = state.own(home).map(|_| source);
     state.distances.keys().copied().filter(move |vertex| *vertex != source).chain(own)
 }

@@ -3,9 +3,9 @@
 //! Rows that the keys do not tell apart are ordered by all their columns: the answer does not depend on history. A change costs a
 //! search in the ordered rows and a walk over the first skip + limit of its group.
 
+use crate::event_context::Changes;
 use crate::row::Row;
 use crate::table::{HashMap, HashSet};
-use crate::turn::Changes;
 use crate::weight::Weight;
 use model::compare::total_order;
 use std::cmp::Ordering;

@@ -10,7 +10,7 @@ pub(crate) struct Walk {
     pub types: Vec<Name>,
     pub direction: Direction,
     /// What a source is to itself.
-    pub home: Home,
+    pub home: SourceStart,
     /// Which way back to it counts.
     pub back: Back,
     /// Most edges.
@@ -19,7 +19,7 @@ pub(crate) struct Walk {
 
 /// What a source is to itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Home {
+pub(crate) enum SourceStart {
     /// A target at distance 0.
     Near,
     /// A target where a way leads back, at its length.

@@ -20,8 +20,8 @@ fn a_reader_who_is_ended_withdraws_what_others_left() {
     let mut follower = Follower::begin(&engine, None, None);
     let text = "MATCH (a:P) WHERE a.x < $x RETURN id(a) AS a";
     let statement = plan::normalize(cypher::compile(text).unwrap()).unwrap();
-    let (view, tick, at) = (&follower.view, follower.tick, follower.at);
-    let mut query = Query::begin(("q", text), statement.into(), view, tick, at).unwrap();
+    let (view, timestamp, at) = (&follower.view, follower.timestamp, follower.at);
+    let mut query = Query::begin(("q", text), statement.into(), view, timestamp, at).unwrap();
     let runtime = execute::runtime(Some(1)).unwrap();
     query.upkeep = Some(runtime.services()(0, "upkeep".into()));
     let arguments = |x| Row::new(vec![Value::Int(x)]);

@@ -1,6 +1,6 @@
 //! A view at one tick, read as any other graph.
 
-use super::{Tick, View, at};
+use super::{Timestamp, View, at};
 use model::schema::{IndexId, SchemaTarget};
 use model::{Direction, EdgeId, EdgeRef, EdgeTypeId, KeyId, LabelSetId, Value, VertexId};
 use store::{
@@ -10,19 +10,19 @@ use store::{
 /// The graph of a view, as it is at a tick.
 pub(crate) struct At<'a> {
     view: &'a View,
-    tick: Tick,
+    timestamp: Timestamp,
 }
 
 impl<'a> At<'a> {
-    pub fn new(view: &'a View, tick: Tick) -> At<'a> {
-        At { view, tick }
+    pub fn new(view: &'a View, timestamp: Timestamp) -> At<'a> {
+        At { view, timestamp }
     }
 }
 
 /// The edges of some types in one direction, at a tick.
 struct Along<'a> {
     view: &'a View,
-    tick: Tick,
+    timestamp: Timestamp,
     /// What they were in the base.
     base: AdjacencyView,
     types: Vec<EdgeTypeId>,
@@ -48,7 +48,7 @@ impl GraphRead for At<'_> {
             return self.view.base.read_labels(vertices, visit);
         }
         vertices.iter().try_for_each(|vertex| {
-            visit(self.view.labels(*vertex, self.tick)?);
+            visit(self.view.labels(*vertex, self.timestamp)?);
             Ok(())
         })
     }
@@ -82,7 +82,7 @@ impl GraphRead for At<'_> {
     }
     fn adjacency_of(&self, types: &[EdgeTypeId], direction: Direction) -> Box<dyn AdjacencyRead + '_> {
         let base = self.view.base.adjacency(types, direction);
-        Box::new(Along { view: self.view, tick: self.tick, base, types: types.to_vec(), direction })
+        Box::new(Along { view: self.view, timestamp: self.timestamp, base, types: types.to_vec(), direction })
     }
     /// The parts of the base without what changed; then all that changed.
     fn scan(
@@ -116,17 +116,17 @@ impl GraphRead for At<'_> {
         // One that was made since the base is not asked yet: all vertices with its label are shown. The base may have another one of its
         // number.
         let index = self.view.base.catalog().index_for(definition.target, &definition.keys);
-        found.extend(self.view.candidates(&LabelFilter::Has(label), index, *key, value, self.tick)?);
+        found.extend(self.view.candidates(&LabelFilter::Has(label), index, *key, value, self.timestamp)?);
         Ok(())
     }
     fn property(&self, vertex: VertexId, key: KeyId) -> Result<Value, StoreError> {
-        match at(self.view.delta.vertices.get(&vertex), self.tick) {
+        match at(self.view.delta.vertices.get(&vertex), self.timestamp) {
             Some(None) => Ok(Value::Null),
-            _ => self.view.property(vertex, key, self.tick),
+            _ => self.view.property(vertex, key, self.timestamp),
         }
     }
     fn edge_property(&self, edge: EdgeId, key: KeyId) -> Result<Value, StoreError> {
-        self.view.edge_property(edge, key, self.tick)
+        self.view.edge_property(edge, key, self.timestamp)
     }
 }
 
@@ -151,7 +151,8 @@ impl AdjacencyRead for Along<'_> {
     fn edges(&self, vertices: &[VertexId], visit: &mut dyn FnMut(usize, EdgeRef)) -> Result<(), StoreError> {
         let along = (&self.types[..], self.direction);
         for (place, vertex) in vertices.iter().enumerate() {
-            self.view.edges_along(&self.base, *vertex, along, self.tick, &mut |edge| visit(place, edge))?;
+            self.view
+                .edges_along(&self.base, *vertex, along, self.timestamp, &mut |edge| visit(place, edge))?;
         }
         Ok(())
     }
@@ -162,7 +163,7 @@ impl AdjacencyRead for Along<'_> {
     ) -> Result<(), StoreError> {
         let along = (&self.types[..], self.direction);
         for (place, ends) in pairs.iter().enumerate() {
-            self.view.between(&self.base, *ends, along, self.tick, &mut |edge| visit(place, edge))?;
+            self.view.between(&self.base, *ends, along, self.timestamp, &mut |edge| visit(place, edge))?;
         }
         Ok(())
     }

@@ -162,16 +162,16 @@ fn a_view_at_a_tick_is_the_snapshot_of_that_commit() {
                 }
                 snapshots.push(engine.snapshot());
             }
-            let first = follower.tick;
+            let first = follower.timestamp;
             let Gathered::Steps(steps) = follower.gather(&engine).unwrap() else { panic!("seed {seed}") };
-            for (tick, place) in [(first, snapshots[0].place())]
+            for (timestamp, place) in [(first, snapshots[0].commit_version())]
                 .into_iter()
-                .chain(steps.iter().map(|step| (step.tick, step.at.place)))
+                .chain(steps.iter().map(|step| (step.timestamp, step.at.commit_version)))
             {
-                let is_it = |snapshot: &&Snapshot| snapshot.place() == place;
+                let is_it = |snapshot: &&Snapshot| snapshot.commit_version() == place;
                 let Some(snapshot) = snapshots.iter().find(is_it) else { continue };
-                let (at, graph) = (At::new(&follower.view, tick), snapshot as &dyn GraphRead);
-                let context = format!("seed {seed}, round {round}, tick {tick}");
+                let (at, graph) = (At::new(&follower.view, timestamp), snapshot as &dyn GraphRead);
+                let context = format!("seed {seed}, round {round}, tick {timestamp}");
                 assert_eq!(entities(&at, snapshot, &known), entities(graph, snapshot, &known), "{context}");
                 assert_eq!(edges(&at, snapshot, &known), edges(graph, snapshot, &known), "{context}");
                 assert_eq!(scans(&at, snapshot), scans(graph, snapshot), "{context}");

@@ -5,7 +5,7 @@
 
 use super::kept;
 use super::outcome::{AnswerError, Params};
-use super::texts::{Asked, Known, Texts};
+use super::texts::{Known, TextOutcome, Texts};
 use execute::{PLANS_MAX, Prepared};
 use gremlin::{Bindings, Request, ResultKind, Traversal, shape};
 use hashbrown::HashMap;
@@ -128,9 +128,9 @@ impl Plans {
     /// The text cannot be read.
     pub fn read(&self, text: &str, bindings: &Bindings, snapshot: &Snapshot) -> Result<Script, AnswerError> {
         match self.texts.get(text, bindings, snapshot) {
-            Asked::Planned(known, params) => Ok(Script::Planned(known, params)),
-            Asked::Parsed => Ok(Script::Requests(gremlin::parse(text, bindings)?)),
-            Asked::New => {
+            TextOutcome::Planned(known, params) => Ok(Script::Planned(known, params)),
+            TextOutcome::Parsed => Ok(Script::Requests(gremlin::parse(text, bindings)?)),
+            TextOutcome::New => {
                 let requests = gremlin::parse(text, bindings)?;
                 let known = match requests.as_slice() {
                     [Request::Traversal(traversal, terminal)] => {

@@ -2,7 +2,7 @@
 
 use super::kept;
 use crate::error::{Outcome, TraverseError};
-use execute::watch::Hold;
+use execute::watch::LoopBytes;
 use execute::{CacheAccess, ProgramWalk};
 use gremlin::Object;
 use model::{Value, VertexId};
@@ -61,7 +61,7 @@ pub(super) fn run(
     let (called, cache) = ((name, &start, &parameters), cache.filter(|_| is_cached));
     let walk = ProgramWalk::open(called, view, transaction, cache);
     let mut walk = walk.map_err(|error| failed(&error))?;
-    let (mut held, mut found) = (Hold::default(), Vec::new());
+    let (mut held, mut found) = (LoopBytes::default(), Vec::new());
     loop {
         let goes_on = walk.step(&mut found).map_err(|error| failed(&error))?;
         pause()?;

@@ -1,7 +1,7 @@
 //! A traversal as a program on the executors, and what it puts aside for its client.
 
+use super::graph_adapter::{GraphAdapter, TRAVERSER_BYTES};
 use super::outcome::{AnswerError, Objects};
-use super::walked::{TRAVERSER_BYTES, Walked};
 use crate::machine::Machine;
 use crate::pipeline::{Pipeline, Worked};
 use crate::{Compiled, TraverseError};
@@ -46,7 +46,12 @@ pub struct Started {
 
 impl Started {
     /// A traversal at its beginning, over this graph.
-    pub fn new(graph: Walked, compiled: Arc<Compiled>, found: Found, measures: Option<Measures>) -> Started {
+    pub fn new(
+        graph: GraphAdapter,
+        compiled: Arc<Compiled>,
+        found: Found,
+        measures: Option<Measures>,
+    ) -> Started {
         let mut machine = Machine::new(Box::new(graph), compiled);
         if measures.is_some() {
             machine = machine.measuring();

@@ -79,7 +79,7 @@ pub struct Texts {
 }
 
 /// What is known of a text asked anew.
-pub enum Asked {
+pub enum TextOutcome {
     /// Its plan, with these parameters.
     Planned(Arc<Known>, Params),
     /// It is better parsed.
@@ -94,17 +94,17 @@ fn hash(text: &str) -> u64 {
 
 impl Texts {
     /// Looks for a text.
-    pub fn get(&self, text: &str, bindings: &Bindings, snapshot: &Snapshot) -> Asked {
+    pub fn get(&self, text: &str, bindings: &Bindings, snapshot: &Snapshot) -> TextOutcome {
         let Some(kept) = self.kept.lock().get(&hash(text)).cloned().filter(|kept| *kept.text == *text) else {
-            return Asked::New;
+            return TextOutcome::New;
         };
         let Some(known) = &kept.known else { return kept.misses() };
         if known.fixed.iter().any(|(name, value)| bindings.get(name).is_some_and(|given| given != value)) {
             return kept.misses();
         }
         match known.params(bindings) {
-            Some(_) if !known.plan.is_fresh(snapshot) => Asked::New,
-            Some(params) => Asked::Planned(known.clone(), params),
+            Some(_) if !known.plan.is_fresh(snapshot) => TextOutcome::New,
+            Some(params) => TextOutcome::Planned(known.clone(), params),
             None => kept.misses(),
         }
     }
@@ -127,9 +127,9 @@ impl Texts {
 
 impl KeptText {
     /// It was asked with bindings that are not served.
-    fn misses(&self) -> Asked {
+    fn misses(&self) -> TextOutcome {
         let times = self.missed.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        if times.is_power_of_two() { Asked::New } else { Asked::Parsed }
+        if times.is_power_of_two() { TextOutcome::New } else { TextOutcome::Parsed }
     }
 }
 

@@ -13,7 +13,7 @@ use plan::procedures::{
 
 use super::argument::set_argument;
 use super::procedure;
-use super::query::{Column, Place, Rows};
+use super::query::{ClauseContext, Column, Rows};
 use super::scope::Scope;
 use super::subquery::{carry, has_with};
 use super::types::Type;
@@ -44,13 +44,13 @@ impl Lowerer<'_> {
         let (first_own, first_used) = (self.variables.len(), self.used.len());
         let leaf = Plan::Argument(Vec::new());
         let (scope, place) = match &call.imports {
-            None => (rows.scope.clone(), Place::ImportingCall),
-            Some(imports) => (self.scope_clause(imports, &rows.scope)?, Place::Call),
+            None => (rows.scope.clone(), ClauseContext::ImportingCall),
+            Some(imports) => (self.scope_clause(imports, &rows.scope)?, ClauseContext::Call),
         };
         let outcome = self.query(&call.query, &leaf, &scope, place)?;
         let imports = self.imports_since(first_own, first_used);
         let mut inner = outcome.plan;
-        if place == Place::Call && has_with(&call.query) {
+        if place == ClauseContext::Call && has_with(&call.query) {
             carry(&mut inner, &imports);
         }
         set_argument(&mut inner, &imports);

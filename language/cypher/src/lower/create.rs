@@ -109,8 +109,8 @@ impl Lowerer<'_> {
         let mut waiting: Option<&RelationshipPattern> = None;
         for element in plain_elements(path, "CREATE")? {
             match element {
-                Made::Relationship(relationship) => waiting = Some(relationship),
-                Made::Node(node) => {
+                NewElement::Relationship(relationship) => waiting = Some(relationship),
+                NewElement::Node(node) => {
                     let to = self.create_node(node, path, rows, pending)?;
                     if let Some(relationship) = waiting.take() {
                         let from = *parts.last().expect("a relationship stands between two nodes");
@@ -293,8 +293,8 @@ impl Lowerer<'_> {
         let mut waiting: Option<&RelationshipPattern> = None;
         for element in plain_elements(path, "MERGE")? {
             match element {
-                Made::Relationship(relationship) => waiting = Some(relationship),
-                Made::Node(node) => {
+                NewElement::Relationship(relationship) => waiting = Some(relationship),
+                NewElement::Node(node) => {
                     let to = self.merge_node(node, path, scope, merging)?;
                     if let Some(relationship) = waiting.take() {
                         let from = *merging.parts.last().expect("a relationship stands between two nodes");
@@ -430,19 +430,19 @@ fn all_of(labels: &[Name]) -> LabelExpr {
 }
 
 /// An element of a pattern that can be made.
-enum Made<'a> {
+enum NewElement<'a> {
     Node(&'a NodePattern),
     Relationship(&'a RelationshipPattern),
 }
 
-fn plain_elements<'a>(path: &'a PathPattern, clause: &str) -> Lowered<Vec<Made<'a>>> {
+fn plain_elements<'a>(path: &'a PathPattern, clause: &str) -> Lowered<Vec<NewElement<'a>>> {
     if path.selector != Selector::Every || path.mode.is_some() {
         let message = format!("{clause} cannot make a shortest path");
         return fail(ErrorKind::UnexpectedSyntax, message, path.span);
     }
     let element = |element: &'a PatternElement| match element {
-        PatternElement::Node(node) => Ok(Made::Node(node)),
-        PatternElement::Relationship(relationship) => Ok(Made::Relationship(relationship)),
+        PatternElement::Node(node) => Ok(NewElement::Node(node)),
+        PatternElement::Relationship(relationship) => Ok(NewElement::Relationship(relationship)),
         PatternElement::Group(group) => {
             fail(ErrorKind::UnexpectedSyntax, format!("{clause} cannot make a path in brackets"), group.span)
         }

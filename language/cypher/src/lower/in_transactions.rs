@@ -8,7 +8,7 @@ use plan::algebra::{Extend, Unwind};
 use plan::expr::{Expr, Name, Var};
 use plan::statement::{InTransactions, Mode, OnError, ROWS_PARAMETER, Statement, StatementKind};
 
-use super::query::{Place, Rows, check_composition, writes};
+use super::query::{ClauseContext, Rows, check_composition, writes};
 use super::types::Type;
 use super::{Lowered, Lowerer, fail, fail_with_hint};
 use crate::ast::{self, Clause, ClauseKind, ExpressionKind, Literal, Query};
@@ -25,7 +25,7 @@ impl Lowerer<'_> {
         let Some(at) = found.filter(|_| query.unions.is_empty() && self.mode != Mode::Explain) else {
             return Ok(None);
         };
-        check_composition(&query.first, Place::Top)?;
+        check_composition(&query.first, ClauseContext::Top)?;
         let Some((call, clause)) = in_transactions(&clauses[at]) else { return Ok(None) };
         if let Some(before) = clauses[..at].iter().find(|clause| writes(clause)) {
             let message = "what stands before IN TRANSACTIONS cannot write";

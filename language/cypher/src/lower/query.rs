@@ -37,7 +37,7 @@ pub(crate) struct Outcome {
 
 /// Where a query stands, which decides what it may do.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ClauseContext {
     /// A statement of its own.
     Top,
     /// Inside `CALL (…) { }`: the scope clause says what is seen.
@@ -59,7 +59,7 @@ impl Lowerer<'_> {
         if let Some(batched) = self.batched(query)? {
             return Ok(batched);
         }
-        let outcome = self.query(query, &Plan::Unit, &Scope::default(), Place::Top)?;
+        let outcome = self.query(query, &Plan::Unit, &Scope::default(), ClauseContext::Top)?;
         let columns = outcome.columns.unwrap_or_default();
         let columns = columns.into_iter().map(|column| (column.name, column.var)).collect();
         Ok(StatementKind::Query { plan: outcome.plan, columns })
@@ -71,7 +71,7 @@ impl Lowerer<'_> {
         query: &Query,
         leaf: &Plan,
         scope: &Scope,
-        place: Place,
+        place: ClauseContext,
     ) -> Lowered<Outcome> {
         let mut outcome = self.single_query(&query.first, leaf, scope, place)?;
         let mixed = query.unions.iter().find(|union| union.all != query.unions[0].all);
@@ -116,11 +116,11 @@ impl Lowerer<'_> {
         query: &SingleQuery,
         leaf: &Plan,
         scope: &Scope,
-        place: Place,
+        place: ClauseContext,
     ) -> Lowered<Outcome> {
         check_composition(query, place)?;
         let (scope, clauses) = match place {
-            Place::ImportingCall => self.importing_with(query, scope)?,
+            ClauseContext::ImportingCall => self.importing_with(query, scope)?,
             _ => (scope.clone(), query.clauses.as_slice()),
         };
         let mut rows = Rows { plan: leaf.clone(), scope };
@@ -185,7 +185,7 @@ fn union_columns(left: &Outcome, right: &Outcome) -> Option<Vec<(Column, Column)
 }
 
 /// `RETURN` comes last, a query ends with a result or an effect, and tests do not write.
-pub(super) fn check_composition(query: &SingleQuery, place: Place) -> Lowered<()> {
+pub(super) fn check_composition(query: &SingleQuery, place: ClauseContext) -> Lowered<()> {
     let composition = ErrorKind::InvalidClauseComposition;
     let last = query.clauses.len() - 1;
     for (index, clause) in query.clauses.iter().enumerate() {
@@ -194,14 +194,14 @@ pub(super) fn check_composition(query: &SingleQuery, place: Place) -> Lowered<()
             let name = clause_name(&clause.kind);
             return fail_with_hint(composition, format!("{name} must be the last clause"), clause.span, hint);
         }
-        if matches!(place, Place::Test | Place::Collect) && writes(clause) {
+        if matches!(place, ClauseContext::Test | ClauseContext::Collect) && writes(clause) {
             let message = format!("{} cannot stand inside a subquery expression", clause_name(&clause.kind));
             return fail_with_hint(composition, message, clause.span, "write with CALL { … } instead");
         }
     }
     let ending = &query.clauses[last];
     let returns = matches!(ending.kind, ClauseKind::Return(_));
-    if place == Place::Collect && !returns {
+    if place == ClauseContext::Collect && !returns {
         return fail(composition, "COLLECT needs a query that ends with RETURN", ending.span);
     }
     let only_reads = matches!(
@@ -213,7 +213,7 @@ pub(super) fn check_composition(query: &SingleQuery, place: Place) -> Lowered<()
             | ClauseKind::LoadJson(_)
             | ClauseKind::LoadParquet(_)
     );
-    let may_stop = place == Place::Test && matches!(ending.kind, ClauseKind::Match(_));
+    let may_stop = place == ClauseContext::Test && matches!(ending.kind, ClauseKind::Match(_));
     if only_reads && !may_stop {
         let message = format!("a query cannot end with {}", clause_name(&ending.kind));
         return fail_with_hint(composition, message, ending.span, "add RETURN, or a clause that writes");

@@ -8,7 +8,7 @@ use plan::{Function, Vars, expr};
 use super::argument::set_argument;
 use super::matching;
 use super::pattern::Names;
-use super::query::{Place, Rows};
+use super::query::{ClauseContext, Rows};
 use super::scope::{Scope, UNWRITABLE};
 use super::types::Type;
 use super::{Lowered, Lowerer, Typed, fail, fail_with_hint};
@@ -70,7 +70,9 @@ impl Lowerer<'_> {
                 self.find_inner(patterns, condition.as_deref(), Names::New, &mut rows)?;
                 Ok(rows.plan)
             }
-            ast::Subquery::Query(query) => self.inner_query(query, scope, Place::Test).map(|(plan, _)| plan),
+            ast::Subquery::Query(query) => {
+                self.inner_query(query, scope, ClauseContext::Test).map(|(plan, _)| plan)
+            }
         }
     }
 
@@ -79,7 +81,7 @@ impl Lowerer<'_> {
         &mut self,
         query: &Query,
         scope: &Scope,
-        place: Place,
+        place: ClauseContext,
     ) -> Lowered<(Plan, Vec<(Var, Type)>)> {
         let (first_own, first_used) = (self.variables.len(), self.used.len());
         let leaf = Plan::Argument(Vec::new());
@@ -93,7 +95,7 @@ impl Lowerer<'_> {
     }
 
     fn collect_query(&mut self, query: &Query, scope: &Scope, span: Span) -> Lowered<Answer> {
-        let (plan, columns) = self.inner_query(query, scope, Place::Collect)?;
+        let (plan, columns) = self.inner_query(query, scope, ClauseContext::Collect)?;
         match columns.as_slice() {
             [(var, kind)] => Ok((plan, SubqueryKind::Collect(*var), Type::list(kind.clone()))),
             _ => fail(ErrorKind::UnexpectedSyntax, "COLLECT needs a query that returns one column", span),

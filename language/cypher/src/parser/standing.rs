@@ -141,7 +141,7 @@ impl Parser<'_> {
 
     fn resume(&mut self) -> Parsed<Resume> {
         let place = match self.kind(0) {
-            TokenKind::Integer(place) => Some(Resume::Place(*place)),
+            TokenKind::Integer(version) => Some(Resume::CommitVersion(*version)),
             TokenKind::Text(mark) => Some(Resume::Mark(mark.as_str().into())),
             TokenKind::Parameter(name) => Some(Resume::Parameter(name.as_str().into())),
             _ => None,

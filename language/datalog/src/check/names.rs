@@ -24,14 +24,14 @@ struct Known {
 }
 
 /// Relations of the graph by name and width: their numbers, and the defined names that are probably meant.
-type Asked = HashMap<(SaidName, usize), (RelationNo, Option<String>)>;
+type GraphRelations = HashMap<(SaidName, usize), (RelationNo, Option<String>)>;
 
 pub(super) struct Names {
     known: HashMap<SaidName, Known>,
     /// In order of the text.
     order: Vec<SaidName>,
     /// Relations of the graph that were asked so far, by name and width, and what each is probably meant to be.
-    graph: RefCell<Asked>,
+    graph: RefCell<GraphRelations>,
 }
 
 impl Names {

@@ -1,7 +1,7 @@
 //! Steps that gather: `order`, `dedup`, ranges, and what makes one object of all.
 
 use super::condition::read_later;
-use super::seen::Seen;
+use super::visible_columns::VisibleColumns;
 use super::{At, Lowering, Reader, Shape, binary, integer, mentions, mentions_way, test};
 use crate::object::Object;
 use crate::token::Token;
@@ -84,7 +84,7 @@ impl<'t> Lowering<'t> {
     }
 
     pub(super) fn order(&mut self, at: &At, step: &'t Instruction, reader: &mut Reader<'t>) -> Option<At> {
-        let local = super::seen::is_local(step, "order");
+        let local = super::visible_columns::is_local(step, "order");
         let at_entry = match at {
             At::Groups(key, value) if local => At::Entry(key.clone(), value.clone()),
             At::Groups(..) | At::Way => return None,
@@ -226,7 +226,7 @@ impl<'t> Lowering<'t> {
         Some(())
     }
     /// What is seen, ready to be a key of groups.
-    pub(super) fn key(&mut self, seen: Seen) -> Option<At> {
+    pub(super) fn key(&mut self, seen: VisibleColumns) -> Option<At> {
         matches!(seen.shape, Shape::Plain | Shape::Long | Shape::Wide).then(|| self.present(seen))
     }
 }

@@ -1,6 +1,6 @@
 //! Labels and what is made of one traverser: `as`, `select`, `project`, `values`, `unfold` and their kin.
 
-use super::seen::Seen;
+use super::visible_columns::VisibleColumns;
 use super::{At, Lowering, Reader, Shape, is_there, property, test};
 use crate::object::Object;
 use crate::token::Token;
@@ -35,7 +35,8 @@ impl<'t> Lowering<'t> {
                 let (At::Vertex(subject) | At::Edge(subject, ..)) = at else { return None };
                 let value = property(Expr::Variable(subject), key);
                 let uniform = self.uniform.contains(&value);
-                let seen = Seen { expr: value, shape: self.shape_of(key), vertex: false, lacks: true };
+                let seen =
+                    VisibleColumns { expr: value, shape: self.shape_of(key), vertex: false, lacks: true };
                 let place = self.present(seen);
                 if uniform {
                     self.uniform.push(Expr::Variable(place.columns()[0]));

@@ -61,10 +61,10 @@ impl VarSet {
 
 /// A set of variables as it is kept with a plan: a list of few, or bits of many, whichever is smaller.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Columns(Kept);
+pub struct Columns(ColumnChoice);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kept {
+enum ColumnChoice {
     Few(Box<[Var]>),
     Many(VarSet),
 }
@@ -73,8 +73,8 @@ impl Columns {
     /// As a set.
     pub fn to_set(&self) -> VarSet {
         match &self.0 {
-            Kept::Few(list) => list.iter().copied().collect(),
-            Kept::Many(set) => set.clone(),
+            ColumnChoice::Few(list) => list.iter().copied().collect(),
+            ColumnChoice::Many(set) => set.clone(),
         }
     }
 }
@@ -83,7 +83,11 @@ impl From<&VarSet> for Columns {
     fn from(set: &VarSet) -> Columns {
         let count = set.words.iter().map(|word| word.count_ones() as usize).sum::<usize>();
         let is_few = count * size_of::<Var>() <= size_of_val(&set.words[..]);
-        Columns(if is_few { Kept::Few(set.iter().collect()) } else { Kept::Many(set.clone()) })
+        Columns(if is_few {
+            ColumnChoice::Few(set.iter().collect())
+        } else {
+            ColumnChoice::Many(set.clone())
+        })
     }
 }
 
@@ -160,7 +164,7 @@ mod tests {
         let sets = [VarSet::new(), VarSet::new().with([Var(900)]), (0..200).step_by(3).map(Var).collect()];
         for (set, is_few) in sets.iter().zip([true, true, false]) {
             let columns = Columns::from(set);
-            assert_eq!(matches!(columns.0, Kept::Few(_)), is_few);
+            assert_eq!(matches!(columns.0, ColumnChoice::Few(_)), is_few);
             assert_eq!(columns.to_set(), *set);
         }
     }

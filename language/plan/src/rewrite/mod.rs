@@ -5,7 +5,7 @@ pub(crate) mod columns;
 pub(crate) mod ends;
 pub(crate) mod gather;
 pub(crate) mod loops;
-pub(crate) mod made;
 pub(crate) mod order;
+pub(crate) mod produced_columns;
 pub(crate) mod shape;
 pub(crate) mod substitute;

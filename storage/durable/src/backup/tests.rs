@@ -17,12 +17,12 @@ fn database() -> (SimDisk, PathBuf, LocalFolder) {
 /// Commits, and now and then a checkpoint that shares a blob with the one before and keeps it as an anchor.
 fn write(store: &LocalFolder, chance: &mut Chance, commits: u64) {
     for _ in 0..commits {
-        let place = store.last_place() + 1;
+        let place = store.last_version() + 1;
         store.append_and_sync(&[(place, &chance.bytes(20))]).unwrap();
         if chance.below(5) == 0 {
             let mut sink = store.begin_checkpoint(place).unwrap();
             let blob = sink.put(&chance.bytes(50)).unwrap();
-            let kept = store.anchors().iter().rev().take(2).map(|anchor| anchor.place).collect();
+            let kept = store.anchors().iter().rev().take(2).map(|anchor| anchor.commit_version).collect();
             sink.finish(&blob.encode(), &CheckpointMark { kept, ..CheckpointMark::default() }).unwrap();
             let files: Vec<u32> = store
                 .anchors()
@@ -34,13 +34,13 @@ fn write(store: &LocalFolder, chance: &mut Chance, commits: u64) {
                 })
                 .collect();
             store.retire(&files).unwrap();
-            store.truncate_before(store.anchors()[0].place + 1).unwrap();
+            store.truncate_before(store.anchors()[0].commit_version + 1).unwrap();
         }
     }
 }
 
 fn records(store: &LocalFolder) -> Vec<crate::Record> {
-    let from = store.anchors()[0].place + 1;
+    let from = store.anchors()[0].commit_version + 1;
     store.recover(from).unwrap().map(|record| record.unwrap()).collect()
 }
 
@@ -54,25 +54,28 @@ fn a_backup_of_an_open_database_is_restored() {
         world::disk::write_synced(&disk, &root.join("users.json"), b"{}").unwrap();
         let (backup_at, restored_at) = (Path::new("/backups/monday"), Path::new("/restored"));
         let report = backup(&shared(&disk), &root, backup_at, &OPENS).unwrap();
-        assert_eq!(report.place, store.last_place(), "seed {seed}");
+        assert_eq!(report.commit_version, store.last_version(), "seed {seed}");
         let wanted = (store.anchors(), records(&store));
         write(&store, &mut chance, 20);
 
         assert!(is_backup(&disk, backup_at).unwrap());
         let checked = verify(&shared(&disk), backup_at).unwrap();
-        assert_eq!((checked.problems, checked.last_place), (Vec::<Problem>::new(), report.place));
+        assert_eq!((checked.problems, checked.last_version), (Vec::<Problem>::new(), report.commit_version));
         let opened = LocalFolder::open(shared(&disk), backup_at, OpenMode::Existing, SMALL);
         assert_eq!(opened.err(), Some(DurableError::IsBackup { path: backup_at.to_path_buf() }));
 
         // What was reported as done survives the power.
         let disk = disk.crash(seed);
-        assert_eq!(restore(&shared(&disk), backup_at, restored_at, &OPENS).unwrap().place, report.place);
+        assert_eq!(
+            restore(&shared(&disk), backup_at, restored_at, &OPENS).unwrap().commit_version,
+            report.commit_version
+        );
         let disk = disk.crash(seed);
         let restored = LocalFolder::open(shared(&disk), restored_at, OpenMode::Existing, SMALL).unwrap();
         assert_eq!((restored.anchors(), records(&restored)), wanted, "seed {seed}");
         assert_eq!(restored.folder().creation_id(), store.folder().creation_id());
         assert_eq!(disk.read_whole(&restored_at.join("users.json")).unwrap(), b"{}");
-        restored.append_and_sync(&[(report.place + 1, b"life goes on")]).unwrap();
+        restored.append_and_sync(&[(report.commit_version + 1, b"life goes on")]).unwrap();
     }
 }
 
@@ -142,7 +145,7 @@ fn what_does_not_open_is_no_backup() {
     let target = Path::new("/backup");
     let refuses = |over: Arc<dyn Disk>, folder: &Path| {
         let opened = LocalFolder::open(over, folder, OpenMode::Existing, SMALL).unwrap();
-        assert_eq!(opened.last_place(), store.last_place(), "the copy is seen as a database");
+        assert_eq!(opened.last_version(), store.last_version(), "the copy is seen as a database");
         Err(DurableError::corrupt(folder, 0, "it does not open"))
     };
     assert!(matches!(backup(&shared(&disk), &root, target, &refuses), Err(DurableError::Corrupt { .. })));
@@ -158,7 +161,7 @@ fn what_does_not_open_is_no_backup() {
 fn the_torn_end_of_a_log_is_not_copied() {
     let (disk, root, store) = database();
     write(&store, &mut Chance::seeded(4), 12);
-    let (place, wanted) = (store.last_place(), records(&store));
+    let (place, wanted) = (store.last_version(), records(&store));
     // With its closing mark, without which no next segment is begun.
     store.close().unwrap();
     drop(store);
@@ -166,7 +169,7 @@ fn the_torn_end_of_a_log_is_not_copied() {
     let last = disk.list(&log).unwrap().pop().unwrap();
     let sound = disk.read_whole(&log.join(&last)).unwrap();
     let number = crate::log::segment::segment_number(&last).unwrap();
-    let next = Segment { number: number + 1, base_place: place }.path(&log);
+    let next = Segment { number: number + 1, base_version: place }.path(&log);
     for (torn, begun) in [(0, 0), (1, 0), (19, 0), (300, 0), (0, 1), (0, 31), (0, 5)] {
         let disk = disk.copy();
         if torn > 0 {
@@ -182,7 +185,7 @@ fn the_torn_end_of_a_log_is_not_copied() {
         let folder = Path::new("/backup");
         let report = backup(&shared(&disk), &root, folder, &OPENS).unwrap();
         let context = format!("{torn} bytes behind the end, {begun} of a header");
-        assert_eq!(report.place, place, "{context}");
+        assert_eq!(report.commit_version, place, "{context}");
         let found = verify(&shared(&disk), folder).unwrap();
         assert_eq!((found.torn_tail_bytes, found.problems), (0, Vec::new()), "{context}");
         let copied = log_folder(folder);
@@ -190,7 +193,10 @@ fn the_torn_end_of_a_log_is_not_copied() {
         let kept = disk.read_whole(&copied.join(&last)).unwrap();
         // The last group may be synced again when the segment is opened: what is kept is a beginning, up to the last record.
         assert!(sound.starts_with(&kept) && !kept.is_empty(), "{context}: {} of {}", kept.len(), sound.len());
-        assert_eq!(restore(&shared(&disk), folder, Path::new("/restored"), &OPENS).unwrap().place, place);
+        assert_eq!(
+            restore(&shared(&disk), folder, Path::new("/restored"), &OPENS).unwrap().commit_version,
+            place
+        );
         let restored =
             LocalFolder::open(shared(&disk), Path::new("/restored"), OpenMode::Existing, SMALL).unwrap();
         assert_eq!(records(&restored), wanted, "{context}");
@@ -224,7 +230,7 @@ fn a_backup_says_how_much_it_copied() {
             .collect();
         let bytes: usize = copied.iter().map(|(_, length)| length).sum();
         assert_eq!(
-            (report.files, report.bytes, report.place),
+            (report.files, report.bytes, report.commit_version),
             (copied.len() as u64, bytes as u64, 1),
             "{copied:?}"
         );

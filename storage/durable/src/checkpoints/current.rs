@@ -1,7 +1,7 @@
 //! `CURRENT`: which checkpoint is the latest, which older ones are kept, and which blob files are alive. Replaced by rename, so it is
 //! always whole.
 //!
-//! Sealed file; first number = place of the latest checkpoint, 0 for none; the body is drawn in `docs/formats/checkpoint.md`.
+//! Sealed file; first number = commit version of the latest checkpoint, 0 for none; the body is drawn in `docs/formats/checkpoint.md`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,15 +24,15 @@ const ANCHOR_BYTES: usize = 32;
 /// The contents of `CURRENT`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Current {
-    pub(crate) place: u64,
-    /// Counts checkpoints, so that two at the same place have different names. 0: there is none yet.
+    pub(crate) commit_version: u64,
+    /// Counts checkpoints, so that two at the same commit version have different names. 0: there is none yet.
     pub(crate) sequence: u32,
     pub(crate) next_file: u32,
     /// How far back the past is kept; what the number means is the business of who sets it. 0: not at all.
     pub(crate) history: u64,
     /// Blob files that are alive and how long they are; 0 where version 1 did not say.
     pub(crate) live: BTreeMap<u32, u64>,
-    /// Checkpoints that are kept, by rising place; the last is the latest. Never empty.
+    /// Checkpoints that are kept, by rising commit version; the last is the latest. Never empty.
     pub(crate) anchors: Vec<Anchor>,
 }
 
@@ -40,27 +40,29 @@ impl Current {
     /// Before the first checkpoint.
     pub(crate) fn empty() -> Self {
         let anchors = vec![Anchor::default()];
-        Self { place: 0, sequence: 0, next_file: 1, history: 0, live: BTreeMap::new(), anchors }
+        Self { commit_version: 0, sequence: 0, next_file: 1, history: 0, live: BTreeMap::new(), anchors }
     }
 
     /// Name of the manifest; none before the first checkpoint.
     pub(crate) fn manifest_name(&self) -> Option<String> {
-        (self.sequence > 0).then(|| manifest_name(self.place, self.sequence))
+        (self.sequence > 0).then(|| manifest_name(self.commit_version, self.sequence))
     }
 
-    /// Names of all manifests that are kept, with their places.
+    /// Names of all manifests that are kept, with their commit versions.
     pub(crate) fn manifests(&self) -> impl Iterator<Item = (u64, String)> {
         let anchors = self.anchors.iter().filter(|anchor| anchor.sequence > 0);
-        anchors.map(|anchor| (anchor.place, manifest_name(anchor.place, anchor.sequence)))
+        anchors.map(|anchor| (anchor.commit_version, manifest_name(anchor.commit_version, anchor.sequence)))
     }
 
-    /// What follows when a checkpoint at this place becomes the latest.
-    pub(crate) fn after(&self, place: u64, sequence: u32, mark: &CheckpointMark) -> Self {
+    /// What follows when a checkpoint at this commit version becomes the latest.
+    pub(crate) fn after(&self, commit_version: u64, sequence: u32, mark: &CheckpointMark) -> Self {
         let mut next = self.clone();
-        (next.place, next.sequence) = (place, sequence);
-        next.anchors.retain(|anchor| anchor.place < place && mark.kept.contains(&anchor.place));
+        (next.commit_version, next.sequence) = (commit_version, sequence);
+        next.anchors.retain(|anchor| {
+            anchor.commit_version < commit_version && mark.kept.contains(&anchor.commit_version)
+        });
         let CheckpointMark { time_micros, log_bytes, beside_log, .. } = *mark;
-        next.anchors.push(Anchor { place, time_micros, log_bytes, sequence, beside_log });
+        next.anchors.push(Anchor { commit_version, time_micros, log_bytes, sequence, beside_log });
         next
     }
 
@@ -78,19 +80,22 @@ impl Current {
             body.extend_from_slice(&length.to_le_bytes());
         }
         for anchor in &self.anchors {
-            body.extend_from_slice(&anchor.place.to_le_bytes());
+            body.extend_from_slice(&anchor.commit_version.to_le_bytes());
             body.extend_from_slice(&anchor.time_micros.to_le_bytes());
             body.extend_from_slice(&anchor.log_bytes.to_le_bytes());
             body.extend_from_slice(&anchor.sequence.to_le_bytes());
             body.extend_from_slice(&u32::from(anchor.beside_log).to_le_bytes());
         }
-        seal(Kind::Current, self.place, &body)
+        seal(Kind::Current, self.commit_version, &body)
     }
 
     pub(crate) fn decode(bytes: &[u8], file: &Path) -> DurableResult<Self> {
-        let (place, body) = unseal(Kind::Current, bytes, file)?;
-        let decoded =
-            if version_of(bytes) == 1 { Self::decode_1(place, body) } else { Self::decode_2(place, body) };
+        let (commit_version, body) = unseal(Kind::Current, bytes, file)?;
+        let decoded = if version_of(bytes) == 1 {
+            Self::decode_1(commit_version, body)
+        } else {
+            Self::decode_2(commit_version, body)
+        };
         let corrupt = |what| DurableError::corrupt(file, 24, what);
         let current = decoded.ok_or_else(|| corrupt("the contents have an impossible length"))?;
         current.check().map_err(corrupt)?;
@@ -98,17 +103,17 @@ impl Current {
     }
 
     /// Version 1 had no anchors but the latest checkpoint.
-    fn decode_1(place: u64, body: &[u8]) -> Option<Self> {
+    fn decode_1(commit_version: u64, body: &[u8]) -> Option<Self> {
         if body.len() < 8 || !body.len().is_multiple_of(4) {
             return None;
         }
         let (sequence, next_file) = (u32_at(body, 0), u32_at(body, 4));
         let live = body[8..].chunks_exact(4).map(|number| (u32_at(number, 0), 0)).collect();
-        let anchors = vec![Anchor { place, sequence, ..Anchor::default() }];
-        Some(Self { place, sequence, next_file, history: 0, live, anchors })
+        let anchors = vec![Anchor { commit_version, sequence, ..Anchor::default() }];
+        Some(Self { commit_version, sequence, next_file, history: 0, live, anchors })
     }
 
-    fn decode_2(place: u64, body: &[u8]) -> Option<Self> {
+    fn decode_2(commit_version: u64, body: &[u8]) -> Option<Self> {
         if body.len() < FIXED_BYTES {
             return None;
         }
@@ -119,14 +124,14 @@ impl Current {
         }
         let (files, anchors) = body[FIXED_BYTES..].split_at(FILE_BYTES * files as usize);
         let anchor = |bytes: &[u8]| Anchor {
-            place: u64_at(bytes, 0),
+            commit_version: u64_at(bytes, 0),
             time_micros: u64_at(bytes, 8),
             log_bytes: u64_at(bytes, 16),
             sequence: u32_at(bytes, 24),
             beside_log: u32_at(bytes, 28) != 0,
         };
         Some(Self {
-            place,
+            commit_version,
             sequence: u32_at(body, 0),
             next_file: u32_at(body, 4),
             history: u64_at(body, 8),
@@ -136,11 +141,13 @@ impl Current {
     }
 
     fn check(&self) -> Result<(), &'static str> {
-        let latest = self.anchors.last().map(|anchor| (anchor.place, anchor.sequence));
-        if latest != Some((self.place, self.sequence)) {
+        let latest = self.anchors.last().map(|anchor| (anchor.commit_version, anchor.sequence));
+        if latest != Some((self.commit_version, self.sequence)) {
             return Err("the last of the kept checkpoints is not the latest");
         }
-        let rises = |pair: &[Anchor]| pair[0].place < pair[1].place && pair[0].sequence < pair[1].sequence;
+        let rises = |pair: &[Anchor]| {
+            pair[0].commit_version < pair[1].commit_version && pair[0].sequence < pair[1].sequence
+        };
         if !self.anchors.windows(2).all(rises) {
             return Err("the kept checkpoints are not in order");
         }
@@ -149,6 +156,6 @@ impl Current {
 }
 
 /// Name of the manifest of one checkpoint.
-pub(crate) fn manifest_name(place: u64, sequence: u32) -> String {
-    format!("MANIFEST-{place:020}-{sequence:08}")
+pub(crate) fn manifest_name(commit_version: u64, sequence: u32) -> String {
+    format!("MANIFEST-{commit_version:020}-{sequence:08}")
 }

@@ -20,7 +20,7 @@ fn open(disk: &SimDisk, root: &Path) -> DurableResult<Checkpoints> {
     Checkpoints::open(shared(disk), root)
 }
 
-/// State as the rooms above keep it: pieces by number, of which a checkpoint writes only the changed ones.
+/// State as the crates above keep it: pieces by number, of which a checkpoint writes only the changed ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Pieces(BTreeMap<u8, Vec<u8>>);
 
@@ -35,18 +35,18 @@ fn refs(manifest: &[u8]) -> BTreeMap<u8, BlobRef> {
 }
 
 fn load(checkpoints: &Checkpoints) -> DurableResult<(u64, Pieces)> {
-    let Some((place, manifest)) = checkpoints.latest()? else { return Ok((0, Pieces::default())) };
+    let Some((commit_version, manifest)) = checkpoints.latest()? else { return Ok((0, Pieces::default())) };
     let mut pieces = Pieces::default();
     for (number, blob) in refs(&manifest) {
         pieces.0.insert(number, checkpoints.read(blob)?);
     }
-    Ok((place, pieces))
+    Ok((commit_version, pieces))
 }
 
 /// Writes the pieces that differ from `before`, refers to the rest, and retires what is no longer referred to.
-fn save(checkpoints: &Checkpoints, place: u64, before: &Pieces, now: &Pieces) -> DurableResult<()> {
+fn save(checkpoints: &Checkpoints, commit_version: u64, before: &Pieces, now: &Pieces) -> DurableResult<()> {
     let mut known = checkpoints.latest()?.map(|(_, manifest)| refs(&manifest)).unwrap_or_default();
-    let mut writer = checkpoints.begin(place)?;
+    let mut writer = checkpoints.begin(commit_version)?;
     for (number, bytes) in &now.0 {
         if before.0.get(number) != Some(bytes) {
             known.insert(*number, writer.put(bytes)?);
@@ -86,7 +86,7 @@ fn golden_bytes_of_a_checkpoint() {
     assert_eq!(hex("CURRENT"), current);
 }
 
-/// A bulk load writes its pieces ahead, and learns its place at the end.
+/// A bulk load writes its pieces ahead, and learns its commit version at the end.
 #[test]
 fn blobs_written_ahead_are_readable_and_go_with_a_checkpoint_that_is_given_up() {
     let (disk, root, checkpoints) = new_checkpoints();
@@ -100,7 +100,7 @@ fn blobs_written_ahead_are_readable_and_go_with_a_checkpoint_that_is_given_up() 
     let early = writer.put(b"early").unwrap();
     writer.settle().unwrap();
     let late = writer.put(b"late").unwrap();
-    writer.set_place(9);
+    writer.set_commit_version(9);
     writer.finish(b"m", &CheckpointMark::default()).unwrap();
     assert_ne!(early.file, late.file);
     let checkpoints = open(&disk.crash(1), &root).unwrap();
@@ -124,7 +124,7 @@ fn a_folder_of_the_first_format_is_read() {
     world::disk::write_synced(&disk, &root.join(CURRENT_NAME), &old).unwrap();
     let checkpoints = open(&disk, &root).unwrap();
     assert_eq!(checkpoints.latest().unwrap(), Some((7, b"m".to_vec())));
-    assert_eq!(checkpoints.anchors(), [Anchor { place: 7, sequence: 1, ..Anchor::default() }]);
+    assert_eq!(checkpoints.anchors(), [Anchor { commit_version: 7, sequence: 1, ..Anchor::default() }]);
     checkpoints.set_history(5).unwrap();
     drop(checkpoints);
     assert_eq!(open(&disk, &root).unwrap().history(), 5);
@@ -134,35 +134,35 @@ fn a_folder_of_the_first_format_is_read() {
 fn anchors_are_kept_as_long_as_asked_for() {
     let (disk, root, checkpoints) = new_checkpoints();
     checkpoints.set_history(77).unwrap();
-    let places = |checkpoints: &Checkpoints| -> Vec<u64> {
-        checkpoints.anchors().iter().map(|anchor| anchor.place).collect()
+    let commit_versions = |checkpoints: &Checkpoints| -> Vec<u64> {
+        checkpoints.anchors().iter().map(|anchor| anchor.commit_version).collect()
     };
-    assert_eq!(places(&checkpoints), [0], "the beginning of the log");
-    for (place, kept) in [(10, vec![0]), (20, vec![0, 10]), (30, vec![10, 20]), (40, vec![20, 30])] {
-        let mark = CheckpointMark { time_micros: place * 100, kept, ..CheckpointMark::default() };
-        let manifest = format!("manifest of {place}");
-        checkpoints.begin(place).unwrap().finish(manifest.as_bytes(), &mark).unwrap();
+    assert_eq!(commit_versions(&checkpoints), [0], "the beginning of the log");
+    for (commit_version, kept) in [(10, vec![0]), (20, vec![0, 10]), (30, vec![10, 20]), (40, vec![20, 30])] {
+        let mark = CheckpointMark { time_micros: commit_version * 100, kept, ..CheckpointMark::default() };
+        let manifest = format!("manifest of {commit_version}");
+        checkpoints.begin(commit_version).unwrap().finish(manifest.as_bytes(), &mark).unwrap();
     }
-    assert_eq!(places(&checkpoints), [20, 30, 40]);
+    assert_eq!(commit_versions(&checkpoints), [20, 30, 40]);
     let disk = disk.crash(3);
     let checkpoints = open(&disk, &root).unwrap();
-    assert_eq!((places(&checkpoints), checkpoints.history()), (vec![20, 30, 40], 77));
+    assert_eq!((commit_versions(&checkpoints), checkpoints.history()), (vec![20, 30, 40], 77));
     let second = checkpoints.anchors()[1];
     assert_eq!(
         (second.time_micros, checkpoints.manifest_of(&second).unwrap()),
         (3_000, b"manifest of 30".to_vec())
     );
     checkpoints.keep_anchors(&[20]).unwrap();
-    assert_eq!(places(&checkpoints), [20, 40], "the latest stays whatever is listed");
+    assert_eq!(commit_versions(&checkpoints), [20, 40], "the latest stays whatever is listed");
     checkpoints.keep_anchors(&[]).unwrap();
-    assert_eq!(places(&checkpoints), [40]);
+    assert_eq!(commit_versions(&checkpoints), [40]);
     assert_eq!(disk.list(&root).unwrap(), ["CURRENT", "MANIFEST-00000000000000000040-00000004", "data"]);
 }
 
 #[test]
 fn a_checkpoint_refers_to_blobs_of_older_ones() {
     let (disk, root, checkpoints) = new_checkpoints();
-    assert_eq!((checkpoints.latest().unwrap(), checkpoints.latest_place()), (None, None));
+    assert_eq!((checkpoints.latest().unwrap(), checkpoints.latest_version()), (None, None));
     let first = Pieces(BTreeMap::from([(1, vec![1; 100]), (2, vec![2; 3_000_000]), (3, vec![])]));
     save(&checkpoints, 10, &Pieces::default(), &first).unwrap();
     let mut second = first.clone();
@@ -187,7 +187,7 @@ fn a_checkpoint_refers_to_blobs_of_older_ones() {
 fn places_never_go_back_and_an_abandoned_checkpoint_leaves_nothing() {
     let (disk, root, checkpoints) = new_checkpoints();
     save(&checkpoints, 10, &Pieces::default(), &Pieces(BTreeMap::from([(1, vec![1])]))).unwrap();
-    assert_eq!(checkpoints.begin(9).err(), Some(DurableError::OutOfOrder { place: 9, last: 10 }));
+    assert_eq!(checkpoints.begin(9).err(), Some(DurableError::OutOfOrder { commit_version: 9, last: 10 }));
     let mut writer = checkpoints.begin(11).unwrap();
     assert_eq!(checkpoints.begin(11).err(), Some(DurableError::CheckpointRunning));
     writer.put(&[1; 5000]).unwrap();
@@ -232,13 +232,13 @@ impl Model {
         let mut chance = Chance::seeded(seed);
         let Ok(checkpoints) = open(disk, root) else { return false };
         for _ in 0..4 {
-            let (place, before) = self.saved.clone();
+            let (commit_version, before) = self.saved.clone();
             let mut now = before.clone();
             for _ in 0..chance.range(1..4) {
                 let length = chance.index(700);
                 now.0.insert(chance.below(4) as u8, chance.bytes(length));
             }
-            self.tried = (place + chance.below(3), now);
+            self.tried = (commit_version + chance.below(3), now);
             if save(&checkpoints, self.tried.0, &before, &self.tried.1).is_err() {
                 return false;
             }
@@ -464,17 +464,21 @@ fn blobs_about_as_long_as_the_buffer_are_read() {
 fn drawn(chance: &mut Chance) -> Current {
     let mut current = Current::empty();
     for _ in 0..chance.below(6) {
-        let kept =
-            current.anchors.iter().filter(|_| chance.below(2) == 0).map(|anchor| anchor.place).collect();
+        let kept = current
+            .anchors
+            .iter()
+            .filter(|_| chance.below(2) == 0)
+            .map(|anchor| anchor.commit_version)
+            .collect();
         let mark = CheckpointMark {
             kept,
             time_micros: chance.next_u64(),
             log_bytes: chance.next_u64(),
             beside_log: chance.below(2) == 0,
         };
-        let (place, sequence) =
-            (current.place + chance.range(1..9), current.sequence + 1 + chance.below(3) as u32);
-        current = current.after(place, sequence, &mark);
+        let (commit_version, sequence) =
+            (current.commit_version + chance.range(1..9), current.sequence + 1 + chance.below(3) as u32);
+        current = current.after(commit_version, sequence, &mark);
     }
     current.live = (0..chance.below(5)).map(|_| (chance.next_u64() as u32, chance.next_u64())).collect();
     (current.history, current.next_file) = (chance.next_u64(), chance.next_u64() as u32);
@@ -490,45 +494,51 @@ fn what_is_current_is_read_as_it_was_written() {
         let current = drawn(&mut chance);
         let bytes = current.encode();
         assert_eq!(Current::decode(&bytes, file).unwrap(), current, "seed {seed}");
-        let (place, body) = crate::header::unseal(crate::header::Kind::Current, &bytes, file).unwrap();
-        assert_eq!(place, current.place);
-        let sealed = |place: u64, body: &[u8]| {
-            Current::decode(&crate::header::seal(crate::header::Kind::Current, place, body), file)
+        let (commit_version, body) =
+            crate::header::unseal(crate::header::Kind::Current, &bytes, file).unwrap();
+        assert_eq!(commit_version, current.commit_version);
+        let sealed = |commit_version: u64, body: &[u8]| {
+            Current::decode(&crate::header::seal(crate::header::Kind::Current, commit_version, body), file)
         };
-        assert!(sealed(place, body).is_ok() && sealed(place + 1, body).is_err());
+        assert!(sealed(commit_version, body).is_ok() && sealed(commit_version + 1, body).is_err());
         for length in (0..body.len()).chain([body.len() + 1, body.len() + 12, body.len() + 32]) {
             let mut other = body.to_vec();
             other.resize(length, 0);
-            assert!(sealed(place, &other).is_err(), "seed {seed}, {length} bytes of {}", body.len());
+            assert!(sealed(commit_version, &other).is_err(), "seed {seed}, {length} bytes of {}", body.len());
         }
         for count in [16, 20] {
             for by in [1, u32::MAX, 1 << 31] {
                 let mut other = body.to_vec();
                 let wrong = crate::header::u32_at(&other, count).wrapping_add(by);
                 other[count..count + 4].copy_from_slice(&wrong.to_le_bytes());
-                assert!(sealed(place, &other).is_err(), "seed {seed}: {wrong} of them");
+                assert!(sealed(commit_version, &other).is_err(), "seed {seed}: {wrong} of them");
             }
         }
         for at in 1..current.anchors.len() {
             let earlier = current.anchors[at - 1];
             let changes: [fn(&mut Anchor, &Anchor); 4] = [
-                |later, earlier| later.place = earlier.place,
+                |later, earlier| later.commit_version = earlier.commit_version,
                 |later, earlier| later.sequence = earlier.sequence,
-                |later, earlier| later.place = earlier.place.saturating_sub(1),
+                |later, earlier| later.commit_version = earlier.commit_version.saturating_sub(1),
                 |later, earlier| later.sequence = earlier.sequence.saturating_sub(1),
             ];
             for change in changes {
                 let mut other = current.clone();
                 change(&mut other.anchors[at], &earlier);
                 let last = other.anchors[other.anchors.len() - 1];
-                (other.place, other.sequence) = (last.place, last.sequence);
+                (other.commit_version, other.sequence) = (last.commit_version, last.sequence);
                 assert!(Current::decode(&other.encode(), file).is_err(), "seed {seed}: {other:?}");
             }
         }
         let names: Vec<(u64, String)> = current.manifests().collect();
         let expected = current.anchors.iter().filter(|anchor| anchor.sequence > 0);
         let expected: Vec<_> = expected
-            .map(|anchor| (anchor.place, format!("MANIFEST-{:020}-{:08}", anchor.place, anchor.sequence)))
+            .map(|anchor| {
+                (
+                    anchor.commit_version,
+                    format!("MANIFEST-{:020}-{:08}", anchor.commit_version, anchor.sequence),
+                )
+            })
             .collect();
         assert_eq!(names, expected);
         assert_eq!(current.manifest_name(), expected.last().map(|(_, name)| name.clone()));

@@ -13,7 +13,7 @@ pub(super) const BUFFER_BYTES: usize = 1 << 20;
 /// A checkpoint being written. Dropping it without [`CheckpointWriter::finish`] abandons it and removes its files.
 pub struct CheckpointWriter<'a> {
     checkpoints: &'a Checkpoints,
-    place: u64,
+    commit_version: u64,
     open: Option<OpenFile>,
     /// Files begun by this checkpoint and their lengths, as far as they are closed.
     written: Vec<(u32, u64)>,
@@ -63,9 +63,9 @@ impl OpenFile {
 }
 
 impl<'a> CheckpointWriter<'a> {
-    pub(super) fn new(checkpoints: &'a Checkpoints, place: u64) -> Self {
+    pub(super) fn new(checkpoints: &'a Checkpoints, commit_version: u64) -> Self {
         let (open, written, finished) = (None, Vec::new(), false);
-        Self { checkpoints, place, open, written, finished, file_bytes_max: BLOB_FILE_BYTES_MAX }
+        Self { checkpoints, commit_version, open, written, finished, file_bytes_max: BLOB_FILE_BYTES_MAX }
     }
 
     /// Writes a blob. It can be read once the checkpoint is finished.
@@ -104,13 +104,13 @@ impl<'a> CheckpointWriter<'a> {
         outcome
     }
 
-    /// Moves the checkpoint to a later place than it was begun at.
+    /// Moves the checkpoint to a later commit version than it was begun at.
     ///
     /// # Panics
-    /// When the place is before the one it was begun at: another checkpoint may stand for that.
-    pub fn set_place(&mut self, place: u64) {
-        assert!(place >= self.place, "a checkpoint moves only to later places");
-        self.place = place;
+    /// When the commit version is before the one it was begun at: another checkpoint may stand for that.
+    pub fn set_commit_version(&mut self, commit_version: u64) {
+        assert!(commit_version >= self.commit_version, "a checkpoint moves only to later versions");
+        self.commit_version = commit_version;
     }
 
     /// Makes the blobs and the manifest durable, then makes this the latest checkpoint in one step.
@@ -118,7 +118,7 @@ impl<'a> CheckpointWriter<'a> {
     /// The manifest may refer to blobs of older checkpoints as well as to this one's.
     pub fn finish(mut self, manifest: &[u8], mark: &CheckpointMark) -> DurableResult<()> {
         self.close_file()?;
-        let outcome = self.checkpoints.publish(self.place, manifest, &self.written, mark);
+        let outcome = self.checkpoints.publish(self.commit_version, manifest, &self.written, mark);
         // From here on the disk may say either; the files stay, and the next open decides.
         self.finished = outcome.is_ok() || self.checkpoints.is_poisoned();
         outcome

@@ -34,30 +34,30 @@ fn open(disk: &SimDisk, root: &Path) -> DurableResult<LocalFolder> {
 
 /// The state a store stands for: its checkpoint and the records behind it.
 fn recover(store: &dyn BackingStore) -> DurableResult<(u64, Counters)> {
-    let (mut place, mut counters) = (0, Counters::default());
+    let (mut commit_version, mut counters) = (0, Counters::default());
     if let Some((at, manifest)) = store.latest_checkpoint()? {
-        place = at;
+        commit_version = at;
         let blob = BlobRef::decode(manifest.as_slice().try_into().unwrap());
         counters = Counters::from_blob(&store.read_blob(blob)?);
     }
-    for record in store.recover(place + 1)? {
+    for record in store.recover(commit_version + 1)? {
         let record = record?;
-        assert!(record.place > place);
-        place = record.place;
+        assert!(record.commit_version > commit_version);
+        commit_version = record.commit_version;
         counters.add(&record.payload);
     }
-    Ok((place, counters))
+    Ok((commit_version, counters))
 }
 
-fn checkpoint(store: &dyn BackingStore, place: u64, counters: &Counters) -> DurableResult<()> {
-    let mut sink = store.begin_checkpoint(place)?;
+fn checkpoint(store: &dyn BackingStore, commit_version: u64, counters: &Counters) -> DurableResult<()> {
+    let mut sink = store.begin_checkpoint(commit_version)?;
     let blob = sink.put(&counters.to_blob())?;
     sink.finish(&blob.encode(), &CheckpointMark::default())?;
     store.retire(&[blob.file])?;
-    store.truncate_before(place + 1)
+    store.truncate_before(commit_version + 1)
 }
 
-/// States by place since the last confirmed commit.
+/// States by commit version since the last confirmed commit.
 struct Model {
     confirmed: u64,
     states: BTreeMap<u64, Counters>,
@@ -70,33 +70,44 @@ impl Model {
 
     fn run(&mut self, store: &dyn BackingStore, chance: &mut Chance) -> DurableResult<()> {
         for _ in 0..15 {
-            let (mut place, mut counters) =
-                self.states.last_key_value().map(|(place, state)| (*place, state.clone())).unwrap();
+            let (mut commit_version, mut counters) = self
+                .states
+                .last_key_value()
+                .map(|(commit_version, state)| (*commit_version, state.clone()))
+                .unwrap();
             if chance.happens(0.15) {
-                checkpoint(store, place, &counters)?;
+                checkpoint(store, commit_version, &counters)?;
                 continue;
             }
-            place = place.max(store.last_place());
+            commit_version = commit_version.max(store.last_version());
             let mut group = Vec::new();
             for _ in 0..chance.range(1..4) {
-                place += 1;
+                commit_version += 1;
                 let payload = chance.bytes(2 + chance.clone().index(20));
                 counters.add(&payload);
-                self.states.insert(place, counters.clone());
-                group.push((place, payload));
+                self.states.insert(commit_version, counters.clone());
+                group.push((commit_version, payload));
             }
             let group: Vec<(u64, &[u8])> = group.iter().map(|(p, bytes)| (*p, bytes.as_slice())).collect();
             store.append_and_sync(&group)?;
-            self.confirmed = place;
+            self.confirmed = commit_version;
         }
         Ok(())
     }
 
-    fn check(&mut self, (place, counters): (u64, Counters), what: &str) {
-        assert!(place >= self.confirmed, "{what}: {place} is before the confirmed {}", self.confirmed);
-        assert_eq!(self.states.get(&place), Some(&counters), "{what}: wrong state at {place}");
-        self.states.retain(|at, _| *at <= place);
-        self.confirmed = place;
+    fn check(&mut self, (commit_version, counters): (u64, Counters), what: &str) {
+        assert!(
+            commit_version >= self.confirmed,
+            "{what}: {commit_version} is before the confirmed {}",
+            self.confirmed
+        );
+        assert_eq!(
+            self.states.get(&commit_version),
+            Some(&counters),
+            "{what}: wrong state at {commit_version}"
+        );
+        self.states.retain(|at, _| *at <= commit_version);
+        self.confirmed = commit_version;
     }
 }
 
@@ -147,14 +158,14 @@ fn the_real_disk_keeps_it_too() {
     assert_eq!(verify(&disk, &root).unwrap().problems, []);
 }
 
-/// A bulk load writes no records: it ends with a checkpoint at a place the log never saw.
+/// A bulk load writes no records: it ends with a checkpoint at a commit version the log never saw.
 #[test]
 fn a_checkpoint_may_be_ahead_of_the_log() {
     let (disk, root) = sim();
     let store = open(&disk, &root).unwrap();
     let loaded = Counters(BTreeMap::from([(1, 1000)]));
     checkpoint(&store, 5, &loaded).unwrap();
-    assert_eq!(store.append(&[(5, b"")]), Err(DurableError::OutOfOrder { place: 5, last: 5 }));
+    assert_eq!(store.append(&[(5, b"")]), Err(DurableError::OutOfOrder { commit_version: 5, last: 5 }));
     store.append_and_sync(&[(6, &[1, 1])]).unwrap();
     let store = open(&disk.crash(9), &root).unwrap();
     assert_eq!(recover(&store).unwrap(), (6, Counters(BTreeMap::from([(1, 1001)]))));
@@ -198,8 +209,8 @@ fn a_log_that_ends_before_the_checkpoint_is_damage() {
 fn a_volatile_store_keeps_order_and_nothing_else() {
     let store = Volatile::new();
     store.append_and_sync(&[(1, b"a"), (3, b"b")]).unwrap();
-    assert_eq!(store.append(&[(3, b"")]), Err(DurableError::OutOfOrder { place: 3, last: 3 }));
-    assert_eq!((store.last_place(), store.recover(1).unwrap().count()), (3, 0));
+    assert_eq!(store.append(&[(3, b"")]), Err(DurableError::OutOfOrder { commit_version: 3, last: 3 }));
+    assert_eq!((store.last_version(), store.recover(1).unwrap().count()), (3, 0));
     assert!(!store.is_durable() && store.begin_checkpoint(3).err() == Some(DurableError::Volatile));
     assert_eq!(store.latest_checkpoint(), Ok(None));
 }
@@ -227,12 +238,12 @@ fn told(store: &dyn BackingStore) -> String {
         .filter(|anchor| anchor.sequence > 0)
         .map(|anchor| store.anchor_manifest(anchor))
         .collect();
-    let facts = (store.last_place(), store.history(), store.log_bytes(), store.is_durable());
-    let from = store.latest_checkpoint().unwrap().map_or(1, |(place, _)| place + 1);
+    let facts = (store.last_version(), store.history(), store.log_bytes(), store.is_durable());
+    let from = store.latest_checkpoint().unwrap().map_or(1, |(commit_version, _)| commit_version + 1);
     let records: Vec<Entry> = store
         .recover(from)
         .unwrap()
-        .map(|record| record.map(|record| (record.place, record.payload)).unwrap())
+        .map(|record| record.map(|record| (record.commit_version, record.payload)).unwrap())
         .collect();
     format!("{facts:?} {anchors:?} {manifests:?} {:?} {records:?}", store.latest_checkpoint())
 }
@@ -251,36 +262,36 @@ fn who_meddles_with_nothing_changes_nothing() {
         let plain = open(&one, &root).unwrap();
         let meddled = crate::Meddled::new(open(&other, &root).unwrap(), Nothing);
         let stores: [&dyn BackingStore; 2] = [&plain, &meddled];
-        let (mut chance, mut place, mut history, mut counters) =
+        let (mut chance, mut commit_version, mut history, mut counters) =
             (Chance::seeded(seed), 0, 0, Counters::default());
         for _ in 0..60 {
             let (action, payload, number) =
                 (chance.below(10), chance.bytes(2 + chance.clone().index(60)), chance.below(9));
             for store in stores {
                 match action {
-                    0 => checkpoint(store, place, &counters).unwrap(),
+                    0 => checkpoint(store, commit_version, &counters).unwrap(),
                     1 => store.set_history(number).unwrap(),
-                    2 => store.keep_anchors(&[place, number]).unwrap(),
+                    2 => store.keep_anchors(&[commit_version, number]).unwrap(),
                     3 => store.close().unwrap(),
                     4 | 5 => {
-                        store.append(&[(place + 1, &payload)]).unwrap();
+                        store.append(&[(commit_version + 1, &payload)]).unwrap();
                         store.sync().unwrap();
                     }
-                    _ => store.append_and_sync(&[(place + 1, &payload)]).unwrap(),
+                    _ => store.append_and_sync(&[(commit_version + 1, &payload)]).unwrap(),
                 }
             }
             if action >= 4 {
-                place += 1;
+                commit_version += 1;
                 counters.add(&payload);
             }
             history = if action == 1 { number } else { history };
-            assert_eq!((plain.history(), plain.last_place()), (history, place), "seed {seed}");
+            assert_eq!((plain.history(), plain.last_version()), (history, commit_version), "seed {seed}");
             assert_eq!(told(&plain), told(&meddled), "seed {seed}");
             assert!(files(&one) == files(&other), "seed {seed}");
         }
         drop((plain, meddled));
         let (plain, meddled) = (open(&one, &root).unwrap(), open(&other, &root).unwrap());
         assert_eq!((told(&plain), plain.history()), (told(&meddled), history));
-        assert_eq!(recover(&plain).unwrap(), (place, counters));
+        assert_eq!(recover(&plain).unwrap(), (commit_version, counters));
     }
 }

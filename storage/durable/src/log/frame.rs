@@ -2,25 +2,25 @@
 //!
 //! ```text
 //!  0        4       8        16           20
-//!  | length | crc32 | place  | synced     | payload ...
+//!  | length | crc32 | commit version  | synced     | payload ...
 //! ```
 //! `synced` is the trick: how many bytes of this segment were known to be durable when the record was appended. A bad record at
 //! offset x with a good one behind it whose `synced` is above x was durable once and is damaged now. If all good ones behind it say
 //! less, nobody was ever promised the bad one: the power failed while the disk wrote in an order of its own, and the tail is cut.
-//! A frame with place 0 carries no record: it is a mark, written to close a segment or a run.
+//! A frame with commit version 0 carries no record: it is a mark, written to close a segment or a run.
 
 use crate::header::{u32_at, u64_at};
 
 /// Bytes before the payload.
 pub(crate) const FRAME_BYTES: usize = 20;
 
-/// The place that marks carry. Records begin at 1.
+/// The commit version that marks carry. Records begin at 1.
 pub(crate) const MARK_PLACE: u64 = 0;
 
 /// A frame in the bytes of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame<'a> {
-    pub(crate) place: u64,
+    pub(crate) commit_version: u64,
     pub(crate) synced: u32,
     pub(crate) payload: &'a [u8],
 }
@@ -31,7 +31,7 @@ impl<'a> Frame<'a> {
         let length = u32::try_from(self.payload.len()).expect("the log checked the length");
         bytes.extend_from_slice(&length.to_le_bytes());
         bytes.extend_from_slice(&[0; 4]);
-        bytes.extend_from_slice(&self.place.to_le_bytes());
+        bytes.extend_from_slice(&self.commit_version.to_le_bytes());
         bytes.extend_from_slice(&self.synced.to_le_bytes());
         bytes.extend_from_slice(self.payload);
         let crc = frame_crc(&bytes[start..]);
@@ -52,7 +52,11 @@ impl<'a> Frame<'a> {
         if u32_at(whole, 4) != frame_crc(whole) {
             return Err("a record does not match its checksum");
         }
-        Ok(Self { place: u64_at(whole, 8), synced: u32_at(whole, 16), payload: &whole[FRAME_BYTES..] })
+        Ok(Self {
+            commit_version: u64_at(whole, 8),
+            synced: u32_at(whole, 16),
+            payload: &whole[FRAME_BYTES..],
+        })
     }
 
     pub(crate) fn length(&self) -> usize {
@@ -60,7 +64,7 @@ impl<'a> Frame<'a> {
     }
 
     pub(crate) fn is_mark(&self) -> bool {
-        self.place == MARK_PLACE
+        self.commit_version == MARK_PLACE
     }
 }
 
@@ -76,15 +80,15 @@ fn frame_crc(frame: &[u8]) -> u32 {
 pub(crate) struct Walk {
     /// Offset of the next frame.
     pub(crate) at: usize,
-    /// Place of the last record walked over.
-    pub(crate) last_place: u64,
+    /// Commit version of the last record walked over.
+    pub(crate) last_version: u64,
     /// Whether the last frame walked over was a mark.
     pub(crate) after_mark: bool,
 }
 
 impl Walk {
-    pub(crate) fn new(first_frame: usize, base_place: u64) -> Self {
-        Self { at: first_frame, last_place: base_place, after_mark: false }
+    pub(crate) fn new(first_frame: usize, base_version: u64) -> Self {
+        Self { at: first_frame, last_version: base_version, after_mark: false }
     }
 
     /// The next frame; none at the end; what is wrong if it is bad (and then the walk stays where it is).
@@ -100,10 +104,10 @@ impl Walk {
             return Err("a mark carries a payload");
         }
         if !frame.is_mark() {
-            if frame.place <= self.last_place {
-                return Err("the place of a record does not follow the one before it");
+            if frame.commit_version <= self.last_version {
+                return Err("the version of a record does not follow the one before it");
             }
-            self.last_place = frame.place;
+            self.last_version = frame.commit_version;
         }
         self.after_mark = frame.is_mark();
         self.at += frame.length();

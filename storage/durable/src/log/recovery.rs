@@ -9,12 +9,12 @@ use super::frame::Walk;
 use super::segment::Segment;
 use crate::{DurableError, DurableResult, Record};
 
-/// The records from a place on, in order, up to where the log ended when this was made.
+/// The records from a commit version on, in order, up to where the log ended when this was made.
 /// Any damage is an error, and the end: the tail that a crash may tear was cut when the log was opened.
 pub struct Recovery {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
-    from_place: u64,
+    from_version: u64,
     /// Segments still to read, the last first.
     waiting: Vec<(Segment, Extent)>,
     reading: Option<Reading>,
@@ -40,11 +40,11 @@ impl Recovery {
     pub(super) fn new(
         disk: Arc<dyn Disk>,
         dir: PathBuf,
-        from_place: u64,
+        from_version: u64,
         mut segments: Vec<(Segment, Extent)>,
     ) -> Self {
         segments.reverse();
-        Self { disk, dir, from_place, waiting: segments, reading: None }
+        Self { disk, dir, from_version, waiting: segments, reading: None }
     }
 
     fn start(&mut self, segment: Segment, extent: Extent) -> DurableResult<()> {
@@ -72,9 +72,12 @@ impl Recovery {
                 continue;
             };
             match reading.walk.next(&reading.bytes) {
-                Ok(Some(frame)) if frame.is_mark() || frame.place < self.from_place => {}
+                Ok(Some(frame)) if frame.is_mark() || frame.commit_version < self.from_version => {}
                 Ok(Some(frame)) => {
-                    return Ok(Some(Record { place: frame.place, payload: frame.payload.to_vec() }));
+                    return Ok(Some(Record {
+                        commit_version: frame.commit_version,
+                        payload: frame.payload.to_vec(),
+                    }));
                 }
                 Ok(None) => {
                     reading.check_end()?;

@@ -12,8 +12,8 @@ use crate::{DurableError, DurableResult};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) number: u64,
-    /// Every record in it has a place above this, every record of earlier segments one up to this.
-    pub(crate) base_place: u64,
+    /// Every record in it has a commit version above this, every record of earlier segments one up to this.
+    pub(crate) base_version: u64,
 }
 
 impl Segment {
@@ -40,7 +40,7 @@ impl Segment {
     }
 
     fn header(self) -> Header {
-        Header { kind: Kind::Log, first: self.number, second: self.base_place }
+        Header { kind: Kind::Log, first: self.number, second: self.base_version }
     }
 
     /// Reads the header of the segment with this number.
@@ -50,7 +50,7 @@ impl Segment {
             let what = format!("this is segment {}, under another's name", header.first);
             return Err(DurableError::corrupt(path, 16, what));
         }
-        Ok(Self { number, base_place: header.second })
+        Ok(Self { number, base_version: header.second })
     }
 
     /// Reads only the header from disk.
@@ -63,7 +63,7 @@ impl Segment {
 
     /// A walk over its records.
     pub(crate) fn walk(self) -> Walk {
-        Walk::new(HEADER_BYTES, self.base_place)
+        Walk::new(HEADER_BYTES, self.base_version)
     }
 }
 

@@ -15,7 +15,7 @@ fn new_log() -> (SimDisk, PathBuf) {
 }
 
 fn segment_path(dir: &Path, number: u64) -> PathBuf {
-    Segment { number, base_place: 0 }.path(dir)
+    Segment { number, base_version: 0 }.path(dir)
 }
 
 #[test]
@@ -41,17 +41,18 @@ fn what_was_appended_is_read_back_from_any_place_across_segments() {
     let entries: Vec<Entry> = (1..=60).map(|n| (n * 2, vec![n as u8; (n % 40) as usize])).collect();
     for group in entries.chunks(3) {
         let group: Vec<(u64, &[u8])> =
-            group.iter().map(|(place, bytes)| (*place, bytes.as_slice())).collect();
+            group.iter().map(|(commit_version, bytes)| (*commit_version, bytes.as_slice())).collect();
         log.append(&group).unwrap();
         log.sync().unwrap();
     }
     assert!(disk.list(&dir).unwrap().len() > 5, "the log has rotated");
     let lengths = disk.contents().values().map(|bytes| bytes.len() as u64).sum::<u64>();
-    assert_eq!((log.bytes(), log.last_place()), (lengths, 120));
+    assert_eq!((log.bytes(), log.last_version()), (lengths, 120));
     drop(log);
     for from in 0..=122 {
         let (log, read) = open_and_read(&disk, &dir, from).unwrap();
-        let wanted: Vec<Entry> = entries.iter().filter(|(place, _)| *place >= from).cloned().collect();
+        let wanted: Vec<Entry> =
+            entries.iter().filter(|(commit_version, _)| *commit_version >= from).cloned().collect();
         assert_eq!(read, wanted, "from {from}");
         assert_eq!(log.bytes(), lengths);
     }
@@ -61,10 +62,13 @@ fn what_was_appended_is_read_back_from_any_place_across_segments() {
 fn places_must_rise_and_groups_must_fit() {
     let (disk, dir) = new_log();
     let (mut log, _) = open_and_read(&disk, &dir, 1).unwrap();
-    assert_eq!(log.append(&[(0, b"")]), Err(DurableError::OutOfOrder { place: 0, last: 0 }));
+    assert_eq!(log.append(&[(0, b"")]), Err(DurableError::OutOfOrder { commit_version: 0, last: 0 }));
     log.append(&[(3, b"a"), (4, b"b")]).unwrap();
-    assert_eq!(log.append(&[(4, b"c")]), Err(DurableError::OutOfOrder { place: 4, last: 4 }));
-    assert_eq!(log.append(&[(6, b"c"), (5, b"d")]), Err(DurableError::OutOfOrder { place: 5, last: 6 }));
+    assert_eq!(log.append(&[(4, b"c")]), Err(DurableError::OutOfOrder { commit_version: 4, last: 4 }));
+    assert_eq!(
+        log.append(&[(6, b"c"), (5, b"d")]),
+        Err(DurableError::OutOfOrder { commit_version: 5, last: 6 })
+    );
     log.append(&[]).unwrap();
     log.append(&[(5, b"e")]).unwrap();
     log.sync().unwrap();
@@ -78,9 +82,9 @@ fn random_step(log: &mut Log, chance: &mut Chance, model: &mut Model) -> Durable
         0..=4 => {
             let group: Vec<Entry> = (0..chance.range(1..5))
                 .map(|_| {
-                    model.next_place += chance.range(1..3);
+                    model.next_version += chance.range(1..3);
                     let length = if chance.happens(0.1) { 1500 } else { chance.index(40) };
-                    (model.next_place, chance.bytes(length))
+                    (model.next_version, chance.bytes(length))
                 })
                 .collect();
             let borrowed: Vec<(u64, &[u8])> = group.iter().map(|(p, bytes)| (*p, bytes.as_slice())).collect();
@@ -93,9 +97,12 @@ fn random_step(log: &mut Log, chance: &mut Chance, model: &mut Model) -> Durable
             Ok(())
         }
         8 => {
-            let place = model.appended.get(chance.index(model.confirmed + 1)).map_or(1, |(place, _)| *place);
-            model.given_up = model.given_up.max(place);
-            log.truncate_before(place)
+            let commit_version = model
+                .appended
+                .get(chance.index(model.confirmed + 1))
+                .map_or(1, |(commit_version, _)| *commit_version);
+            model.given_up = model.given_up.max(commit_version);
+            log.truncate_before(commit_version)
         }
         _ => log.close(),
     }
@@ -107,15 +114,15 @@ struct Model {
     appended: Vec<Entry>,
     /// How many of them were synced.
     confirmed: usize,
-    /// Records before this place may be gone.
+    /// Records before this commit version may be gone.
     given_up: u64,
-    next_place: u64,
+    next_version: u64,
 }
 
 impl Model {
     /// What was found must be what was appended, up to some record not before the last confirmed one.
     fn check(&mut self, found: &[Entry], what: &str) {
-        let from = self.appended.partition_point(|(place, _)| *place < self.given_up);
+        let from = self.appended.partition_point(|(commit_version, _)| *commit_version < self.given_up);
         let (needed, all) = (self.confirmed.saturating_sub(from), &self.appended[from..]);
         assert!(found.len() >= needed, "{what}: {} of {needed} confirmed records", found.len());
         assert!(found.len() <= all.len() && found == &all[..found.len()], "{what}: wrong records");
@@ -141,7 +148,7 @@ fn every_crash_keeps_what_was_confirmed_and_nothing_half() {
             model.check(&found, &what);
             cut += u32::from(model.appended.len() < appended);
             // Whoever opened it may rely on it at once: a second crash changes nothing that was handed out.
-            model.next_place += 10;
+            model.next_version += 10;
             run_until_power_fails(&disk, &dir, seed + 1, step % 17 + 1, &mut model);
             let disk = disk.crash(seed * 1000 + step + 1);
             let (_, found) =
@@ -176,7 +183,7 @@ fn what_a_killed_process_left_is_durable_once_it_was_opened() {
             let disk = disk.kill();
             let (mut log, found) = open_and_read(&disk, &dir, model.given_up).unwrap();
             model.check(&found, &what);
-            let after = (model.next_place + 1, b"after".to_vec());
+            let after = (model.next_version + 1, b"after".to_vec());
             log.append(&[(after.0, &after.1)]).unwrap();
             log.sync().unwrap();
             model.appended.push(after);
@@ -203,18 +210,18 @@ fn a_full_disk_at_any_operation_loses_nothing() {
         let (mut log, _) = open_and_read(&disk, &dir, 1).unwrap();
         disk.set_faults(Faults { full_at: Some(disk.operations() + step), ..Faults::default() });
         let (mut confirmed, mut kept) = (0, Vec::new());
-        for place in 1..=62 {
-            let payload = vec![place as u8; 30];
-            if log.append(&[(place, &payload)]).is_err() {
+        for commit_version in 1..=62 {
+            let payload = vec![commit_version as u8; 30];
+            if log.append(&[(commit_version, &payload)]).is_err() {
                 refused += 1;
                 continue;
             }
-            kept.push((place, payload));
-            if place % 3 == 0 && log.sync().is_ok() {
+            kept.push((commit_version, payload));
+            if commit_version % 3 == 0 && log.sync().is_ok() {
                 confirmed = kept.len();
             }
             // Truncation is where a segment is begun early: being refused there, or half-way, must not confuse what follows.
-            if place % 20 == 1 {
+            if commit_version % 20 == 1 {
                 let _ = log.truncate_before(1000);
                 (confirmed, kept) = (0, Vec::new());
             }
@@ -223,7 +230,7 @@ fn a_full_disk_at_any_operation_loses_nothing() {
             went_on += 1;
             confirmed = kept.len();
         }
-        let first = kept.first().map_or(63, |(place, _): &Entry| *place);
+        let first = kept.first().map_or(63, |(commit_version, _): &Entry| *commit_version);
         let (_, found) =
             open_and_read(&disk.crash(seed), &dir, first).unwrap_or_else(|e| panic!("{seed}: {e}"));
         assert!(found.len() >= confirmed && kept.starts_with(&found), "seed {seed}");
@@ -249,8 +256,8 @@ fn three_segments() -> (SimDisk, PathBuf, Vec<Entry>) {
     let (disk, dir) = new_log();
     let (mut log, _) = open_and_read(&disk, &dir, 1).unwrap();
     let entries: Vec<Entry> = (1..=9).map(|n| (n, vec![n as u8 * 3; 24])).collect();
-    for (place, bytes) in &entries {
-        log.append(&[(*place, bytes)]).unwrap();
+    for (commit_version, bytes) in &entries {
+        log.append(&[(*commit_version, bytes)]).unwrap();
         log.sync().unwrap();
     }
     log.close().unwrap();
@@ -282,7 +289,7 @@ fn a_cut_is_damage_in_earlier_segments_and_a_torn_tail_in_the_last() {
                 Err(error) => assert!(number < 3 && is_named_damage(&error), "{number} {length}: {error}"),
                 Ok((log, found)) => {
                     assert!(number == 3 && entries.starts_with(&found), "{number} {length}");
-                    assert_eq!(log.last_place(), found.len() as u64);
+                    assert_eq!(log.last_version(), found.len() as u64);
                 }
             }
         }
@@ -355,8 +362,9 @@ fn a_full_disk_refuses_the_group_and_nothing_else() {
         disk.set_faults(Faults { capacity_bytes: Some(log.bytes() + room), ..Faults::default() });
         let error = log.append(&[(2, &[2; 20]), (3, &[3; 20])]).unwrap_err();
         assert!(matches!(error, DurableError::Disk(DiskError::Full { .. })), "{error}");
-        let read: Vec<u64> = log.records_from(1).unwrap().map(|record| record.unwrap().place).collect();
-        assert_eq!((read, log.last_place()), (vec![1], 1));
+        let read: Vec<u64> =
+            log.records_from(1).unwrap().map(|record| record.unwrap().commit_version).collect();
+        assert_eq!((read, log.last_version()), (vec![1], 1));
         let found = open_and_read(&disk.crash(seed), &dir, 1).unwrap().1;
         assert_eq!(found, [(1, b"first".to_vec())], "what was refused never comes back");
     }
@@ -368,17 +376,18 @@ fn a_log_goes_on_when_the_disk_has_space_again() {
         let (disk, dir) = new_log();
         let (mut log, _) = open_and_read(&disk, &dir, 1).unwrap();
         disk.set_faults(Faults { capacity_bytes: Some(log.bytes() + 100 + room), ..Faults::default() });
-        let mut place = 1;
-        while log.append(&[(place, &[1; 7])]).and_then(|()| log.sync()).is_ok() {
-            place += 1;
+        let mut commit_version = 1;
+        while log.append(&[(commit_version, &[1; 7])]).and_then(|()| log.sync()).is_ok() {
+            commit_version += 1;
         }
         disk.set_faults(Faults::default());
-        log.append(&[(place, b"after")]).unwrap();
-        log.append(&[(place + 1, &[2; 200])]).unwrap();
-        log.append(&[(place + 2, b"in another segment")]).unwrap();
+        log.append(&[(commit_version, b"after")]).unwrap();
+        log.append(&[(commit_version + 1, &[2; 200])]).unwrap();
+        log.append(&[(commit_version + 2, b"in another segment")]).unwrap();
         log.close().unwrap();
-        let places: Vec<u64> = open_and_read(&disk, &dir, 1).unwrap().1.into_iter().map(|(p, _)| p).collect();
-        assert!(places.into_iter().eq(1..=place + 2), "room {room}");
+        let commit_versions: Vec<u64> =
+            open_and_read(&disk, &dir, 1).unwrap().1.into_iter().map(|(p, _)| p).collect();
+        assert!(commit_versions.into_iter().eq(1..=commit_version + 2), "room {room}");
     }
 }
 
@@ -420,8 +429,8 @@ fn what_a_failed_sync_left_in_the_cache_is_written_again_on_open() {
         log.append(&[(3, b"three")]).unwrap();
         log.sync().unwrap();
         let (_, read) = open_and_read(&disk.crash(seed), &dir, 1).unwrap();
-        let places: Vec<u64> = read.iter().map(|(place, _)| *place).collect();
-        assert_eq!(places, [1, 2, 3], "seed {seed}");
+        let commit_versions: Vec<u64> = read.iter().map(|(commit_version, _)| *commit_version).collect();
+        assert_eq!(commit_versions, [1, 2, 3], "seed {seed}");
     }
 }
 
@@ -436,7 +445,7 @@ fn truncation_frees_whole_segments_and_says_so_to_who_asks_for_more() {
     assert!(entries.ends_with(&found) && found.len() == 2);
     assert!(is_named_damage(&log.records_from(1).err().unwrap()));
     log.truncate_before(100).unwrap();
-    assert_eq!((log.bytes(), log.last_place()), (HEADER_BYTES as u64, 9));
+    assert_eq!((log.bytes(), log.last_version()), (HEADER_BYTES as u64, 9));
     log.append(&[(10, b"x")]).unwrap();
     log.close().unwrap();
     assert_eq!(open_and_read(&disk, &dir, 10).unwrap().1, [(10, b"x".to_vec())]);
@@ -449,9 +458,9 @@ fn a_log_can_be_advanced_past_places_it_never_held() {
     log.append(&[(1, b"a")]).unwrap();
     log.advance_to(100).unwrap();
     log.advance_to(50).unwrap();
-    assert_eq!(log.append(&[(100, b"")]), Err(DurableError::OutOfOrder { place: 100, last: 100 }));
+    assert_eq!(log.append(&[(100, b"")]), Err(DurableError::OutOfOrder { commit_version: 100, last: 100 }));
     let (mut log, found) = open_and_read(&disk.crash(1), &dir, 1).unwrap();
-    assert_eq!((found, log.last_place()), (vec![(1, b"a".to_vec())], 100));
+    assert_eq!((found, log.last_version()), (vec![(1, b"a".to_vec())], 100));
     log.append(&[(101, b"b")]).unwrap();
 }
 

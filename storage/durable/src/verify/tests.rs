@@ -7,8 +7,8 @@ use crate::{BackingStore, CheckpointMark, LocalFolder};
 fn small_database() -> (SimDisk, PathBuf) {
     let (disk, root) = sim();
     let store = LocalFolder::open(shared(&disk), &root, OpenMode::CreateIfMissing, SMALL).unwrap();
-    for place in 1..=6 {
-        store.append_and_sync(&[(place, &[7; 30])]).unwrap();
+    for commit_version in 1..=6 {
+        store.append_and_sync(&[(commit_version, &[7; 30])]).unwrap();
     }
     let mut sink = store.begin_checkpoint(4).unwrap();
     for length in [0, 5, 33] {
@@ -26,7 +26,7 @@ fn a_sound_database_is_counted() {
     let before = disk.contents();
     let report = verify(&shared(&disk), &root).unwrap();
     // IDENTITY, CURRENT, a manifest, a blob file, two segments.
-    assert_eq!((report.files, report.records, report.blobs, report.last_place), (6, 6, 3, 6));
+    assert_eq!((report.files, report.records, report.blobs, report.last_version), (6, 6, 3, 6));
     assert_eq!((report.torn_tail_bytes, report.leftovers.len(), report.problems.len()), (0, 0, 0));
     assert_eq!(disk.contents(), before, "nothing was changed");
 }
@@ -110,7 +110,7 @@ fn a_report_counts_what_was_written() {
                     sink.put(&chance.bytes(length)).unwrap();
                     blobs += 1;
                 }
-                let kept = store.anchors().iter().map(|anchor| anchor.place).collect();
+                let kept = store.anchors().iter().map(|anchor| anchor.commit_version).collect();
                 sink.finish(b"manifest", &CheckpointMark { kept, ..CheckpointMark::default() }).unwrap();
                 checkpoints += 1;
                 commits += 1;
@@ -135,7 +135,7 @@ fn a_report_counts_what_was_written() {
         let blob_files = disk.list(&data_folder(&root)).unwrap().len() as u64;
         assert_eq!(report.files, 1 + checkpoints + blob_files + segments, "seed {seed}");
         assert_eq!(
-            (report.records, report.blobs, report.last_place),
+            (report.records, report.blobs, report.last_version),
             (commits, blobs, commits),
             "seed {seed}"
         );

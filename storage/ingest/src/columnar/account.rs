@@ -35,11 +35,11 @@ pub(super) struct GroupAccount {
     pages: PageHeads,
     columns: Vec<ColumnCost>,
     batch_rows: u64,
-    held: Mutex<Held>,
+    held: Mutex<AccountedBuffer>,
 }
 
 #[derive(Default)]
-struct Held {
+struct AccountedBuffer {
     /// All of the file and the group.
     fixed: u64,
     dictionaries: u64,
@@ -49,7 +49,7 @@ struct Held {
     passed: u64,
 }
 
-impl Held {
+impl AccountedBuffer {
     fn bytes(&self) -> u64 {
         let last = self.last.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
         [self.dictionaries, self.passed, last].iter().fold(self.fixed, |sum, more| sum.saturating_add(*more))
@@ -65,7 +65,7 @@ impl GroupAccount {
         batch_rows: usize,
         fixed: u64,
     ) -> GroupAccount {
-        let held = Held { fixed, last: vec![0; columns.len()], ..Held::default() };
+        let held = AccountedBuffer { fixed, last: vec![0; columns.len()], ..AccountedBuffer::default() };
         let batch_rows = batch_rows as u64;
         GroupAccount { file: file.clone(), pages, columns, batch_rows, held: Mutex::new(held) }
     }

@@ -1,4 +1,4 @@
-//! Objects of S3, Google Cloud Storage and Azure, by the crate `object_store`, over the client of HTTP that the rest of the room has.
+//! Objects of S3, Google Cloud Storage and Azure, by the crate `object_store`, over the client of HTTP that the rest of the crate has.
 //!
 //! Who asks, and where, the variables of the environment say that the stores' own tools read (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`,
 //! `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME` and their like). Objects are brought piece by piece, [`BRINGERS`] at a time.

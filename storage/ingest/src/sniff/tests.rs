@@ -1,7 +1,7 @@
 use super::*;
 
 fn kind(fields: &[&str]) -> String {
-    let mut seen = Seen::default();
+    let mut seen = ColumnSurvey::default();
     for text in fields {
         seen.look(&Field { bytes: text.as_bytes(), quoted: false, doubled: false }, &[]);
     }

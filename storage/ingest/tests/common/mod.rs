@@ -61,7 +61,7 @@ pub fn refused(all: &[(&str, &str)], layout: Layout, strict: bool) -> ImportErro
     let options = ImportOptions { layout, strict, ..options(files.folder()) };
     let error = ingest::import(&engine, &options).unwrap_err();
     let snapshot = engine.snapshot();
-    assert_eq!((snapshot.place(), snapshot.statistics().vertices()), (0, 0));
+    assert_eq!((snapshot.commit_version(), snapshot.statistics().vertices()), (0, 0));
     assert!(snapshot.catalog().indexes().is_empty());
     error
 }

@@ -4,7 +4,7 @@ use super::*;
 
 fn open() -> Gate {
     let mut gate = Gate::new(0, 1, Timing::default(), Rules::default());
-    let members = Arc::new(Members { epoch: 1, gates: vec![0], shards: 1, first_place: 0 });
+    let members = Arc::new(Members { epoch: 1, gates: vec![0], shards: 1, first_version: 0 });
     let keeper = |body| Input::Message { from: Node::Keeper, message: Message { epoch: 1, body } };
     gate.step(0, [keeper(Body::Begin { incarnation: 1, members }), keeper(Body::Open { incarnation: 1 })]);
     assert!(gate.is_open());
@@ -98,7 +98,7 @@ fn a_commit_without_a_base_that_read_is_refused_and_one_epoch_has_one_seat() {
     assert_eq!(ends(&outputs), [End::Refused(Refusal::Epoch)]);
     let stamped = gate.step(0, [read(2)]);
     assert!(stamped.iter().any(|output| matches!(output, Output::Send { .. })));
-    let members = Arc::new(Members { epoch: 1, gates: vec![0], shards: 1, first_place: 0 });
+    let members = Arc::new(Members { epoch: 1, gates: vec![0], shards: 1, first_version: 0 });
     let message = Message { epoch: 1, body: Body::Begin { incarnation: 1, members } };
     gate.step(0, [Input::Message { from: Node::Keeper, message }]);
     assert!(gate.is_open(), "told twice, it does not begin anew");

@@ -119,6 +119,6 @@ fn a_call_without_an_answer_is_made_again() {
     // The epoch that ends is no new one.
     let third = bump(&keeper.step(BEGUN_US, [answer(again, Ok(Reply::Epoch(7))), Input::Tick]));
     let reads = keeper.step(BEGUN_US, [answer(third, Ok(Reply::Epoch(8)))]);
-    assert!(matches!(&reads[..], [Output::Call { call: Call::Unplaced { .. }, .. }]), "{reads:?}");
+    assert!(matches!(&reads[..], [Output::Call { call: Call::Unversioned { .. }, .. }]), "{reads:?}");
     assert!(!keeper.is_open() && keeper.epochs() == 0);
 }

@@ -77,14 +77,14 @@ fn places_are_given_once_by_the_present_epoch() {
     let stamp = one.stamp();
     let id = CommitId::of(&stamp);
     assert_eq!(commit(&mut truth, 1, proposed(None, stamp.clone(), &[], &[7])), Verdict::Committed);
-    assert_eq!(truth.place(0, 1, &[id]), Ok(false), "an earlier epoch");
-    assert_eq!(truth.unplaced(9), Ok((0, Vec::new())), "the epoch is open");
+    assert_eq!(truth.assign_versions(0, 1, &[id]), Ok(false), "an earlier epoch");
+    assert_eq!(truth.unversioned(9), Ok((0, Vec::new())), "the epoch is open");
     assert_eq!(truth.bump(1), Ok(2));
-    assert_eq!(truth.unplaced(9), Ok((0, vec![stamp])));
-    assert_eq!(truth.place(2, 2, &[id]), Ok(false), "a place between is missing");
-    assert_eq!(truth.place(2, 1, &[id]), Ok(true));
-    assert_eq!(truth.place(2, 1, &[id]), Ok(true), "asked again");
-    assert_eq!(truth.place(2, 2, &[id]), Ok(false), "it has a place");
+    assert_eq!(truth.unversioned(9), Ok((0, vec![stamp])));
+    assert_eq!(truth.assign_versions(2, 2, &[id]), Ok(false), "a version between is missing");
+    assert_eq!(truth.assign_versions(2, 1, &[id]), Ok(true));
+    assert_eq!(truth.assign_versions(2, 1, &[id]), Ok(true), "asked again");
+    assert_eq!(truth.assign_versions(2, 2, &[id]), Ok(false), "it has a version");
     assert_eq!(truth.log(None, 0, 9).map(|page| page.commits.len()), Ok(1));
     assert_eq!(truth.log(Some(1), 0, 9).map(|page| page.commits.len()), Ok(0));
 }
@@ -141,7 +141,7 @@ fn who_read_everything_knows_all_commits_and_comes_before_later_ones() {
     assert_eq!(commit(&mut truth, 3, proposed(None, later, &[], &[9])), Verdict::Committed);
 }
 
-/// What an epoch left without places is asked for in pieces: so many of each seat, the earliest first.
+/// What an epoch left without commit versions is asked for in pieces: so many of each seat, the earliest first.
 #[test]
 fn of_each_seat_so_many_wait_for_their_places() {
     let (mut truth, mut one, mut other) = begin();
@@ -159,15 +159,15 @@ fn of_each_seat_so_many_wait_for_their_places() {
     }
     assert_eq!(truth.bump(1), Ok(2));
     for limit in 0..7 {
-        let (placed, found) = truth.unplaced(limit).expect("it answers");
-        assert_eq!(placed, 0);
+        let (versioned, found) = truth.unversioned(limit).expect("it answers");
+        assert_eq!(versioned, 0);
         for (gate, stamps) in stamps.iter().enumerate() {
             let of_gate: Vec<&Stamp> = found.iter().filter(|stamp| stamp.gatekeeper() == gate).collect();
             assert_eq!(of_gate, stamps.iter().take(limit).collect::<Vec<_>>(), "{limit} of gate {gate}");
         }
     }
     let ids = [CommitId::of(&stamps[0][0]), CommitId::of(&stamps[1][0])];
-    assert_eq!(truth.place(2, 1, &ids), Ok(true));
-    let (placed, found) = truth.unplaced(9).expect("it answers");
-    assert_eq!((placed, found.len()), (2, 8), "those that have places wait no more");
+    assert_eq!(truth.assign_versions(2, 1, &ids), Ok(true));
+    let (versioned, found) = truth.unversioned(9).expect("it answers");
+    assert_eq!((versioned, found.len()), (2, 8), "those that have versions wait no more");
 }

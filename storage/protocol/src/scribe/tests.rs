@@ -6,7 +6,7 @@ use order::Gatekeeper;
 use world::chance::Chance;
 
 const EPOCH: u64 = 3;
-const FIRST_PLACE: u64 = 100;
+const FIRST_VERSION: u64 = 100;
 
 /// A stamp, and the shards of its commit; none of a NOP.
 type Given = (Stamp, Box<[u16]>);
@@ -54,7 +54,7 @@ fn message(from: Node, epoch: u64, body: Body) -> Input {
 fn begun(gates: usize, shards: u16) -> Scribe {
     let mut scribe = Scribe::new(1, Timing::default(), Rules::default());
     let gates = (0..gates as u16).collect();
-    let members = |epoch| Arc::new(Members { epoch, gates, shards, first_place: FIRST_PLACE });
+    let members = |epoch| Arc::new(Members { epoch, gates, shards, first_version: FIRST_VERSION });
     scribe.step(0, [message(Node::Keeper, EPOCH, Body::Begin { incarnation: 1, members: members(EPOCH) })]);
     assert_eq!(scribe.part.as_ref().map(|part| part.members.epoch), Some(EPOCH));
     scribe
@@ -65,7 +65,7 @@ struct House {
     scribe: Scribe,
     given: Vec<Given>,
     now_us: u64,
-    /// Places in truth, in order.
+    /// Commit versions in truth, in order.
     written: Vec<CommitId>,
     published: Vec<CommitId>,
     inputs: Vec<Input>,
@@ -92,23 +92,23 @@ impl House {
     }
     fn take(&mut self, output: Output, chance: &mut Chance, loss: f64) {
         match output {
-            Output::Publish { place, commit } => {
-                assert_eq!(place, FIRST_PLACE + 1 + self.published.len() as u64);
+            Output::Publish { commit_version, commit } => {
+                assert_eq!(commit_version, FIRST_VERSION + 1 + self.published.len() as u64);
                 assert_eq!(self.written.get(self.published.len()), Some(&commit), "it is written first");
                 self.published.push(commit);
             }
-            Output::Call { token, call: Call::Place { epoch, first, commits } } => {
+            Output::Call { token, call: Call::AssignVersions { epoch, first, commits } } => {
                 assert_eq!(epoch, EPOCH);
                 let answer = match chance.happens(loss) {
                     true if chance.happens(0.5) => Err(Unknown),
                     is_unknown => {
-                        let at = (first - FIRST_PLACE - 1) as usize;
+                        let at = (first - FIRST_VERSION - 1) as usize;
                         assert!(
-                            at <= self.written.len() && commits.len() <= PLACES_MAX && !commits.is_empty()
+                            at <= self.written.len() && commits.len() <= VERSIONS_MAX && !commits.is_empty()
                         );
                         self.written.truncate(at.max(self.published.len()));
                         self.written.extend(commits);
-                        if is_unknown { Err(Unknown) } else { Ok(Reply::Placed(true)) }
+                        if is_unknown { Err(Unknown) } else { Ok(Reply::Assigned(true)) }
                     }
                 };
                 self.inputs.push(Input::Answer { token, answer });
@@ -133,11 +133,11 @@ impl House {
                     self.inputs.push(message(Node::Oracle, epoch, Body::Told { question, answer }));
                 }
             }
-            (Node::Shard(shard), Body::Settled { next, place, frontier }) => {
+            (Node::Shard(shard), Body::Settled { next, commit_version, frontier }) => {
                 let settled = &mut self.settled[usize::from(shard)];
                 assert!(next >= *settled, "what it has it keeps");
                 *settled = next;
-                assert!(place <= FIRST_PLACE + self.written.len() as u64);
+                assert!(commit_version <= FIRST_VERSION + self.written.len() as u64);
                 assert!(frontier.is_none() || frontier == self.forgotten);
             }
             // A frontier after these lets the sequence go on.
@@ -148,14 +148,14 @@ impl House {
             (to, body) => panic!("{to:?}: {body:?}"),
         }
     }
-    /// Nobody may still ask about what is forgotten: not the reads of gates, not commits without a place.
+    /// Nobody may still ask about what is forgotten: not the reads of gates, not commits without a version.
     fn forget(&mut self, frontier: Box<[u64]>) {
         let is_known = |vector: &[u64]| frontier.iter().zip(vector).all(|(own, other)| own <= other);
         for low in &self.lows {
             assert!(is_known(low.as_ref().expect("each gate has said what it knows")));
         }
-        let unplaced = commits(&self.given).skip(self.written.len());
-        unplaced.for_each(|(stamp, _)| assert!(is_known(stamp.vector()), "{stamp} has no place"));
+        let unversioned = commits(&self.given).skip(self.written.len());
+        unversioned.for_each(|(stamp, _)| assert!(is_known(stamp.vector()), "{stamp} has no version"));
         self.forgotten = Some(frontier);
     }
 }
@@ -224,7 +224,7 @@ fn the_sequence_is_the_order_in_which_commits_were_given() {
         }
         assert_eq!(house.published, wanted, "seed {seed}");
         let counts = house.scribe.counts();
-        assert_eq!((counts.placed, counts.disagreements), (wanted.len() as u64, 0), "seed {seed}");
+        assert_eq!((counts.versioned, counts.disagreements), (wanted.len() as u64, 0), "seed {seed}");
         questions += counts.questions;
         assert!(counts.pairs >= counts.questions, "seed {seed}");
         forgotten += u32::from(house.forgotten.is_some());
@@ -258,9 +258,9 @@ fn a_shard_that_disagrees_is_counted_and_the_sequence_goes_on() {
                     let answer = Ok(pairs.iter().map(|(this, that)| at(this) < at(that)).collect());
                     waiting.push(message(Node::Oracle, EPOCH, Body::Told { question, answer }));
                 }
-                Output::Call { token, call: Call::Place { commits, .. } } => {
+                Output::Call { token, call: Call::AssignVersions { commits, .. } } => {
                     written += commits.len();
-                    waiting.push(Input::Answer { token, answer: Ok(Reply::Placed(true)) });
+                    waiting.push(Input::Answer { token, answer: Ok(Reply::Assigned(true)) });
                 }
                 Output::Publish { commit, .. } => published.push(commit),
                 _ => {}
@@ -279,7 +279,7 @@ fn a_shard_that_disagrees_is_counted_and_the_sequence_goes_on() {
 #[test]
 fn a_shard_at_its_limit_waits_and_the_others_do_not() {
     let (mut scribe, mut gatekeeper) = (begun(1, 3), Gatekeeper::new(0, 1));
-    let max = UNPLACED_MAX as u64;
+    let max = UNVERSIONED_MAX as u64;
     let mut report = |scribe: &mut Scribe, shard: u16, from: u64, count: usize| {
         let records = (0..count).map(|_| (gatekeeper.stamp(), Box::from([shard]))).collect();
         let taken = Some(vec![Some(gatekeeper.stamp()); 1]);
@@ -289,13 +289,14 @@ fn a_shard_at_its_limit_waits_and_the_others_do_not() {
             Output::Send { message: Message { body: Body::Settled { next, .. }, .. }, .. } => Some(*next),
             _ => None,
         };
-        let is_written = |output: &Output| matches!(output, Output::Call { call: Call::Place { .. }, .. });
+        let is_written =
+            |output: &Output| matches!(output, Output::Call { call: Call::AssignVersions { .. }, .. });
         (outputs.iter().find_map(next).unwrap(), outputs.iter().any(is_written))
     };
-    assert_eq!(report(&mut scribe, 0, 0, UNPLACED_MAX - 1), (max - 1, false));
+    assert_eq!(report(&mut scribe, 0, 0, UNVERSIONED_MAX - 1), (max - 1, false));
     assert_eq!(report(&mut scribe, 0, max - 1, 3), (max, false), "the others are sent again later");
     assert_eq!(report(&mut scribe, 0, max, 2), (max, false));
-    assert_eq!(report(&mut scribe, 1, 0, UNPLACED_MAX), (max, false));
+    assert_eq!(report(&mut scribe, 1, 0, UNVERSIONED_MAX), (max, false));
     // What a shard has taken is believed when its records are here, all of them.
     assert_eq!(report(&mut scribe, 2, 2, 0), (0, false), "the two before are not here");
     assert_eq!(report(&mut scribe, 2, 0, 2), (2, true));
@@ -305,7 +306,7 @@ fn a_shard_at_its_limit_waits_and_the_others_do_not() {
 #[test]
 fn places_are_written_in_pieces_and_again_until_it_is_known() {
     let (mut scribe, mut gatekeeper) = (begun(1, 1), Gatekeeper::new(0, 1));
-    let count = 2 * PLACES_MAX + 1;
+    let count = 2 * VERSIONS_MAX + 1;
     let records: Vec<Given> = (0..count).map(|_| (gatekeeper.stamp(), Box::from([0]))).collect();
     let body = Body::Executed { from: 0, records, taken: Some(vec![Some(gatekeeper.stamp())]) };
     let mut inputs = vec![message(Node::Shard(0), EPOCH, body)];
@@ -313,9 +314,9 @@ fn places_are_written_in_pieces_and_again_until_it_is_known() {
     while !inputs.is_empty() {
         for output in scribe.step(0, std::mem::take(&mut inputs)) {
             match output {
-                Output::Call { token, call: Call::Place { first, commits, .. } } => {
-                    pieces.push((first - FIRST_PLACE, commits.len()));
-                    let answer = if pieces.len() == 2 { Err(Unknown) } else { Ok(Reply::Placed(true)) };
+                Output::Call { token, call: Call::AssignVersions { first, commits, .. } } => {
+                    pieces.push((first - FIRST_VERSION, commits.len()));
+                    let answer = if pieces.len() == 2 { Err(Unknown) } else { Ok(Reply::Assigned(true)) };
                     inputs.push(Input::Answer { token, answer });
                 }
                 Output::Publish { .. } => published += 1,
@@ -323,15 +324,15 @@ fn places_are_written_in_pieces_and_again_until_it_is_known() {
             }
         }
     }
-    let piece = |at: usize, len| ((at * PLACES_MAX + 1) as u64, len);
-    let wanted = [piece(0, PLACES_MAX), piece(1, PLACES_MAX), piece(1, PLACES_MAX), piece(2, 1)];
+    let piece = |at: usize, len| ((at * VERSIONS_MAX + 1) as u64, len);
+    let wanted = [piece(0, VERSIONS_MAX), piece(1, VERSIONS_MAX), piece(1, VERSIONS_MAX), piece(2, 1)];
     assert_eq!((pieces.as_slice(), published), (&wanted[..], count));
 }
 
 #[test]
 fn what_is_of_another_epoch_or_life_is_passed_over() {
     let (mut scribe, mut gatekeeper) = (begun(1, 1), Gatekeeper::new(0, 1));
-    let members = |epoch| Arc::new(Members { epoch, gates: vec![0], shards: 1, first_place: 7 });
+    let members = |epoch| Arc::new(Members { epoch, gates: vec![0], shards: 1, first_version: 7 });
     let begin = |incarnation, epoch| {
         message(Node::Keeper, epoch, Body::Begin { incarnation, members: members(epoch) })
     };
@@ -345,22 +346,22 @@ fn what_is_of_another_epoch_or_life_is_passed_over() {
         assert_eq!(scribe.step(0, [input.clone()]).len(), 0, "{input:?}");
         assert_eq!(scribe.part.as_ref().map(|part| part.members.epoch), Some(EPOCH));
     }
-    // Another epoch has begun meanwhile: who keeps it gives the rest its places.
+    // Another epoch has begun meanwhile: who keeps it gives the rest its commit versions.
     let outputs = scribe.step(0, [report(EPOCH, gatekeeper.stamp()), report(EPOCH, gatekeeper.stamp())]);
     let token = outputs.iter().find_map(|output| match output {
-        Output::Call { token, call: Call::Place { first, commits, .. } } => {
-            assert_eq!((*first, commits.len()), (FIRST_PLACE + 1, 1));
+        Output::Call { token, call: Call::AssignVersions { first, commits, .. } } => {
+            assert_eq!((*first, commits.len()), (FIRST_VERSION + 1, 1));
             Some(*token)
         }
         _ => None,
     });
     let token = token.unwrap();
     assert_eq!(
-        scribe.step(0, [Input::Answer { token: token + 1, answer: Ok(Reply::Placed(false)) }]).len(),
+        scribe.step(0, [Input::Answer { token: token + 1, answer: Ok(Reply::Assigned(false)) }]).len(),
         0
     );
     assert!(scribe.part.is_some(), "it is no answer to this");
-    assert_eq!(scribe.step(0, [Input::Answer { token, answer: Ok(Reply::Placed(false)) }]).len(), 0);
+    assert_eq!(scribe.step(0, [Input::Answer { token, answer: Ok(Reply::Assigned(false)) }]).len(), 0);
     assert!(scribe.part.is_none());
     let outputs = scribe.step(0, [begin(1, EPOCH + 1)]);
     let ready = |output: &Output| {

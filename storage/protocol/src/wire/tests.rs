@@ -54,13 +54,13 @@ fn body(kind: u64, chance: &mut Chance) -> Body {
         }
         13 => {
             let frontier = flag.then(|| vector(chance).into());
-            Body::Settled { next: number, place: chance.next_u64(), frontier }
+            Body::Settled { next: number, commit_version: chance.next_u64(), frontier }
         }
         14 => Body::Low(vector(chance).into()),
         15 => Body::Forget(vector(chance).into()),
         16 => Body::Alive { incarnation: number, ready: flag, pulse: chance.next_u64() },
         17 => {
-            let members = Members { epoch: number, gates: vec![0, 2], shards: 3, first_place: 9 };
+            let members = Members { epoch: number, gates: vec![0, 2], shards: 3, first_version: 9 };
             Body::Begin { incarnation: 4, members: Arc::new(members) }
         }
         18 => Body::Open { incarnation: number },

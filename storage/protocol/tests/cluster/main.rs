@@ -81,11 +81,11 @@ fn shards_that_begin_with_a_checkpoint_are_strictly_serializable() {
     assert!((0..HISTORIES).any(|seed| wrong(&seed)), "it is found out");
 }
 
-/// A scribe asks again for places whose outcome it does not know. They may be cut off from the log by then: truth denied that it had given them, the scribe
+/// A scribe asks again for commit versions whose outcome it does not know. They may be cut off from the log by then: truth denied that it had given them, the scribe
 /// left its epoch, and the cluster stood still.
 #[test]
 fn places_that_are_forgotten_with_a_cut_are_found_out() {
-    let rules = Rules { places_outlive_cuts: false, ..Rules::default() };
+    let rules = Rules { versions_outlive_cuts: false, ..Rules::default() };
     // Outcomes are often unknown, the log is often cut, and no process is lost: a new epoch would begin anew.
     let setup = |seed| Setup {
         faults: Faults { unknown: 0.2, log_cuts: 0.3, late: 0.0, ..Faults::none() },
@@ -93,9 +93,9 @@ fn places_that_are_forgotten_with_a_cut_are_found_out() {
         ..Setup::drawn(seed)
     };
     let stands_still =
-        |run: &Run| run.stuck || run.counts.get("without a place").is_some_and(|count| *count > 0);
+        |run: &Run| run.stuck || run.counts.get("without a version").is_some_and(|count| *count > 0);
     let found = (0..1_000).find(|seed| stands_still(&simulate(setup(*seed).with(rules), *seed)));
-    let seed = found.expect("commits get no place any more");
+    let seed = found.expect("commits get no version any more");
     for seed in seed..seed + 100 {
         let run = simulate(setup(seed), seed);
         assert!(
@@ -207,7 +207,7 @@ fn moves_without_forwarding_are_found_out() {
 
 #[test]
 fn places_that_are_published_before_they_are_written_are_found_out() {
-    let rules = Rules { places_before_publishing: false, ..Rules::default() };
+    let rules = Rules { versions_before_publishing: false, ..Rules::default() };
     found_out("writing first", rules, 50, broken);
 }
 

@@ -48,7 +48,7 @@ pub fn compare(store: &Store, pairs: &[(u32, u32)]) {
         let edge = EdgeRef { id: store.allocator().edge(source, TYPE).unwrap(), source, target };
         let current = store.current();
         let change = Change::CreateEdge { edge, properties: Vec::new() };
-        store.publish(current.apply(current.place() + 1, &[&[change]]).unwrap());
+        store.publish(current.apply(current.commit_version() + 1, &[&[change]]).unwrap());
     };
     let bound = store.current().vertex_bound() as usize;
     for (way, direction) in [("out", Direction::Out), ("both", Direction::Both)] {

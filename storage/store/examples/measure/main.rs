@@ -92,7 +92,7 @@ fn measure_applies(what: &str, store: &Store, count: usize, mut make: impl FnMut
     for change in changes {
         let one = Instant::now();
         let current = store.current();
-        store.publish(current.apply(current.place() + 1, &[&[change]]).unwrap());
+        store.publish(current.apply(current.commit_version() + 1, &[&[change]]).unwrap());
         times.push(one.elapsed().as_secs_f64() * 1e6);
     }
     times.sort_by(f64::total_cmp);
@@ -101,7 +101,7 @@ fn measure_applies(what: &str, store: &Store, count: usize, mut make: impl FnMut
     println!("apply {what}: {mean:.2} us mean, {most:.0} us p99.9, {worst:.0} us worst, {count} applies");
 }
 
-/// A graph made by commits alone, its deltas folded: bytes an edge for both directions, versions included.
+/// A graph made by commits alone, its deltas compacted: bytes an edge for both directions, versions included.
 fn measure_committed(pairs: &[(u32, u32)]) {
     let store = Store::new(StoreOptions::default());
     store.names().intern_edge_type("T").unwrap();
@@ -118,13 +118,13 @@ fn measure_committed(pairs: &[(u32, u32)]) {
     }
     for group in changes.chunks(500) {
         let current = store.current();
-        store.publish(current.apply(current.place() + 1, &[group]).unwrap());
+        store.publish(current.apply(current.commit_version() + 1, &[group]).unwrap());
     }
     let before = store.current().memory();
     store.chunks_to_compact().into_iter().for_each(|chunk| store.compact(chunk));
     let after = store.current().memory();
     println!(
-        "committed graph: {:.2} bytes an edge with deltas, {:.2} folded ({} + {} versions)",
+        "committed graph: {:.2} bytes an edge with deltas, {:.2} compacted ({} + {} versions)",
         (before.adjacency_bytes + before.delta_bytes) as f64 / edges as f64,
         (after.adjacency_bytes + after.delta_bytes) as f64 / edges as f64,
         after.adjacency_bytes,
@@ -188,14 +188,16 @@ fn measure_online(
         while built.load(Ordering::Acquire) == 0 {
             let (change, one) = (make(count), Instant::now());
             let current = store.current();
-            store.publish(current.apply(current.place() + 1, &[&[change]]).unwrap());
+            store.publish(current.apply(current.commit_version() + 1, &[&[change]]).unwrap());
             worst = worst.max(one.elapsed().as_secs_f64() * 1e6);
             count += 1;
         }
     });
     let (prepared, last) = (millis(start), Instant::now());
     let current = store.current();
-    store.publish(current.apply(current.place() + 1, &[&[Change::CreateIndex(index.clone())]]).unwrap());
+    store.publish(
+        current.apply(current.commit_version() + 1, &[&[Change::CreateIndex(index.clone())]]).unwrap(),
+    );
     let size = store.current().statistics().index(index.id).unwrap().entries;
     println!(
         "an index over {size} vertices, online: {prepared:.0} ms beside {count} commits (worst {worst:.0} us), last step {:.0} us",

@@ -84,8 +84,8 @@ fn network(with_hidden: bool) -> Network {
             |n: usize| place[n].map(|id| Change::SetLabels { id: VertexId::from_dense(id), labels: secret });
         let changes: Vec<Change> = (0..MESSAGES).filter(|n| is_hidden(*n)).filter_map(hide).collect();
         snapshot = snapshot.apply(2, &[&changes]).unwrap();
-        for chunk in snapshot.chunks_to_fold(0) {
-            snapshot = snapshot.fold(chunk).unwrap();
+        for chunk in snapshot.chunks_to_compact(0) {
+            snapshot = snapshot.compact(chunk).unwrap();
         }
         snapshot = snapshot.restricted(&Restriction::new(Arc::new(HidesOne("Secret"))));
     }

@@ -15,7 +15,7 @@ use super::spill::Aside;
 use super::vertices::Target;
 use crate::StoreError;
 use crate::chunks::chunk::{Chunk, ChunkRead};
-use crate::chunks::{chunk_bytes, fold};
+use crate::chunks::{chunk_bytes, compact};
 use crate::commits::allocator::Allocator;
 use crate::commits::draft::Draft;
 use crate::indexes::changes::{changed_edges, changed_entries, changed_slots};
@@ -41,7 +41,7 @@ struct Merged {
     on: Arc<Cell>,
     cell: Arc<Cell>,
     counts: Counts,
-    /// Of indexes over edges: their place among all, and what they hold of the new edges.
+    /// Of indexes over edges: their commit version among all, and what they hold of the new edges.
     entries: Vec<(usize, Vec<Entry>)>,
 }
 
@@ -139,7 +139,7 @@ impl Built {
     /// # Errors
     /// [`StoreError::Outdated`] where what was committed meanwhile does not agree with what was built: indexes or constraints were made or
     /// dropped, an end of a new edge is gone, or a value came into being that may be there only once.
-    pub fn onto(&mut self, current: &Snapshot, place: u64) -> Result<Snapshot, StoreError> {
+    pub fn onto(&mut self, current: &Snapshot, commit_version: u64) -> Result<Snapshot, StoreError> {
         let (ours, theirs) = (&self.given.root.catalog, &current.root.catalog);
         if ours.indexes() != theirs.indexes() || ours.constraints() != theirs.constraints() {
             return Err(StoreError::Outdated("indexes or constraints were made or dropped"));
@@ -157,7 +157,7 @@ impl Built {
             draft.directory.set(*number, merged.cell.clone());
         }
         self.new.iter().for_each(|(number, cell)| draft.directory.set(*number, cell.clone()));
-        draft.finish(place)
+        draft.finish(commit_version)
     }
 
     /// The result was published: the room in the last chunks may be given to others.
@@ -209,7 +209,7 @@ impl Built {
             if !parts.slots().all(|slot| chunk.exists(slot)) {
                 return Err(outdated());
             }
-            let (chunk, counts) = parts.merged(fold::fold(&chunk));
+            let (chunk, counts) = parts.merged(compact::compact(&chunk));
             let cell = Arc::new(Cell::new(chunk, &current.root.pager));
             let mut entries = Vec::new();
             for (at, (_, index)) in self.indexes.iter().enumerate() {

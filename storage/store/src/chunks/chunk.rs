@@ -94,7 +94,7 @@ impl Base {
         let edge_columns = self.edge_columns.iter().map(|(_, column)| column.heap_bytes()).sum::<usize>();
         size_of::<Base>() + tables + columns + edge_columns + self.labels.len() * 8
     }
-    /// What a fold has to rewrite at most: vertices and edges.
+    /// What a compaction has to rewrite at most: vertices and edges.
     pub(crate) fn weight(&self) -> usize {
         self.slot_count as usize + self.tables.iter().map(|(_, table)| table.len()).sum::<usize>()
     }

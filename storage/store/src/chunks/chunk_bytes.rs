@@ -1,11 +1,11 @@
-//! Chunks as bytes and back (docs/formats/chunk.md, "Chunk"). A delta is folded before it is written.
+//! Chunks as bytes and back (docs/formats/chunk.md, "Chunk"). A delta is compacted before it is written.
 
 use crate::StoreError;
 use crate::bytes::{Reader, Writer, debug_read_back};
 use crate::chunks::chunk::{Base, BaseKnown, ChunkRead};
 use crate::chunks::column_bytes::{decode_column, encode_column};
+use crate::chunks::compact;
 use crate::chunks::delta::SlotBits;
-use crate::chunks::fold;
 use crate::chunks::table::{EdgeSlots, EdgeTable, Lane};
 use crate::paging::page::Paged;
 use model::id::{EDGE_SLOT_COUNT_MAX, EDGE_TYPE_COUNT_MAX};
@@ -17,8 +17,8 @@ const VERSION: u8 = 1;
 
 /// The chunk as sealed bytes; its meta travels in the manifest.
 pub(crate) fn encode(chunk: &impl ChunkRead) -> Vec<u8> {
-    let folded = fold::fold(chunk);
-    let base = &folded.base;
+    let compacted = compact::compact(chunk);
+    let base = &compacted.base;
     let mut writer = Writer::new();
     writer.raw(MAGIC);
     writer.byte(VERSION);

@@ -13,12 +13,12 @@ pub(crate) struct ListDelta {
     /// Edges of the base that are gone.
     pub(crate) removed: EdgeSet,
     /// The whole list, put together by its first reader (see `edge_list`). A delta never outlives its base, so it stays true.
-    kept: OnceLock<Kept>,
+    kept: OnceLock<CachedList>,
 }
 
 /// A list put together for readers, and what it costs the budget.
 #[derive(Clone, Debug)]
-struct Kept {
+struct CachedList {
     list: Arc<[u32]>,
     _charge: Arc<Charge>,
 }
@@ -32,7 +32,7 @@ impl ListDelta {
         let kept = || {
             let list = assemble(table, slot, self);
             let charge = Charge::new(pager, size_of_val(&*list) + size_of::<Charge>());
-            Kept { list, _charge: Arc::new(charge) }
+            CachedList { list, _charge: Arc::new(charge) }
         };
         &self.kept.get_or_init(kept).list
     }

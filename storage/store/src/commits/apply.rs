@@ -8,9 +8,9 @@ use super::change::Change;
 use super::draft::{CHANGE_UNITS, Draft, Part, Working, delta_of};
 use crate::StoreError;
 use crate::chunks::chunk::{Chunk, ChunkRead};
+use crate::chunks::compact::compact;
 use crate::chunks::delta::{Life, outside, set_property};
 use crate::chunks::edge_set::pack;
-use crate::chunks::fold::fold;
 use crate::chunks::table::Lane;
 use crate::indexes::run::EntryChange;
 use crate::schema::statistics::Counter;
@@ -22,17 +22,17 @@ use std::sync::Arc;
 
 impl Snapshot {
     /// The snapshot after these changes, in order; this one is untouched. Fails as a whole.
-    pub fn apply(&self, place: u64, changes: &[&[Change]]) -> Result<Snapshot, StoreError> {
+    pub fn apply(&self, commit_version: u64, changes: &[&[Change]]) -> Result<Snapshot, StoreError> {
         let mut draft = Draft::new(self);
         changes.iter().try_for_each(|group| draft.take_all(group))?;
-        let next = draft.finish(place)?;
-        // A fold, or a search in an index, that was ended may have come to anything.
+        let next = draft.finish(commit_version)?;
+        // A compaction, or a search in an index, that was ended may have come to anything.
         walk::check()?;
         Ok(next)
     }
     /// As [`Snapshot::apply`], of changes that nobody has committed: what is found in it is told to nobody else.
     pub fn apply_uncommitted(&self, changes: &[Change]) -> Result<Snapshot, StoreError> {
-        let next = self.apply(self.place(), &[changes])?;
+        let next = self.apply(self.commit_version(), &[changes])?;
         if next.root.uncommitted.is_some() {
             return Ok(next);
         }
@@ -43,26 +43,26 @@ impl Snapshot {
     /// that were there have got and lost, in order.
     pub fn apply_share(
         &self,
-        place: u64,
+        commit_version: u64,
         changes: &[Change],
     ) -> Result<(Snapshot, Vec<EntryChange>), StoreError> {
         let mut draft = Draft::of_part(self, Part::Share);
         draft.take_all(changes)?;
         let entry_changes = std::mem::take(&mut draft.entry_changes);
-        Ok((draft.finish(place)?, entry_changes))
+        Ok((draft.finish(commit_version)?, entry_changes))
     }
-    /// The same graph with the delta of one chunk folded into its base.
-    pub fn fold(&self, chunk: ChunkNo) -> Result<Snapshot, StoreError> {
+    /// The same graph with the delta of one chunk compacted into its base.
+    pub fn compact(&self, chunk: ChunkNo) -> Result<Snapshot, StoreError> {
         let mut draft = Draft::new(self);
         if let Some(content) = self.chunk(chunk)?.filter(|content| content.delta().is_some()) {
-            let folded = fold(&content);
+            let compacted = compact(&content);
             walk::check()?;
-            draft.directory.set(chunk, Arc::new(Cell::new(folded, &self.root.pager)));
+            draft.directory.set(chunk, Arc::new(Cell::new(compacted, &self.root.pager)));
         }
-        draft.finish(self.root.place)
+        draft.finish(self.root.commit_version)
     }
-    /// Chunks whose delta holds at least `changes_min` changes: what a compactor may fold.
-    pub fn chunks_to_fold(&self, changes_min: usize) -> Vec<ChunkNo> {
+    /// Chunks whose delta holds at least `changes_min` changes: what a compactor may compact.
+    pub fn chunks_to_compact(&self, changes_min: usize) -> Vec<ChunkNo> {
         let weight = |cell: &Cell| cell.delta().map_or(0, |delta| delta.weight);
         let due = self.root.directory.iter().filter(|(_, cell)| weight(cell) >= changes_min.max(1));
         due.map(|(chunk, _)| chunk).collect()

@@ -2,8 +2,8 @@
 
 use crate::StoreError;
 use crate::chunks::chunk::{Base, Chunk, ChunkRead};
+use crate::chunks::compact;
 use crate::chunks::delta::Delta;
-use crate::chunks::fold;
 use crate::commits::change::Change;
 use crate::indexes::run::EntryChange;
 use crate::indexes::tree::Index;
@@ -93,7 +93,7 @@ impl<'a> Draft<'a> {
     }
 
     /// The new snapshot.
-    pub(crate) fn finish(mut self, place: u64) -> Result<Snapshot, StoreError> {
+    pub(crate) fn finish(mut self, commit_version: u64) -> Result<Snapshot, StoreError> {
         self.flush()?;
         let mut statistics = self.from.statistics.clone();
         statistics.names = self.catalog.names.clone();
@@ -105,7 +105,7 @@ impl<'a> Draft<'a> {
         };
         statistics.indexes = self.indexes.iter().map(size).collect();
         Ok(Snapshot::from_root(Root {
-            place,
+            commit_version,
             directory: self.directory,
             catalog: self.catalog,
             names: self.from.names.clone(),
@@ -120,7 +120,7 @@ impl<'a> Draft<'a> {
             uncommitted: self.from.uncommitted.clone(),
         }))
     }
-    /// Puts the working copies into the directory, folding those whose delta is due.
+    /// Puts the working copies into the directory, compacting those whose delta is due.
     ///
     /// # Errors
     /// The work of this thread is over.
@@ -128,10 +128,10 @@ impl<'a> Draft<'a> {
         for (number, Working { chunk, page, held }) in self.chunks.drain() {
             let changed = chunk.delta.as_ref().map_or(0, |delta| delta.weight);
             walk::spend(1 + changed)?;
-            let due = fold::is_due(number, &chunk, self.from.options.fold_changes_min);
+            let due = compact::is_due(number, &chunk, self.from.options.compact_changes_min);
             let cell = match page.filter(|_| !due) {
                 Some(page) => Cell::over(page, chunk.meta, chunk.delta),
-                None => Cell::new(if due { fold::fold(&chunk) } else { chunk }, &self.from.pager),
+                None => Cell::new(if due { compact::compact(&chunk) } else { chunk }, &self.from.pager),
             };
             held.into_iter().for_each(|held| cell.hold(held));
             self.directory.set(number, Arc::new(cell));
@@ -149,11 +149,11 @@ impl<'a> Draft<'a> {
         }
         match self.chunks.entry(vertex.chunk()) {
             hashbrown::hash_map::Entry::Occupied(working) => Ok(&mut working.into_mut().chunk),
-            hashbrown::hash_map::Entry::Vacant(place) => {
+            hashbrown::hash_map::Entry::Vacant(commit_version) => {
                 let cell = self.directory.get(vertex.chunk()).ok_or(missing)?;
                 let (chunk, page) = (cell.chunk()?.to_chunk(), Some(cell.base().clone()));
                 let held = cell.held().cloned();
-                Ok(&mut place.insert(Working { chunk, page, held }).chunk)
+                Ok(&mut commit_version.insert(Working { chunk, page, held }).chunk)
             }
         }
     }

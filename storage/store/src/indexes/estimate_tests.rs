@@ -62,7 +62,7 @@ fn an_estimate_is_wrong_by_a_leaf_at_each_bound_at_most() {
         let above = index.estimate(bounds(&seven, false), Bound::Unbounded);
         assert!((above - within(701, i64::MAX)).abs() <= error_max);
         assert!(index.estimate(bounds(&text, true), Bound::Unbounded) <= error_max);
-        // Some of the frequent value go, as many as leave its leaves without a fold.
+        // Some of the frequent value go, as many as leave its leaves without a compaction.
         for (vertex, key) in keys.iter().enumerate().filter(|(_, key)| **key == 700).take(LEAF_ENTRIES / 32) {
             index.remove(IndexKey::One(Value::Int(*key)), vertex as u32, LEAF_ENTRIES).unwrap();
         }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Entries of a new leaf.
 pub(crate) const LEAF_ENTRIES: usize = 4096;
-/// Entries above which a folded leaf is cut: what a fold copies at most, and with it the longest stop of a commit. No longer run is made, in
+/// Entries above which a compacted leaf is cut: what a compaction copies at most, and with it the longest stop of a commit. No longer run is made, in
 /// memory or on disk.
 pub(crate) const LEAF_ENTRIES_MAX: usize = 2 * LEAF_ENTRIES;
 /// Part of its run that a leaf's delta may be as long as: a sixteenth.
@@ -85,14 +85,14 @@ impl Leaf {
             None => Ok(IndexRun::build(self.entries()?)),
         }
     }
-    /// The leaves that come of folding: one, several where it would be too long, none where it would be empty.
-    pub(crate) fn fold(&self) -> Result<Vec<Leaf>, StoreError> {
+    /// The leaves that come of compaction: one, several where it would be too long, none where it would be empty.
+    pub(crate) fn compact(&self) -> Result<Vec<Leaf>, StoreError> {
         let (pager, width) = (self.page.pager(), self.page.known.width);
-        let runs = self.folded_runs()?.into_iter();
+        let runs = self.compacted_runs()?.into_iter();
         Ok(runs.map(|(first, run)| Leaf::new(first, run, width, pager)).collect())
     }
-    /// The runs that come of folding, none longer than [`LEAF_ENTRIES_MAX`], each with the first entry of its leaf.
-    pub(crate) fn folded_runs(&self) -> Result<Vec<(Entry, IndexRun)>, StoreError> {
+    /// The runs that come of compaction, none longer than [`LEAF_ENTRIES_MAX`], each with the first entry of its leaf.
+    pub(crate) fn compacted_runs(&self) -> Result<Vec<(Entry, IndexRun)>, StoreError> {
         let run = self.merged_run()?;
         if run.len() == 0 {
             return Ok(Vec::new());

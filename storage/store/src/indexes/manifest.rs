@@ -1,8 +1,8 @@
 //! An index in a manifest: its definition and its leaves, written and read here alone, with one set of bounds (docs/formats/chunk.md, "Manifest").
 //!
-//! A leaf with a short delta is written as its run's blob and that delta. One with a longer delta is folded for the disk: it becomes the
-//! runs that a fold in memory would give, none longer than `leaf::LEAF_ENTRIES_MAX`. Earlier versions wrote run and delta as one run, up to
-//! [`LEAF_ENTRIES_READ_MAX`] entries; these are read, and cut at their next fold.
+//! A leaf with a short delta is written as its run's blob and that delta. One with a longer delta is compacted for the disk: it becomes the
+//! runs that a compaction in memory would give, none longer than `leaf::LEAF_ENTRIES_MAX`. Earlier versions wrote run and delta as one run, up to
+//! [`LEAF_ENTRIES_READ_MAX`] entries; these are read, and cut at their next compaction.
 
 use crate::bytes::{Reader, Writer};
 use crate::indexes::leaf::{LEAF_ENTRIES_READ_MAX, Leaf};
@@ -62,7 +62,7 @@ fn store_leaf<'a, E: From<StoreError>>(
     rows: &mut Vec<Row<'a>>,
 ) -> Result<(), E> {
     if leaf.delta_len() > LEAF_DELTA_MAX {
-        for (first, run) in leaf.folded_runs()? {
+        for (first, run) in leaf.compacted_runs()? {
             let known = RunKnown::of(&run, leaf.page.known.width);
             rows.push(Row { first, known, blob: (blobs.write)(&encode_run(&run))?, delta_of: None });
         }

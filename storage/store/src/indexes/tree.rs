@@ -6,7 +6,7 @@
 //! ```
 //! Invariants: the entries of a leaf are not before its `first`, and before the `first` of the next (the first leaf takes all that is
 //! before it, too). A vertex is indexed if it carries the label and none of the keys is null. Cost of a write: two short vectors of
-//! pointers and a path of a persistent tree; now and then a leaf is folded, which copies at most 8,192 entries, so no commit
+//! pointers and a path of a persistent tree; now and then a leaf is compacted, which copies at most 8,192 entries, so no commit
 //! stops for the size of the index. Leaves are paged like chunks, and a checkpoint stores those that changed.
 
 use crate::StoreError;
@@ -29,7 +29,7 @@ pub(crate) struct Index {
     pub(crate) definition: Arc<IndexDefinition>,
     branches: Arc<Vec<Arc<Branch>>>,
     count: u64,
-    /// Entries and distinct keys of the runs, at their folds.
+    /// Entries and distinct keys of the runs, at their compactions.
     run_entries: u64,
     run_distinct: u64,
     pager: Arc<Pager>,
@@ -97,7 +97,7 @@ impl Index {
     pub(crate) fn entry_count(&self) -> u64 {
         self.count
     }
-    /// Distinct keys: exact for unique indexes, else by the ratio that leaves had at their folds. A key that lies in two leaves
+    /// Distinct keys: exact for unique indexes, else by the ratio that leaves had at their compactions. A key that lies in two leaves
     /// counts twice.
     pub(crate) fn distinct_estimate(&self) -> u64 {
         if self.definition.unique || self.run_entries == 0 {
@@ -181,22 +181,22 @@ impl Index {
         self.count += leaf.entry_count();
         if leaf.is_fold_due(delta_min) {
             let known = leaf.page.known;
-            let folded = leaf.fold()?;
+            let compacted = leaf.compact()?;
             self.run_entries -= known.len;
             self.run_distinct -= known.distinct;
-            self.replace(place, folded);
+            self.replace(place, compacted);
         }
         Ok(())
     }
-    /// Puts the leaves that a fold made of one in its place.
-    fn replace(&mut self, place: LeafPlace, folded: Vec<Leaf>) {
-        for leaf in &folded {
+    /// Puts the leaves that a compaction made of one in its place.
+    fn replace(&mut self, place: LeafPlace, compacted: Vec<Leaf>) {
+        for leaf in &compacted {
             self.run_entries += leaf.page.known.len;
             self.run_distinct += leaf.page.known.distinct;
         }
         let branches = Arc::make_mut(&mut self.branches);
         let branch = Arc::make_mut(&mut branches[place.branch]);
-        branch.splice(place.leaf..=place.leaf, folded.into_iter().map(Arc::new));
+        branch.splice(place.leaf..=place.leaf, compacted.into_iter().map(Arc::new));
         if branch.is_empty() {
             branches.remove(place.branch);
         } else if branch.len() > BRANCH_LEAVES_MAX {

@@ -8,7 +8,7 @@
 //! pointer read and a mark; no reference count is touched that other readers touch.
 
 use crate::StoreError;
-use crate::paging::pager::{Evict, Pager, Turn};
+use crate::paging::pager::{Evict, Pager, SweepOutcome};
 use crate::paging::source::{BlobKey, Fetched};
 use arc_swap::{ArcSwapOption, Guard};
 use model::walk;
@@ -182,18 +182,18 @@ impl<T: Paged> Page<T> {
 }
 
 impl<T: Paged> Evict for Page<T> {
-    fn turn(&self) -> Turn {
+    fn turn(&self) -> SweepOutcome {
         if self.mark.swap(false, Ordering::Relaxed) {
-            return Turn::Stays;
+            return SweepOutcome::Stays;
         }
-        let Some(pins) = self.pins.try_lock() else { return Turn::Stays };
+        let Some(pins) = self.pins.try_lock() else { return SweepOutcome::Stays };
         if *pins > 0 {
-            return Turn::Stays;
+            return SweepOutcome::Stays;
         }
         if self.content.swap(None).is_some() {
             self.pager.pages.fetch_sub(self.bytes.swap(0, Ordering::Relaxed), Ordering::Relaxed);
         }
-        Turn::Left
+        SweepOutcome::Left
     }
 }
 

@@ -20,7 +20,7 @@ const UNSTORED_SHARE_MAX: usize = 4;
 const ROUNDS_MAX: usize = 2;
 
 /// What the hand found.
-pub(crate) enum Turn {
+pub(crate) enum SweepOutcome {
     /// It stays.
     Stays,
     /// It is not in memory any more.
@@ -30,7 +30,7 @@ pub(crate) enum Turn {
 /// What the hand goes round.
 pub(crate) trait Evict: Send + Sync {
     /// Loses its mark, or leaves memory where it has none and may.
-    fn turn(&self) -> Turn;
+    fn turn(&self) -> SweepOutcome;
 }
 
 #[derive(Default)]
@@ -150,8 +150,8 @@ impl Pager {
             turns -= 1;
             *hand = if *hand >= ring.len() { 0 } else { *hand };
             match ring[*hand].upgrade().map(|page| page.turn()) {
-                Some(Turn::Stays) => *hand += 1,
-                Some(Turn::Left) => {
+                Some(SweepOutcome::Stays) => *hand += 1,
+                Some(SweepOutcome::Left) => {
                     self.evictions.fetch_add(1, Ordering::Relaxed);
                     ring.swap_remove(*hand);
                 }
@@ -220,13 +220,13 @@ mod tests {
     }
 
     impl Evict for Page {
-        fn turn(&self) -> Turn {
+        fn turn(&self) -> SweepOutcome {
             if self.marks.load(Ordering::Relaxed) > 0 {
                 self.marks.fetch_sub(1, Ordering::Relaxed);
-                return Turn::Stays;
+                return SweepOutcome::Stays;
             }
             self.pager.pages.fetch_sub(self.bytes, Ordering::Relaxed);
-            Turn::Left
+            SweepOutcome::Left
         }
     }
 

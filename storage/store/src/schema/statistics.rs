@@ -28,7 +28,7 @@ pub struct IndexStatistics {
     pub index: IndexId,
     /// Entries, one for every indexed vertex.
     pub entries: u64,
-    /// Distinct values, estimated between folds.
+    /// Distinct values, estimated between compactions.
     pub distinct: u64,
 }
 

@@ -1,7 +1,7 @@
 //! Records in a share: a reader brings up chunks that it has in memory by what was written to them, instead of fetching them anew.
 //!
 //! Invariant: a chunk that was brought up is what the shard has under the same version; where this cannot be had, the chunk is fetched on first touch.
-//! Its base is the one that was fetched once, whose version the shard need not have any more: so it is pinned until the delta is folded into it.
+//! Its base is the one that was fetched once, whose version the shard need not have any more: so it is pinned until the delta is compacted into it.
 
 use crate::bytes::{Reader, Writer};
 use crate::chunks::chunk::{Base, ChunkMeta};

@@ -356,7 +356,7 @@ mod tests {
         };
         let changes: Vec<Change> = (0..CHUNKS * SLOTS).map(born).collect();
         let first = Snapshot::empty(names, StoreOptions::default()).apply(1, &[&changes]).unwrap();
-        (0..CHUNKS as u32).fold(first, |snapshot, chunk| snapshot.fold(chunk).unwrap())
+        (0..CHUNKS as u32).fold(first, |snapshot, chunk| snapshot.compact(chunk).unwrap())
     }
 
     fn check(snapshot: &Snapshot, seed: u64) {

@@ -99,14 +99,14 @@ const COLUMNS_KEPT: usize = 128;
 const RUN_MIN: usize = 4;
 
 /// Columns that were met before.
-struct Kept<C> {
+struct CachedColumns<C> {
     switches: u32,
     columns: Vec<Option<C>>,
 }
 
-impl<C> Kept<C> {
-    fn new() -> Kept<C> {
-        Kept { switches: 0, columns: Vec::new() }
+impl<C> CachedColumns<C> {
+    fn new() -> CachedColumns<C> {
+        CachedColumns { switches: 0, columns: Vec::new() }
     }
     /// Keeps the column that is left, and gives back what is kept at the place of another, if it is that one.
     fn exchange(
@@ -134,7 +134,7 @@ pub struct PropertyReader<'a> {
     snapshot: &'a Snapshot,
     key: KeyId,
     current: Option<VertexColumn<'a>>,
-    kept: Kept<VertexColumn<'a>>,
+    kept: CachedColumns<VertexColumn<'a>>,
     slots: Vec<u32>,
     /// The columns of all chunks, once ids have jumped to and fro often.
     layer: Option<Arc<ColumnLayer>>,
@@ -157,7 +157,7 @@ impl<'a> PropertyReader<'a> {
             snapshot,
             key,
             current: None,
-            kept: Kept::new(),
+            kept: CachedColumns::new(),
             slots: Vec::new(),
             layer: None,
             gathered,
@@ -303,7 +303,7 @@ pub struct EdgePropertyReader<'a> {
     snapshot: &'a Snapshot,
     key: KeyId,
     current: Option<EdgeColumn<'a>>,
-    kept: Kept<EdgeColumn<'a>>,
+    kept: CachedColumns<EdgeColumn<'a>>,
     slots: Vec<u32>,
 }
 
@@ -319,7 +319,7 @@ struct EdgeColumn<'a> {
 impl<'a> EdgePropertyReader<'a> {
     /// A reader of `key`.
     pub fn new(snapshot: &'a Snapshot, key: KeyId) -> EdgePropertyReader<'a> {
-        EdgePropertyReader { snapshot, key, current: None, kept: Kept::new(), slots: Vec::new() }
+        EdgePropertyReader { snapshot, key, current: None, kept: CachedColumns::new(), slots: Vec::new() }
     }
     /// Shows `visit` the values of these, in order: with its edge each that is read alone, with the first of them those of a run.
     ///

@@ -22,12 +22,12 @@ use model::{CHUNK_SLOTS, ChunkNo, EdgeTypeId, KeyId, LabelId, LabelSetId, Vertex
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// Sizes at which deltas are folded into bases, and how much may be in memory.
+/// Sizes at which deltas are compacted into bases, and how much may be in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
-    /// A chunk's delta is folded when it has taken more changes than this and than a 32nd of its base.
-    pub fold_changes_min: usize,
-    /// A leaf of an index is folded when its delta has more entries than this and than a sixteenth of its run.
+    /// A chunk's delta is compacted when it has taken more changes than this and than a 32nd of its base.
+    pub compact_changes_min: usize,
+    /// A leaf of an index is compacted when its delta has more entries than this and than a sixteenth of its run.
     pub index_delta_min: usize,
     /// Bytes that chunks, indexes and versions may hold in memory; no bound where absent.
     pub memory_bytes: Option<u64>,
@@ -35,7 +35,7 @@ pub struct StoreOptions {
 
 impl Default for StoreOptions {
     fn default() -> StoreOptions {
-        StoreOptions { fold_changes_min: 256, index_delta_min: 256, memory_bytes: None }
+        StoreOptions { compact_changes_min: 256, index_delta_min: 256, memory_bytes: None }
     }
 }
 
@@ -52,7 +52,7 @@ pub type Lease = Arc<dyn std::any::Any + Send + Sync>;
 
 /// Everything a snapshot is.
 pub(crate) struct Root {
-    pub(crate) place: u64,
+    pub(crate) commit_version: u64,
     pub(crate) directory: Directory,
     pub(crate) catalog: Catalog,
     pub(crate) names: Arc<Names>,
@@ -73,7 +73,7 @@ impl Root {
     /// The same graph, to be changed before anyone sees it; views are made anew.
     pub(crate) fn copy(&self) -> Root {
         Root {
-            place: self.place,
+            commit_version: self.commit_version,
             directory: self.directory.clone(),
             catalog: self.catalog.clone(),
             names: self.names.clone(),
@@ -100,17 +100,17 @@ pub struct Snapshot {
 
 impl std::fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Snapshot(place {}, {} chunks)", self.root.place, self.root.directory.bound())
+        write!(f, "Snapshot(place {}, {} chunks)", self.root.commit_version, self.root.directory.bound())
     }
 }
 
 impl Snapshot {
-    /// The empty graph, at place 0.
+    /// The empty graph, at commit version 0.
     pub fn empty(names: Arc<Names>, options: StoreOptions) -> Snapshot {
         let catalog = Catalog { names: names.table(), ..Catalog::default() };
         let statistics = Statistics { names: catalog.names.clone(), ..Statistics::default() };
         Snapshot::from_root(Root {
-            place: 0,
+            commit_version: 0,
             directory: Directory::default(),
             catalog,
             names,
@@ -143,9 +143,9 @@ impl Snapshot {
     pub fn is_committed(&self) -> bool {
         self.root.uncommitted.is_none()
     }
-    /// Place of the last commit this snapshot contains.
-    pub fn place(&self) -> u64 {
-        self.root.place
+    /// Commit version of the last commit this snapshot contains.
+    pub fn commit_version(&self) -> u64 {
+        self.root.commit_version
     }
     /// Names, indexes and constraints.
     pub fn catalog(&self) -> &Catalog {

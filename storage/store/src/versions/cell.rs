@@ -1,6 +1,6 @@
 //! A cell: one immutable version of a chunk. Its meta, a base that is paged (see `page`), a delta that is not, and what it keeps for readers.
 //!
-//! Versions share the base until a fold.
+//! Versions share the base until a compaction.
 
 use crate::StoreError;
 use crate::chunks::chunk::{Base, BaseKnown, Chunk, ChunkMeta, ChunkRead};
@@ -26,7 +26,7 @@ pub(crate) struct Cell {
     base: Arc<Page<Base>>,
     delta: Option<Arc<Delta>>,
     /// The version as a whole, where it has a delta.
-    folded: OnceLock<BlobKey>,
+    compacted: OnceLock<BlobKey>,
     /// Keeps the base in memory, where it could not be read again.
     held: OnceLock<Arc<Pin<Base>>>,
     views: Views,
@@ -47,7 +47,7 @@ impl Cell {
             meta,
             base,
             delta,
-            folded: OnceLock::new(),
+            compacted: OnceLock::new(),
             held: OnceLock::new(),
             views: Views::default(),
         }
@@ -79,14 +79,14 @@ impl Cell {
     pub(crate) fn blob(&self) -> Option<BlobKey> {
         match self.delta {
             None => self.base.blob(),
-            Some(_) => self.folded.get().copied(),
+            Some(_) => self.compacted.get().copied(),
         }
     }
     pub(crate) fn set_stored(&self, blob: BlobKey) {
         match self.delta {
             None => self.base.set_stored(blob),
             Some(_) => {
-                self.folded.get_or_init(|| blob);
+                self.compacted.get_or_init(|| blob);
             }
         }
     }
@@ -102,11 +102,11 @@ impl Cell {
     }
     /// All blobs that this version may still be read from.
     pub(crate) fn blobs(&self) -> impl Iterator<Item = BlobKey> {
-        self.base.blob().into_iter().chain(self.folded.get().copied())
+        self.base.blob().into_iter().chain(self.compacted.get().copied())
     }
     /// The same version without its delta, to be read from the blob that has both.
     pub(crate) fn without_delta(&self) -> Option<Cell> {
-        let (Some(_), Some(blob)) = (&self.delta, self.folded.get()) else { return None };
+        let (Some(_), Some(blob)) = (&self.delta, self.compacted.get()) else { return None };
         Some(Cell::stored(self.meta.clone(), *blob, self.base.pager()))
     }
 }

@@ -198,11 +198,11 @@ impl<'a> LaneRef<'a> {
 
 /// The views of one version of a chunk.
 #[derive(Default)]
-pub(crate) struct Views(ArcSwapOption<Made>);
+pub(crate) struct Views(ArcSwapOption<BuiltViews>);
 
 /// Those made so far.
 #[derive(Clone, Default)]
-struct Made {
+struct BuiltViews {
     lanes: SmallVec<[Arc<LaneView>; 2]>,
     joined: SmallVec<[Arc<JoinedView>; 1]>,
     shown: SmallVec<[Arc<ShownBits>; 1]>,
@@ -242,7 +242,7 @@ impl Views {
             made.shown.push(bits.clone());
         });
     }
-    fn add(&self, change: impl Fn(&mut Made)) {
+    fn add(&self, change: impl Fn(&mut BuiltViews)) {
         self.0.rcu(|made| {
             let mut made = made.as_deref().cloned().unwrap_or_default();
             change(&mut made);
@@ -285,7 +285,7 @@ mod tests {
         let mut changes: Vec<Change> = (0..VERTICES).map(vertex).collect();
         changes.extend((0..VERTICES).map(|n| edge(n as u32, n, (n + 1) % VERTICES)));
         let first = Snapshot::empty(names, StoreOptions::default()).apply(1, &[&changes]).unwrap();
-        let clean = first.fold(0).unwrap();
+        let clean = first.compact(0).unwrap();
         let more = (0..VERTICES).step_by(7).map(|n| edge((VERTICES + n) as u32, n, n * n % VERTICES));
         let dirty = clean.apply(2, &[&more.collect::<Vec<_>>()]).unwrap();
         (clean, dirty)
@@ -302,7 +302,7 @@ mod tests {
     fn ranked_lists_are_the_lists() {
         for direction in [Direction::Out, Direction::In, Direction::Both] {
             let (_, dirty) = dirty();
-            let twin = lists(&dirty.fold(0).unwrap(), direction);
+            let twin = lists(&dirty.compact(0).unwrap(), direction);
             for round in 0..40 {
                 assert!(lists(&dirty, direction) == twin, "round {round}");
             }

@@ -128,7 +128,7 @@ impl Visibility for Hides {
 pub struct Pair {
     pub store: Store,
     pub twin: Twin,
-    pub place: u64,
+    pub commit_version: u64,
 }
 
 impl Pair {
@@ -140,11 +140,11 @@ impl Pair {
             assert_eq!(store.names().intern_edge_type(&format!("T{n}")).unwrap(), EdgeTypeId(n))
         });
         (0..KEYS).for_each(|n| assert_eq!(store.names().intern_key(&format!("k{n}")).unwrap(), KeyId(n)));
-        Pair { store, twin: Twin::default(), place: 0 }
+        Pair { store, twin: Twin::default(), commit_version: 0 }
     }
     pub fn apply(&mut self, changes: &[Change]) {
-        self.place += 1;
-        let next = self.store.current().apply(self.place, &[changes]).unwrap();
+        self.commit_version += 1;
+        let next = self.store.current().apply(self.commit_version, &[changes]).unwrap();
         self.store.publish(next);
     }
     fn random_labels(&self, chance: &mut Chance) -> (model::LabelSetId, BTreeSet<LabelId>) {

@@ -37,8 +37,8 @@ impl Engine {
         backing.keep_anchors(&kept)?;
         let anchors = backing.anchors();
         if let Some(oldest) = anchors.first() {
-            self.shared.past.forget_before(oldest.place);
-            backing.truncate_before(oldest.place + 1)?;
+            self.shared.past.forget_before(oldest.commit_version);
+            backing.truncate_before(oldest.commit_version + 1)?;
         }
         let live = self.shared.files.live(&anchors, backing.as_ref(), &self.snapshot())?;
         Ok(backing.retire(&live)?)

@@ -83,8 +83,10 @@ impl Engine {
         let past = &self.shared.past;
         let (current, point) = past.newest(&self.shared.store);
         match moment {
-            Moment::Place(place) if place == point.place => Ok(Some(current)),
-            Moment::Place(place) if place > point.place => {
+            Moment::CommitVersion(commit_version) if commit_version == point.commit_version => {
+                Ok(Some(current))
+            }
+            Moment::CommitVersion(commit_version) if commit_version > point.commit_version => {
                 Err(TransactError::NotReached { asked: moment, newest: point })
             }
             Moment::Time(micros) if micros > self.shared.clock.wall_us() => {
@@ -106,13 +108,15 @@ impl Engine {
         let anchor = anchors.iter().rev().find(|anchor| moment.includes(point_of(anchor)));
         let oldest = || anchors.first().map(point_of);
         let anchor = anchor.ok_or_else(|| TransactError::NotKept { asked: moment, oldest: oldest() })?;
-        let (from, at) = match past.nearest(moment).filter(|(_, at)| at.place >= anchor.place) {
-            Some(nearest) => nearest,
-            None => (self.open_anchor(anchor)?, point_of(anchor)),
-        };
-        let mut replayed = replay(from, backing.recover(at.place + 1)?, |point| moment.includes(point))?;
+        let (from, at) =
+            match past.nearest(moment).filter(|(_, at)| at.commit_version >= anchor.commit_version) {
+                Some(nearest) => nearest,
+                None => (self.open_anchor(anchor)?, point_of(anchor)),
+            };
+        let mut replayed =
+            replay(from, backing.recover(at.commit_version + 1)?, |point| moment.includes(point))?;
         while let Some((load_at, load)) = replayed.load {
-            if anchors.last().is_some_and(|latest| latest.place >= load_at.place) {
+            if anchors.last().is_some_and(|latest| latest.commit_version >= load_at.commit_version) {
                 // Its checkpoint could not be written: what came right behind it is in the next one only.
                 return Err(TransactError::NotKept { asked: moment, oldest: oldest() });
             }
@@ -120,13 +124,17 @@ impl Engine {
             let open = |manifest: &[u8]| self.snapshot().open_beside(manifest);
             let graph = graph_with_load(backing.as_ref(), (load_at, load), open)?;
             let graph = graph.leased(self.shared.files.lease_on(&graph));
-            let behind = replay(graph, backing.recover(load_at.place + 1)?, |point| moment.includes(point))?;
+            let behind =
+                replay(graph, backing.recover(load_at.commit_version + 1)?, |point| moment.includes(point))?;
             replayed = behind.after(load_at, replayed.log_bytes);
         }
         let at = replayed.last.unwrap_or(at);
         // What never was in the log ends it too.
-        let beside = anchors.iter().find(|anchor| anchor.beside_log && anchor.place > at.place).map(point_of);
-        let until = replayed.next.into_iter().chain(beside).min_by_key(|point| point.place);
+        let beside = anchors
+            .iter()
+            .find(|anchor| anchor.beside_log && anchor.commit_version > at.commit_version)
+            .map(point_of);
+        let until = replayed.next.into_iter().chain(beside).min_by_key(|point| point.commit_version);
         let known = Known { snapshot: replayed.snapshot, at, until };
         past.remember(known.clone());
         Ok(known)
@@ -138,6 +146,6 @@ impl Engine {
         }
         let manifest = self.shared.backing.anchor_manifest(anchor)?;
         let snapshot = self.snapshot().open_beside(&manifest)?;
-        Ok(snapshot.leased(self.shared.files.lease_of(anchor.place, &snapshot)))
+        Ok(snapshot.leased(self.shared.files.lease_of(anchor.commit_version, &snapshot)))
     }
 }

@@ -1,6 +1,6 @@
 //! A disk in memory whose power can fail.
 //!
-//! Question: does a room that writes files keep its promises when the machine stops between any two operations?
+//! Question: does a crate that writes files keep its promises when the machine stops between any two operations?
 //! Idea: keep what a running program sees apart from what is certainly on the platter; between the two lies the list of un-synced
 //! changes. [`SimDisk::crash`] draws by seed which of those changes, and which sectors of each write, made it.
 //! Invariant: what was synced is always found again; of the rest any subset may be, in sectors of [`SECTOR_BYTES`], zeros in the holes.

@@ -219,8 +219,8 @@ fn file(folder: &Path, source: &str, relation: &str, target: &str) -> PathBuf {
         "City" | "Country" => "place".to_string(),
         other => other.to_lowercase(),
     };
-    let storey = if ["City", "Tag"].contains(&source) { "static" } else { "dynamic" };
-    folder.join(storey).join(format!("{}_{relation}_{}_0_0.csv", kind(source), kind(target)))
+    let kind_of_folder = if ["City", "Tag"].contains(&source) { "static" } else { "dynamic" };
+    folder.join(kind_of_folder).join(format!("{}_{relation}_{}_0_0.csv", kind(source), kind(target)))
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ impl Reader {
         while self.place < place {
             let event = self.subscription.next(PATIENCE).map_err(|end| format!("{end:?}"))?;
             let event = event.ok_or("a reader was told nothing for a minute")?;
-            self.place = event.place();
+            self.place = event.commit_version();
             if let Event::Snapshot { rows, .. } | Event::Changes { rows, .. } = &event {
                 self.rows += rows.iter().map(|(_, difference)| difference).sum::<isize>();
             }
@@ -93,7 +93,7 @@ pub fn run(report: &mut Report) -> Result<(), String> {
             "MATCH (a:V {id: $a}), (b:V {id: $b}) CREATE (a)-[:E]->(b)",
         ] {
             session.query(text, ends.clone()).and_then(|result| result.finish()).map_err(fault)?;
-            let (published_ns, place) = (monotonic_ns(), database.snapshot().place());
+            let (published_ns, place) = (monotonic_ns(), database.snapshot().commit_version());
             readers.iter_mut().try_for_each(|reader| reader.read_to(place))?;
             told.push((monotonic_ns() - published_ns) as f64 / 1e6);
         }
@@ -103,7 +103,7 @@ pub fn run(report: &mut Report) -> Result<(), String> {
     let ends = params! { "a" => i64::from(a), "b" => i64::from(b) };
     let text = "MATCH (:V {id: $a})-[r:E]->(:V {id: $b}) DELETE r";
     session.query(text, ends).and_then(|result| result.finish()).map_err(fault)?;
-    let place = database.snapshot().place();
+    let place = database.snapshot().commit_version();
     readers.iter_mut().try_for_each(|reader| reader.read_to(place))?;
     let is_right = same && right(&readers, &edges);
     report.figure(

@@ -35,7 +35,7 @@ pub fn run(path: &Path, report: &mut Report) -> Result<(), String> {
             let subscription =
                 database.subscribe("idle 0", &Params::new(), None, true).map_err(|error| told(&error))?;
             commits(&mut with)?;
-            read_to(&subscription, database.snapshot().place(), &mut BTreeMap::new())?;
+            read_to(&subscription, database.snapshot().commit_version(), &mut BTreeMap::new())?;
             for number in 0..count {
                 database.drop_standing(&format!("idle {number}")).map_err(|error| told(&error))?;
             }

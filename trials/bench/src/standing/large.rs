@@ -210,7 +210,7 @@ fn sustained(
     let groups: Vec<Value> = (0..GROUPS_WARM + GROUPS).map(|_| group()).collect();
     let (warm, timed_groups) = groups.split_at(GROUPS_WARM);
     warm.iter().try_for_each(|group| written(&mut session, group).map(drop))?;
-    read_to(&standing[1][0], database.snapshot().place(), &mut BTreeMap::new())?;
+    read_to(&standing[1][0], database.snapshot().commit_version(), &mut BTreeMap::new())?;
     let begin_ns = monotonic_ns();
     let since_begin_ms = || (monotonic_ns() - begin_ns) as f64 / 1e6;
     let outcomes = in_parallel("writer", WRITERS, |writer| {

@@ -28,7 +28,7 @@ pub fn run(path: &Path, report: &mut Report) -> Result<(), String> {
     let mut edges: Vec<VecDeque<u32>> =
         (0..graph.vertex_count()).map(|vertex| graph.neighbours(vertex).iter().copied().collect()).collect();
     let mut found: Vec<BTreeMap<i64, isize>> = vec![BTreeMap::new(); SOURCES];
-    let place = database.snapshot().place();
+    let place = database.snapshot().commit_version();
     for (subscription, found) in subscriptions.iter().zip(&mut found) {
         read_to(subscription, place, found)?;
     }

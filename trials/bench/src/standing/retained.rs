@@ -50,7 +50,7 @@ pub fn run(path: &Path, report: &mut Report) -> Result<(), String> {
     write(&mut session, &format!("CREATE STANDING QUERY q AS {query} RETAIN 1h"), Params::new())?;
     let subscription = database.subscribe("q", &Params::new(), None, true).map_err(|error| told(&error))?;
     let mut found = BTreeMap::new();
-    read_to(&subscription, database.snapshot().place(), &mut found)?;
+    read_to(&subscription, database.snapshot().commit_version(), &mut found)?;
     let mark = subscription.mark().ok_or("a snapshot has a mark")?;
     drop(subscription);
     turn(&database, 9)?;
@@ -86,8 +86,8 @@ fn resumed(
 ) -> Result<(), String> {
     let begin_ns = monotonic_ns();
     let subscription = database.resume("q", &Params::new(), mark).map_err(|error| told(&error))?;
-    let (newest, mut events) = (database.snapshot().place(), Vec::new());
-    while events.last().is_none_or(|event: &Event| event.place() < newest) {
+    let (newest, mut events) = (database.snapshot().commit_version(), Vec::new());
+    while events.last().is_none_or(|event: &Event| event.commit_version() < newest) {
         let event = subscription.next(PATIENCE).map_err(|end| format!("a subscription ended: {end:?}"))?;
         events.push(event.ok_or("a subscriber was told nothing for a minute")?);
     }

@@ -193,7 +193,7 @@ impl Reader {
                     }
                 }
             }
-            if event.place() >= place {
+            if event.commit_version() >= place {
                 return Ok(());
             }
         }

@@ -98,7 +98,7 @@ fn one(folder: &Path, size: &str, results: &str, report: &mut Report) -> Result<
     }
     commit(&mut session, &initial(folder)?)?;
     let mut readers: Vec<Reader> = Vec::new();
-    let place = database.snapshot().place();
+    let place = database.snapshot().commit_version();
     for (name, text) in QUERIES {
         let (reader, time_ms) = timed(|| {
             database.create_standing(name, text)?;
@@ -175,7 +175,7 @@ impl Reader {
                 }
                 self.best.retain(|_, count| *count != 0);
             }
-            self.place = event.place();
+            self.place = event.commit_version();
         }
         Ok(())
     }

@@ -116,6 +116,6 @@ mod tests {
         let rates = bare.measure(3, 10, 20_000_000).expect("a disk");
         assert!(rates.commits > 0.0 && rates.syncs > 0.0 && rates.syncs <= rates.commits * 1.01);
         let tickets = bare.queue.lock().expect("nobody panicked").tickets;
-        assert_eq!(bare.log.last_place(), tickets);
+        assert_eq!(bare.log.last_version(), tickets);
     }
 }

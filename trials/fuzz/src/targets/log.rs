@@ -15,8 +15,8 @@ struct Written {
     bytes: Vec<u8>,
 }
 
-fn payload(place: u64) -> Vec<u8> {
-    (0..place * 7).map(|at| (at * place) as u8).collect()
+fn payload(commit_version: u64) -> Vec<u8> {
+    (0..commit_version * 7).map(|at| (at * commit_version) as u8).collect()
 }
 
 static WRITTEN: LazyLock<Written> = LazyLock::new(|| {
@@ -51,10 +51,15 @@ pub fn log(bytes: &[u8]) {
     let mut last = 0;
     for record in records {
         let Ok(record) = record else { return };
-        assert_eq!(record.place, last + 1, "a hole in the log");
+        assert_eq!(record.commit_version, last + 1, "a hole in the log");
         // A checksum can be guessed by nobody who changes bytes at random.
-        assert_eq!(record.payload, payload(record.place), "record {} is not what was written", record.place);
-        last = record.place;
+        assert_eq!(
+            record.payload,
+            payload(record.commit_version),
+            "record {} is not what was written",
+            record.commit_version
+        );
+        last = record.commit_version;
     }
     assert!(verified.is_ok(), "recovery reads what verification cannot: {verified:?}");
 }

@@ -42,9 +42,9 @@ fn graph() -> Vec<Vec<u8>> {
 }
 
 /// All that a reader can ask a share for, without its life.
-fn answers(share: &ShardGraph, place: u64) -> Vec<Vec<u8>> {
+fn answers(share: &ShardGraph, commit_version: u64) -> Vec<Vec<u8>> {
     let names = Names::new().table().counts();
-    let version = share.version(place).unwrap();
+    let version = share.version(commit_version).unwrap();
     let mut all: Vec<Vec<u8>> = Vec::new();
     let chunks: Vec<(ChunkNo, u64)> = version.chunks.iter().map(|(chunk, _)| (*chunk, 0)).collect();
     let news = ShareNews { life: 0, names, chunks: &chunks, catalogue: true, entries: None, records: None };
@@ -52,7 +52,7 @@ fn answers(share: &ShardGraph, place: u64) -> Vec<Vec<u8>> {
     for (chunk, at) in version.chunks.iter() {
         let key = ShareKey { shard: SHARD, life: share.life, chunk: *chunk, version: *at };
         let query = [&[CHUNK], &key.blob().0[..]].concat();
-        all.push(share.answer(place, &query).unwrap());
+        all.push(share.answer(commit_version, &query).unwrap());
     }
     let page = |_, request: Vec<u8>| {
         let page = version.snapshot.index_page(&request)?;
@@ -63,8 +63,8 @@ fn answers(share: &ShardGraph, place: u64) -> Vec<Vec<u8>> {
     all
 }
 
-fn point(place: u64) -> ShardPoint {
-    ShardPoint { place, settled: 7 * place, epoch: 3, taken: vec![5, place] }
+fn point(commit_version: u64) -> ShardPoint {
+    ShardPoint { commit_version, settled: 7 * commit_version, epoch: 3, taken: vec![5, commit_version] }
 }
 
 fn opened(disk: &SimDisk) -> ShardGraph {
@@ -72,8 +72,8 @@ fn opened(disk: &SimDisk) -> ShardGraph {
 }
 
 /// Makes a checkpoint, and waits for it.
-fn keep(share: &mut ShardGraph, place: u64) {
-    share.checkpoint(point(place));
+fn keep(share: &mut ShardGraph, commit_version: u64) {
+    share.checkpoint(point(commit_version));
     drop(share.keeping.as_mut().unwrap().thread.take());
 }
 
@@ -84,25 +84,25 @@ fn a_share_goes_on_from_its_checkpoint() {
     for kept in [1, records.len() / 2, records.len()] {
         let mut share = opened(&disk);
         share.reset();
-        let mut place = 0;
+        let mut commit_version = 0;
         for record in &records[..kept] {
-            place += 1;
-            share.apply(place, record);
+            commit_version += 1;
+            share.apply(commit_version, record);
         }
-        keep(&mut share, place);
+        keep(&mut share, commit_version);
         let mut again = opened(&disk);
-        assert_eq!(again.point(), Some(point(place)));
-        assert_eq!(answers(&share, place), answers(&again, place));
+        assert_eq!(again.point(), Some(point(commit_version)));
+        assert_eq!(answers(&share, commit_version), answers(&again, commit_version));
         for record in &records[kept..] {
-            place += 1;
-            share.apply(place, record);
-            again.apply(place, record);
+            commit_version += 1;
+            share.apply(commit_version, record);
+            again.apply(commit_version, record);
         }
         assert!(share.broken.is_none() && again.broken.is_none(), "{:?}", again.broken);
-        assert_eq!(answers(&share, place), answers(&again, place));
+        assert_eq!(answers(&share, commit_version), answers(&again, commit_version));
         // A checkpoint of what came from one, none of whose chunks was touched since.
-        keep(&mut again, place);
-        assert_eq!(answers(&share, place), answers(&opened(&disk), place));
+        keep(&mut again, commit_version);
+        assert_eq!(answers(&share, commit_version), answers(&opened(&disk), commit_version));
     }
 }
 
@@ -110,12 +110,12 @@ fn a_share_goes_on_from_its_checkpoint() {
 fn a_damaged_checkpoint_is_passed_over() {
     let disk = SimDisk::new();
     let mut share = opened(&disk);
-    let mut place = 0;
+    let mut commit_version = 0;
     for record in graph() {
-        place += 1;
-        share.apply(place, &record);
+        commit_version += 1;
+        share.apply(commit_version, &record);
     }
-    keep(&mut share, place);
+    keep(&mut share, commit_version);
     let path = PathBuf::from("/shard-1/checkpoint");
     let whole = disk.read_whole(&path).unwrap();
     let put = |bytes: &[u8]| world::disk::write_synced(&disk, &path, bytes).unwrap();
@@ -133,7 +133,7 @@ fn a_damaged_checkpoint_is_passed_over() {
         assert_eq!(opened.versions.len(), 1);
     }
     put(&whole);
-    assert_eq!(opened(&disk).point(), Some(point(place)));
+    assert_eq!(opened(&disk).point(), Some(point(commit_version)));
     // Of another shard.
     let other = ShardGraph::open(SHARD + 1, Arc::new(disk.clone()), &PathBuf::from("/shard-1"));
     assert_eq!(other.point(), None);
@@ -160,13 +160,13 @@ fn a_checkpoint_is_due_after_many_records_or_bytes() {
 /// A share that is seldom written kept a checkpoint from which nobody could go on once the log was cut above it.
 #[test]
 fn a_checkpoint_is_due_when_others_committed_much() {
-    let (disk, mut place) = (SimDisk::new(), 0);
+    let (disk, mut commit_version) = (SimDisk::new(), 0);
     let mut share = opened(&disk);
     for record in graph() {
-        place += 1;
-        share.apply(place, &record);
+        commit_version += 1;
+        share.apply(commit_version, &record);
     }
-    let settled = |settled| ShardPoint { settled, ..point(place) };
+    let settled = |settled| ShardPoint { settled, ..point(commit_version) };
     assert!(!share.wants_checkpoint(CHECKPOINT_COMMITS - 1));
     assert!(share.wants_checkpoint(CHECKPOINT_COMMITS));
     share.checkpoint(settled(CHECKPOINT_COMMITS));
@@ -178,7 +178,7 @@ fn a_checkpoint_is_due_when_others_committed_much() {
     share.keeping.as_mut().and_then(|keeping| keeping.thread.take());
     let again = opened(&disk);
     assert_eq!(again.point(), Some(settled(2 * CHECKPOINT_COMMITS)));
-    assert_eq!(answers(&share, place), answers(&again, place));
+    assert_eq!(answers(&share, commit_version), answers(&again, commit_version));
     // Its next life goes by what it began with.
     assert!(
         !again.wants_checkpoint(3 * CHECKPOINT_COMMITS - 1) && again.wants_checkpoint(3 * CHECKPOINT_COMMITS)

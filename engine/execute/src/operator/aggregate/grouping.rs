@@ -2,7 +2,7 @@
 
 use crate::scope_rows::ScopeRows;
 use crate::spill::{PARTS, part_of};
-use crate::turn::{Here, Try};
+use crate::turn::{ExecutionContext, Try};
 use expression::{Compiled, hash_columns};
 use model::Batch;
 use model::batch::Carried;
@@ -33,8 +33,8 @@ pub(super) struct Evaluated {
 }
 
 impl Evaluated {
-    pub(super) fn new(plan: &Grouping, batch: &Batch, here: &mut Here) -> Try<Evaluated> {
-        let scope = here.scope();
+    pub(super) fn new(plan: &Grouping, batch: &Batch, execution: &mut ExecutionContext) -> Try<Evaluated> {
+        let scope = execution.scope();
         let all = |expressions: &[Compiled]| {
             let values = expressions.iter().map(|expression| expression.evaluate_carried(batch, &scope));
             values.collect::<Result<Vec<Carried>, _>>()

@@ -2,7 +2,7 @@
 
 use super::grouping::{Evaluated, Grouping};
 use super::groups::Groups;
-use super::partial::{Held, Partial, aside_bytes};
+use super::partial::{ExecutorGroups, Partial, aside_bytes};
 use crate::spill::{PARTS, SpilledPart, SpilledParts, is_tight, joined};
 use crate::turn::{Breaker, Progress, Try, Turn};
 use model::Batch;
@@ -36,7 +36,7 @@ impl Rest {
             self.aside = SpilledParts::create(
                 Evaluated::width(plan),
                 self.part.as_ref(),
-                turn.here.environment.spill.as_ref(),
+                turn.execution.environment.spill.as_ref(),
                 turn.context,
             )?;
         }
@@ -46,7 +46,7 @@ impl Rest {
     pub(super) fn step(&mut self, plan: &Grouping, kept: &mut Groups, turn: &mut Turn<'_, '_>) -> Try<bool> {
         if let Some(start) = self.next {
             let len = self.groups.len(plan);
-            let end = len.min(start + turn.here.environment.batch_rows);
+            let end = len.min(start + turn.execution.environment.batch_rows);
             if self.groups.hand_on(plan, start..end, turn)? {
                 self.next = (end < len).then_some(end);
             }
@@ -140,7 +140,7 @@ impl Final {
         let plan = self.partial.plan.clone();
         Ok(Some(match step {
             FinalStep::Begin => {
-                self.groups = self.partial.groups.take().and_then(Held::whole);
+                self.groups = self.partial.groups.take().and_then(ExecutorGroups::whole);
                 if self.partial.shared.parts.get().is_none() {
                     return Ok(Some(FinalStep::Merge(None)));
                 }
@@ -169,7 +169,7 @@ impl Final {
             FinalStep::HandOn(next) => {
                 let groups = self.groups.get_or_insert_with(|| Groups::new(&plan));
                 let len = groups.len(&plan);
-                let end = len.min(next + turn.here.environment.batch_rows);
+                let end = len.min(next + turn.execution.environment.batch_rows);
                 if next < len && !groups.hand_on(&plan, next..end, turn)? {
                     return Ok(Some(FinalStep::HandOn(next)));
                 }

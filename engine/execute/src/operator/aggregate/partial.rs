@@ -49,20 +49,20 @@ impl Shared {
 pub(super) const WHOLE_GROUPS_MAX: usize = 8_192;
 
 /// The groups of one executor.
-pub(super) enum Held {
+pub(super) enum ExecutorGroups {
     Whole(Box<Groups>),
     /// By part.
     Spread(Vec<Groups>),
 }
 
-impl Held {
-    pub(super) fn new(plan: &Grouping) -> Held {
-        Held::Whole(Box::new(Groups::new(plan)))
+impl ExecutorGroups {
+    pub(super) fn new(plan: &Grouping) -> ExecutorGroups {
+        ExecutorGroups::Whole(Box::new(Groups::new(plan)))
     }
     fn take(&mut self, plan: &Grouping, rows: &Evaluated) -> Try<()> {
         match self {
-            Held::Whole(groups) => groups.take(plan, rows),
-            Held::Spread(parts) => {
+            ExecutorGroups::Whole(groups) => groups.take(plan, rows),
+            ExecutorGroups::Spread(parts) => {
                 let batch = rows.batch();
                 for (part, picked) in parts.iter_mut().zip(rows.rows_of_parts()) {
                     if !picked.is_empty() {
@@ -76,8 +76,8 @@ impl Held {
     /// Takes the rows of groups that are there; returns the others.
     fn take_known(&mut self, plan: &Grouping, rows: &Evaluated) -> Try<Vec<u32>> {
         match self {
-            Held::Whole(groups) => groups.take_known(plan, rows),
-            Held::Spread(parts) => {
+            ExecutorGroups::Whole(groups) => groups.take_known(plan, rows),
+            ExecutorGroups::Spread(parts) => {
                 let (batch, mut others) = (rows.batch(), Vec::new());
                 for (part, picked) in parts.iter_mut().zip(rows.rows_of_parts()) {
                     let rows = Evaluated::of(plan, &batch.select(picked.clone()));
@@ -90,32 +90,32 @@ impl Held {
     }
     /// Keeps the groups in parts from now on.
     fn spread(&mut self, plan: &Grouping) -> Try<()> {
-        let Held::Whole(groups) = self else { return Ok(()) };
+        let ExecutorGroups::Whole(groups) = self else { return Ok(()) };
         let mut parts: Vec<Groups> = (0..PARTS).map(|_| Groups::new(plan)).collect();
         let mut left = groups.len(plan);
         while left > 0 {
             left = groups.spread(plan, &mut parts, left)?;
         }
-        *self = Held::Spread(parts);
+        *self = ExecutorGroups::Spread(parts);
         Ok(())
     }
     /// The groups, where they are not in parts.
     pub(super) fn whole(self) -> Option<Groups> {
         match self {
-            Held::Whole(groups) => Some(*groups),
-            Held::Spread(_) => None,
+            ExecutorGroups::Whole(groups) => Some(*groups),
+            ExecutorGroups::Spread(_) => None,
         }
     }
     fn all(&self) -> &[Groups] {
         match self {
-            Held::Whole(groups) => std::slice::from_ref(groups),
-            Held::Spread(parts) => parts,
+            ExecutorGroups::Whole(groups) => std::slice::from_ref(groups),
+            ExecutorGroups::Spread(parts) => parts,
         }
     }
     fn bytes(&mut self) -> usize {
         match self {
-            Held::Whole(groups) => groups.bytes(),
-            Held::Spread(parts) => parts.iter_mut().map(Groups::bytes).sum(),
+            ExecutorGroups::Whole(groups) => groups.bytes(),
+            ExecutorGroups::Spread(parts) => parts.iter_mut().map(Groups::bytes).sum(),
         }
     }
 }
@@ -129,7 +129,7 @@ pub(super) const BATCHES_PER_CHARGE: u32 = 16;
 /// part by part behind the merge (a hybrid hash aggregation: Graefe 1993, "Query Evaluation Techniques for Large Databases", 4.3).
 pub(super) struct Partial {
     pub(super) plan: Arc<Grouping>,
-    pub(super) groups: Option<Held>,
+    pub(super) groups: Option<ExecutorGroups>,
     pub(super) shared: Shared,
     pub(super) batches: u32,
     pub(super) charged: usize,
@@ -144,7 +144,7 @@ impl Partial {
     }
     /// Charges what the groups hold by now; returns how much that is as well.
     pub(super) fn charge_held(&mut self, turn: &mut Turn<'_, '_>) -> (Try<()>, usize) {
-        let bytes = self.groups.as_mut().map_or(0, Held::bytes) + aside_bytes(&self.aside);
+        let bytes = self.groups.as_mut().map_or(0, ExecutorGroups::bytes) + aside_bytes(&self.aside);
         let charged = turn.context.charge(bytes.saturating_sub(self.charged));
         self.charged = self.charged.max(bytes);
         (charged, bytes)
@@ -163,7 +163,7 @@ impl Partial {
             self.aside = SpilledParts::create(
                 Evaluated::width(&self.plan),
                 None,
-                turn.here.environment.spill.as_ref(),
+                turn.execution.environment.spill.as_ref(),
                 turn.context,
             )?;
         }
@@ -177,13 +177,13 @@ pub(super) fn aside_bytes(aside: &Option<SpilledParts>) -> usize {
 
 impl Breaker for Partial {
     fn take(&mut self, _: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
-        let groups = self.groups.get_or_insert_with(|| Held::new(&self.plan));
-        let rows = Evaluated::new(&self.plan, &batch, turn.here)?;
+        let groups = self.groups.get_or_insert_with(|| ExecutorGroups::new(&self.plan));
+        let rows = Evaluated::new(&self.plan, &batch, turn.execution)?;
         match &mut self.aside {
             None => {
                 groups.take(&self.plan, &rows)?;
                 if self.has_twins
-                    && let Held::Whole(whole) = groups
+                    && let ExecutorGroups::Whole(whole) = groups
                     && !self.plan.single
                     && whole.len(&self.plan) > WHOLE_GROUPS_MAX
                 {
@@ -212,8 +212,8 @@ impl Breaker for Partial {
         }
         match self.groups.take() {
             None => {}
-            Some(Held::Whole(groups)) => self.shared.whole.lock().push((*groups, released)),
-            Some(Held::Spread(parts)) => {
+            Some(ExecutorGroups::Whole(groups)) => self.shared.whole.lock().push((*groups, released)),
+            Some(ExecutorGroups::Spread(parts)) => {
                 for (number, mut part) in parts.into_iter().enumerate() {
                     let bytes = if released > 0 { part.bytes() } else { 0 };
                     self.shared.part(number).lock().push((part, bytes));

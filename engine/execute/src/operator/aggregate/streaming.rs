@@ -59,7 +59,7 @@ impl Streaming {
     /// Hands on some of the groups that are whole; true if there are no more.
     pub(super) fn hand_on(&mut self, turn: &mut Turn<'_, '_>) -> Try<bool> {
         let Some((groups, left)) = &mut self.whole else { return Ok(true) };
-        let end = left.end.min(left.start + turn.here.environment.batch_rows);
+        let end = left.end.min(left.start + turn.execution.environment.batch_rows);
         if !groups.hand_on(&self.plan, left.start..end, turn)? {
             return Ok(false);
         }
@@ -73,7 +73,7 @@ impl Streaming {
 
 impl Breaker for Streaming {
     fn take(&mut self, _: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
-        self.groups.take(&self.plan, &Evaluated::new(&self.plan, &batch, turn.here)?)?;
+        self.groups.take(&self.plan, &Evaluated::new(&self.plan, &batch, turn.execution)?)?;
         // A batch opens about as many groups as are handed on at once.
         if self.whole.is_some() {
             self.hand_on(turn)?;

@@ -15,7 +15,7 @@ use crate::operator::expand::edge_types;
 use crate::rows::Rows;
 use crate::searches;
 use crate::stream::{Feed, Stream};
-use crate::turn::{Here, Try};
+use crate::turn::{ExecutionContext, Try};
 use dataflow::{Context, Flow, Operator, Outcome};
 use model::{Batch, Column, EdgeId, EdgeTypeId, NO_VERTEX, Nulls, Value, VertexId};
 use parking_lot::Mutex;
@@ -58,7 +58,7 @@ pub(super) struct Jobs {
 pub(super) struct Dispatched {
     plan: Arc<Expansion>,
     carry: Arc<[usize]>,
-    here: Here,
+    execution: ExecutionContext,
     jobs: Arc<Jobs>,
     /// The plan node, for PROFILE.
     node: usize,
@@ -104,7 +104,7 @@ impl Dispatched {
     fn new(
         plan: Arc<Expansion>,
         carry: Arc<[usize]>,
-        here: Here,
+        execution: ExecutionContext,
         jobs: Arc<Jobs>,
         (node, demand): (usize, DemandPort),
     ) -> Dispatched {
@@ -112,7 +112,7 @@ impl Dispatched {
             node,
             plan,
             carry,
-            here,
+            execution,
             jobs,
             bound: None,
             job: None,
@@ -135,12 +135,12 @@ impl Dispatched {
 
     fn bind(&mut self) {
         if self.bound.is_none() {
-            let snapshot = self.here.snapshot().clone();
+            let snapshot = self.execution.snapshot().clone();
             let types = edge_types(&self.plan.types, &snapshot).map(Arc::new);
             let labels = LabelCheck::new(&self.plan.labels, &snapshot);
-            self.here.environment.record(|reads| labels.record(reads));
+            self.execution.environment.record(|reads| labels.record(reads));
             self.bound = Some(Bound { types, labels, snapshot });
-            self.plan.say_instead(&self.here.environment);
+            self.plan.say_instead(&self.execution.environment);
         }
     }
 
@@ -171,7 +171,9 @@ impl Dispatched {
             bound.types.as_ref().map_or(Ok(false), |types| shows_any(&bound.snapshot, types))?;
         if let Some(types) = bound.types.as_ref().filter(|_| !is_any_shown) {
             let vertices = sources.iter().map(|source| VertexId::from_dense(*source));
-            self.here.environment.record(|reads| reads.adjacencies(vertices, types, self.plan.direction));
+            self.execution
+                .environment
+                .record(|reads| reads.adjacencies(vertices, types, self.plan.direction));
         }
         let (types, hops) = match &bound.types {
             Some(types) if is_any_shown => (types.clone(), self.plan.hops),
@@ -180,7 +182,7 @@ impl Dispatched {
             None if self.plan.hops.min == 0 => (Arc::default(), paths::Hops::new(0, 0)),
             None => return Ok(None),
         };
-        let environment = &self.here.environment;
+        let environment = &self.execution.environment;
         let walk = |direction| Arc::new(Walk::new(&bound.snapshot, &types, direction, None, environment));
         let walks = Walks { along: walk(self.plan.direction), against: walk(self.plan.direction.reversed()) };
         let occasion = Occasion {
@@ -216,7 +218,7 @@ impl Dispatched {
                 self.take_up(open, false, context);
                 continue;
             };
-            let batch_rows = self.here.environment.batch_rows;
+            let batch_rows = self.execution.environment.batch_rows;
             while !self.demand.is_over() && self.hand_on(&job, context)? {
                 self.gave_nothing = false;
                 if self.demand.handed_on(batch_rows) || context.should_yield() {
@@ -254,7 +256,7 @@ impl Dispatched {
     /// The job is over.
     fn leave(&mut self, job: &Arc<Job>) {
         if self.is_mine {
-            self.here.environment.told.lock().insert(self.node, job.dispatcher.told());
+            self.execution.environment.told.lock().insert(self.node, job.dispatcher.told());
         }
         self.jobs.open.lock().retain(|open| !Arc::ptr_eq(open, job));
         (self.job, self.worker) = (None, None);
@@ -283,7 +285,7 @@ impl Dispatched {
 
     /// Sends one batch of answers; false once there are none.
     fn hand_on(&mut self, job: &Job, context: &mut Context<'_, Rows>) -> Try<bool> {
-        let rows_max = self.demand.piece(0, self.here.environment.batch_rows);
+        let rows_max = self.demand.piece(0, self.execution.environment.batch_rows);
         while let Some(run) = self.answers.runs.get(self.given.0).copied() {
             let left = run.count - self.given.1;
             let row = job.rows[run.source as usize];
@@ -427,8 +429,8 @@ pub(super) fn attach(
     let jobs = Arc::new(Jobs::default());
     let (node, demand) = (compiler.current, compiler.demand_port(&feed.layout()));
     let make = move || {
-        let here = Here::new(&environment);
-        Dispatched::new(plan.clone(), carry.clone(), here, jobs.clone(), (node, demand.clone()))
+        let execution = ExecutionContext::new(&environment);
+        Dispatched::new(plan.clone(), carry.clone(), execution, jobs.clone(), (node, demand.clone()))
     };
     let stream = compiler.attach("ExpandPath", feed, layout, make);
     // What is work is shared already, and what is not is not worth a message: answers stay where they were found.

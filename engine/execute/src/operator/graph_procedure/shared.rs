@@ -2,10 +2,10 @@
 //! morsels within their quotas, and each hands on the rows that it draws at the end, so rows come out in no order.
 
 use super::work::{ProcedureRows, ProcedureRun, ProcedureWorker, Turn};
-use super::{Asked, picked, recharge};
+use super::{ProcedureCall, picked, recharge};
 use crate::demand::DemandPort;
 use crate::rows::Rows;
-use crate::turn::{Here, Try};
+use crate::turn::{ExecutionContext, Try};
 use dataflow::{Context, Flow, Operator, Outcome};
 use model::Batch;
 use parking_lot::Mutex;
@@ -30,9 +30,9 @@ pub(super) struct Jobs {
 }
 
 pub(super) struct Shared {
-    asked: Arc<Asked>,
+    asked: Arc<ProcedureCall>,
     carry: Arc<[usize]>,
-    here: Here,
+    execution: ExecutionContext,
     jobs: Arc<Jobs>,
     demand: DemandPort,
     /// The plan node, for PROFILE.
@@ -49,9 +49,9 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn new(
-        asked: Arc<Asked>,
+        asked: Arc<ProcedureCall>,
         carry: Arc<[usize]>,
-        here: Here,
+        execution: ExecutionContext,
         jobs: Arc<Jobs>,
         (node, demand): (usize, DemandPort),
     ) -> Shared {
@@ -59,7 +59,7 @@ impl Shared {
             output: asked.output(),
             asked,
             carry,
-            here,
+            execution,
             jobs,
             demand,
             node,
@@ -75,9 +75,9 @@ impl Shared {
     fn begin(&mut self, context: &mut Context<'_, Rows>) -> Try<bool> {
         let number = context.executor();
         if let Some((batch, row)) = self.batch.as_mut().filter(|(batch, row)| *row < batch.len()) {
-            let arguments = self.here.values(&self.asked.arguments, batch, *row)?;
-            let snapshot = self.here.snapshot().clone();
-            let environment = &self.here.environment;
+            let arguments = self.execution.values(&self.asked.arguments, batch, *row)?;
+            let snapshot = self.execution.snapshot().clone();
+            let environment = &self.execution.environment;
             let running = ProcedureRun::new(&self.asked.kind, &arguments, &snapshot, environment)?;
             let (batch, at) = (batch.clone(), *row as u32);
             *row += 1;
@@ -111,7 +111,7 @@ impl Shared {
                 self.leave(&job, context)?;
                 return Ok(Flow::Ready);
             }
-            let batch_rows = self.here.environment.batch_rows;
+            let batch_rows = self.execution.environment.batch_rows;
             let turn = job.running.step(helper, self.demand.piece(0, batch_rows), &mut self.output)?;
             let asks = self.send(&job, context) && self.demand.handed_on(batch_rows);
             self.account(&job, context)?;
@@ -143,7 +143,7 @@ impl Shared {
     fn leave(&mut self, job: &Arc<Job>, context: &mut Context<'_, Rows>) -> Try<()> {
         if self.is_mine {
             let told = job.running.told(job.workers.load(Relaxed));
-            self.here.environment.told.lock().insert(self.node, told);
+            self.execution.environment.told.lock().insert(self.node, told);
             recharge(&mut self.charged, 0, context)?;
         }
         self.jobs.open.lock().retain(|open| !Arc::ptr_eq(open, job));
@@ -169,7 +169,7 @@ impl Shared {
 
 impl Operator<Rows> for Shared {
     fn receive(&mut self, _: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
-        self.asked.record(&self.here);
+        self.asked.record(&self.execution);
         self.batch = Some((batch, 0));
         self.run(context)
     }

@@ -8,7 +8,7 @@ mod line;
 use crate::imports::FetchAccount;
 use dataflow::OperatorWaker;
 use formats::urls::UrlReader;
-use line::{Asked, FetchLimits, FetchLine};
+use line::{FetchLimits, FetchLine, SlotAnswer};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -113,13 +113,15 @@ impl Fetch {
         let account = self.account;
         let asked = LINE.lock().ask(account, waker.clone());
         match asked {
-            Asked::Now => self.start(Slot(account), waker),
-            Asked::Later(number) => {
+            SlotAnswer::Now => self.start(Slot(account), waker),
+            SlotAnswer::Later(number) => {
                 self.state = State::Waiting(Ticket { number, account, is_used: false });
                 None
             }
-            Asked::Full => Some(Err(too_many_wait(format_args!("of all users at most {}", LIMITS.waiting)))),
-            Asked::FullOfUser => {
+            SlotAnswer::Full => {
+                Some(Err(too_many_wait(format_args!("of all users at most {}", LIMITS.waiting))))
+            }
+            SlotAnswer::FullOfUser => {
                 Some(Err(too_many_wait(format_args!("of a user at most {}", LIMITS.user_waiting))))
             }
         }

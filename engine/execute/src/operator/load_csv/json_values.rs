@@ -3,7 +3,7 @@
 //! Whole numbers of 64 bits are integers, other numbers floats; objects are maps. What a value holds while it is read is charged part by part.
 
 use crate::ExecuteError;
-use dataflow::watch::{Hold, Stopped};
+use dataflow::watch::{LoopBytes, Stopped};
 use expression::EvalError;
 use formats::json_reader::{Json, JsonError, JsonReader};
 use model::Value;
@@ -32,12 +32,12 @@ pub(super) struct JsonValues {
     position: Position,
     line: u64,
     /// What the value holds that is being read.
-    held: Arc<Mutex<Hold>>,
+    held: Arc<Mutex<LoopBytes>>,
 }
 
 impl JsonValues {
     pub(super) fn new(source: Box<dyn Read + Send>) -> Result<JsonValues, ExecuteError> {
-        let held: Arc<Mutex<Hold>> = Arc::default();
+        let held: Arc<Mutex<LoopBytes>> = Arc::default();
         let told = held.clone();
         let meter =
             move |bytes: usize| told.lock().grow((PARTS_HELD * bytes) as u64).map_err(io::Error::other);

@@ -2,7 +2,7 @@
 //! passed over.
 
 use crate::ExecuteError;
-use dataflow::watch::{self, Hold, Stopped};
+use dataflow::watch::{self, LoopBytes, Stopped};
 use expression::EvalError;
 use formats::blocks::{Block, BlockReader, RECORD_BYTES_MAX};
 use formats::records::{Format, Records as InBlock, texts};
@@ -29,7 +29,7 @@ const TEXT_BYTES_PER_UNIT: usize = 64;
 pub(super) struct RecordFields {
     pub(super) fields: Vec<Value>,
     /// What they hold, charged until the record is a value.
-    _held: Hold,
+    _held: LoopBytes,
 }
 
 /// A file whose reading is work of the query: a small compressed one may hold gigabytes.
@@ -119,7 +119,7 @@ impl Records {
 
 /// Cuts a record into its fields; within, what is wrong with it.
 fn cut(record: &[u8], format: Format) -> Result<Result<RecordFields, String>, EvalError> {
-    let (mut fields, mut held, mut bytes) = (Vec::new(), Hold::default(), 0);
+    let (mut fields, mut held, mut bytes) = (Vec::new(), LoopBytes::default(), 0);
     for text in texts(record, format) {
         let field = match text {
             Ok(text) => text.map_or(Value::Null, |text| Value::from(&*text)),

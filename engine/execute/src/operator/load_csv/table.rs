@@ -1,7 +1,7 @@
 //! The rows of a file of columns for LOAD PARQUET. The format's reader lies elsewhere and asks here before it holds anything.
 
 use crate::ExecuteError;
-use dataflow::watch::{self, Hold, Stopped};
+use dataflow::watch::{self, LoopBytes, Stopped};
 use expression::EvalError;
 use formats::tables::{MeteredFile, TableFormat, TableRows};
 use model::Value;
@@ -25,7 +25,7 @@ struct QueryFile {
 #[derive(Default)]
 struct ReadingAccount {
     /// What the row takes that is made now, beyond what is charged.
-    held: Hold,
+    held: LoopBytes,
     /// Bytes held at the last word.
     bytes: u64,
     /// Why the reading ended.

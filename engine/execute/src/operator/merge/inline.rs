@@ -11,7 +11,7 @@ use crate::operator::inline::SubQuery;
 use crate::rows::Rows;
 use crate::scope_rows::ScopeRows;
 use crate::stream::Stream;
-use crate::turn::{Here, Intake, TakingIn, Try, charged};
+use crate::turn::{ExecutionContext, Intake, TakingIn, Try, charged};
 use dataflow::{Context, Flow, Outcome, Pipeline, VertexOptions};
 use model::Batch;
 use plan::VarSet;
@@ -42,7 +42,7 @@ impl MergeInline {
         let (batch, _) = self.waiting.front().expect("the caller looked");
         let rows = crate::columns::piece(batch, self.place, self.close.plan.rows_max);
         if std::mem::replace(&mut self.wrote, false) {
-            self.close.here.refresh()?;
+            self.close.execution.refresh()?;
         }
         self.close.matches = vec![Vec::new(); rows.len()];
         self.close.made.clear();
@@ -80,10 +80,10 @@ impl MergeInline {
     }
     fn show(&mut self) -> Try<()> {
         let commits_next =
-            || Ok::<_, ExecuteError>(self.close.here.environment.transaction()?.commits_next());
+            || Ok::<_, ExecuteError>(self.close.execution.environment.transaction()?.commits_next());
         // A commit that comes next applies and checks the changes once more.
         if std::mem::replace(&mut self.wrote, false) && !(self.is_topmost && commits_next()?) {
-            self.close.here.refresh()?;
+            self.close.execution.refresh()?;
         }
         Ok(())
     }
@@ -140,7 +140,7 @@ pub(super) fn compile(
     let (plan, environment) = (Arc::new(plan), compiler.environment.clone());
     let options = VertexOptions { must_finish: true, create_if_empty: true, ..compiler.options(1) };
     let make = move || MergeInline {
-        close: MergeClose::new(plan.clone(), Here::new(&environment)),
+        close: MergeClose::new(plan.clone(), ExecutionContext::new(&environment)),
         pipeline: inner.pipeline(),
         inner: inner.clone(),
         waiting: VecDeque::new(),

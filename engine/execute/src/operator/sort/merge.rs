@@ -222,7 +222,7 @@ impl FewerRuns {
             self.place = 0;
         }
         // Where no file is given any more, all are merged at once, if they find room.
-        let Some(file) = SpillFile::create(turn.here.environment.spill.as_ref(), turn.context)? else {
+        let Some(file) = SpillFile::create(turn.execution.environment.spill.as_ref(), turn.context)? else {
             return Ok(Some(std::mem::take(&mut self.runs)));
         };
         let neighbours: Vec<SpilledRun> = self.runs.drain(self.place..self.place + some).collect();

@@ -5,7 +5,7 @@
 //! a list of a million nodes that it takes one of, only that one counts; and nothing is ever worked out from what was there before a change.
 //! Cost: a hash for each entity read, while anything is changed.
 
-use crate::turn::{Here, Try};
+use crate::turn::{ExecutionContext, Try};
 use dataflow::watch::Stopped;
 use expression::graph::{Graph, Names, Visit, VisitRuns};
 use expression::{EvalError, Scope};
@@ -33,8 +33,8 @@ impl Dirty {
     fn is_empty(&self) -> bool {
         self.vertices.is_empty() && self.edges.is_empty()
     }
-    fn refresh(&mut self, here: &mut Here) -> Try<()> {
-        here.refresh()?;
+    fn refresh(&mut self, execution: &mut ExecutionContext) -> Try<()> {
+        execution.refresh()?;
         self.vertices.clear();
         self.edges.clear();
         Ok(())
@@ -42,12 +42,12 @@ impl Dirty {
     /// Evaluates over a graph in which all changes that are read can be seen. `work` may be called twice, and must do nothing but evaluate.
     pub(crate) fn evaluate<T>(
         &mut self,
-        here: &mut Here,
+        execution: &mut ExecutionContext,
         work: impl Fn(&Scope<'_>) -> Result<T, EvalError>,
     ) -> Try<T> {
         if !self.is_empty() {
-            let environment = here.environment.clone();
-            let scope = here.scope();
+            let environment = execution.environment.clone();
+            let scope = execution.scope();
             let watch = WatchedView {
                 view: scope.graph,
                 dirty: self,
@@ -58,17 +58,17 @@ impl Dirty {
             if !watch.is_stale.load(Ordering::Relaxed) {
                 return Ok(outcome?);
             }
-            self.refresh(here)?;
+            self.refresh(execution)?;
         }
-        Ok(work(&here.scope())?)
+        Ok(work(&execution.scope())?)
     }
     /// A vertex is about to be read.
-    pub(crate) fn before_vertex(&mut self, vertex: VertexId, here: &mut Here) -> Try<()> {
-        if self.vertices.contains(&vertex) { self.refresh(here) } else { Ok(()) }
+    pub(crate) fn before_vertex(&mut self, vertex: VertexId, execution: &mut ExecutionContext) -> Try<()> {
+        if self.vertices.contains(&vertex) { self.refresh(execution) } else { Ok(()) }
     }
     /// An edge is about to be read.
-    pub(crate) fn before_edge(&mut self, edge: EdgeId, here: &mut Here) -> Try<()> {
-        if self.edges.contains(&edge) { self.refresh(here) } else { Ok(()) }
+    pub(crate) fn before_edge(&mut self, edge: EdgeId, execution: &mut ExecutionContext) -> Try<()> {
+        if self.edges.contains(&edge) { self.refresh(execution) } else { Ok(()) }
     }
 }
 

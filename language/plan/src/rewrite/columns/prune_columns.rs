@@ -8,7 +8,7 @@
 use crate::algebra::*;
 use crate::expr::{Expr, Var};
 use crate::rewrite::loops::walk_loops_twice;
-use crate::rewrite::made::Made;
+use crate::rewrite::produced_columns::ProducedColumns;
 use crate::rewrite::substitute::{is_volatile, substitute};
 use crate::vars::Vars;
 
@@ -171,7 +171,7 @@ fn merge_projects(plan: &mut Plan) {
         if !renames && !inner.items.iter().all(is_name) {
             return;
         }
-        let made = Made::new(&inner.items);
+        let made = ProducedColumns::new(&inner.items);
         let value_of = |var: Var| made.get(var).cloned();
         let merged = outer.items.iter().map(|(var, expr)| Some((*var, substitute(expr.clone(), &value_of)?)));
         let Some(items) = merged.collect::<Option<Vec<_>>>() else { return };

@@ -7,7 +7,7 @@
 
 use crate::algebra::*;
 use crate::expr::{Expr, Var};
-use crate::rewrite::made::Made;
+use crate::rewrite::produced_columns::ProducedColumns;
 use crate::rewrite::substitute::{is_volatile, substitute};
 
 /// Sinks the conjuncts of every filter in the plan.
@@ -142,7 +142,7 @@ fn inner_plan(plan: &mut Plan) -> &mut Plan {
 
 /// Below computed columns: cheap ones are written out in the conjunct. `all`: nothing else passes the node.
 fn through(items: &[(Var, Expr)], conjunct: Expr, all: bool) -> Sunk {
-    let made = Made::new(items);
+    let made = ProducedColumns::new(items);
     let item = |var: Var| made.get(var);
     for var in conjunct.free_variables() {
         match item(var) {

@@ -27,7 +27,7 @@ const PROBES_MANY: f64 = 64.0;
 
 /// Where the walk is.
 #[derive(Clone, Copy)]
-struct Place {
+struct WalkPosition {
     /// Within a sub-query that is run for so many outer rows.
     outer: Option<f64>,
     /// Something was written before.
@@ -42,7 +42,7 @@ struct Keying<'a, 'n> {
 /// Gives joins their computed keys, everywhere in the plan.
 pub(crate) fn join_keys(plan: &mut Plan, planning: &dyn Planning, names: &mut Names<'_>) {
     if plan.any(&mut |node| matches!(node, Plan::Filter(filter) if has_equality(&filter.predicate))) {
-        Keying { planning, names }.walk(plan, Place { outer: None, written: false })
+        Keying { planning, names }.walk(plan, WalkPosition { outer: None, written: false })
     }
 }
 
@@ -51,7 +51,7 @@ fn has_equality(predicate: &Expr) -> bool {
 }
 
 impl Keying<'_, '_> {
-    fn walk(&mut self, plan: &mut Plan, place: Place) {
+    fn walk(&mut self, plan: &mut Plan, place: WalkPosition) {
         let mut at = plan;
         loop {
             self.here(at, place);
@@ -60,7 +60,7 @@ impl Keying<'_, '_> {
                     if !matches!(node.kind, ApplyKind::Repeat(_)) {
                         let written = place.written || node.input.writes() || node.inner.writes();
                         let rows = estimate(&node.input, self.planning) * place.outer.unwrap_or(1.0);
-                        self.walk(&mut node.inner, Place { outer: Some(rows), written });
+                        self.walk(&mut node.inner, WalkPosition { outer: Some(rows), written });
                     }
                     at = &mut node.input
                 }
@@ -71,7 +71,7 @@ impl Keying<'_, '_> {
                 Plan::Union(node) => {
                     self.walk(&mut node.left, place);
                     let written = place.written || node.left.writes();
-                    return self.walk(&mut node.right, Place { written, ..place });
+                    return self.walk(&mut node.right, WalkPosition { written, ..place });
                 }
                 line => match line.input_mut() {
                     Some(input) => at = input,
@@ -82,7 +82,7 @@ impl Keying<'_, '_> {
     }
 
     /// The filter on top.
-    fn here(&mut self, plan: &mut Plan, place: Place) {
+    fn here(&mut self, plan: &mut Plan, place: WalkPosition) {
         let Plan::Filter(node) = plan else { return };
         if !has_equality(&node.predicate) {
             return;

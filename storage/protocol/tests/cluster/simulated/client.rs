@@ -53,7 +53,7 @@ impl Net {
         match &client.transaction {
             Some(open) if now >= open.deadline => self.give_up(number),
             Some(_) => {}
-            None if client.last && client.left == 0 => self.wait_for_places(number),
+            None if client.last && client.left == 0 => self.wait_for_versions(number),
             None if client.left > 0 => self.begin(number),
             None => self.end_if_all_have(),
         }
@@ -70,13 +70,13 @@ impl Net {
         }
     }
 
-    /// The scribe gets a little time for its last places.
-    fn wait_for_places(&mut self, number: usize) {
-        let missing = self.truth.commits().any(|(_, place)| place.is_none());
+    /// The scribe gets a little time for its last commit versions.
+    fn wait_for_versions(&mut self, number: usize) {
+        let missing = self.truth.commits().any(|(_, commit_version)| commit_version.is_none());
         if missing && self.verifier.waits() {
             self.wake(number, 500);
         } else {
-            self.verifier.add("without a place", u64::from(missing));
+            self.verifier.add("without a version", u64::from(missing));
             self.done = true;
         }
     }
@@ -346,12 +346,12 @@ impl Net {
     }
 
     /// The next commit of the sequence; sometimes somebody reads the whole graph as of it.
-    pub(super) fn publish(&mut self, place: u64, commit: CommitId) {
-        self.verifier.published(place, commit, &self.truth);
+    pub(super) fn publish(&mut self, commit_version: u64, commit: CommitId) {
+        self.verifier.published(commit_version, commit, &self.truth);
         if !self.chance.happens(0.3) {
             return;
         }
-        let Some(state) = self.verifier.cut(place, &self.truth) else { return };
+        let Some(state) = self.verifier.cut(commit_version, &self.truth) else { return };
         let objects = 0..self.setup.chunks * CHUNK_OBJECTS;
         let read = |object: u32| {
             let values = state.get(&object).cloned().unwrap_or_default();

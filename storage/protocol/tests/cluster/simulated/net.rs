@@ -86,7 +86,7 @@ struct Parked {
     gate: u16,
     epoch: u64,
     request: u64,
-    place: u64,
+    commit_version: u64,
     query: Bytes,
 }
 
@@ -268,7 +268,7 @@ impl Net {
         if let Some(point) = host.shard.point()
             && host.store.awaited().is_empty()
         {
-            assert_eq!(point.place, executed.len() as u64);
+            assert_eq!(point.commit_version, executed.len() as u64);
             self.checkpoints.insert(node, (host.store.clone(), point, executed));
         }
     }
@@ -403,30 +403,30 @@ impl Net {
             Output::Call { token, call } => self.call(node, life, token, call),
             Output::Answered { request, answers } => self.answered(request, &answers),
             Output::Ended { request, end } => self.ended(request, end),
-            Output::Publish { place, commit } => self.publish(place, commit),
+            Output::Publish { commit_version, commit } => self.publish(commit_version, commit),
             Output::Reset => {
                 if let Some(host) = self.host(node) {
                     host.store.reset();
                 }
                 self.verifier.reset(node);
             }
-            Output::Apply { place, record } => {
+            Output::Apply { commit_version, record } => {
                 if let (Some(host), Node::Shard(number)) = (self.host(node), node) {
                     let rebuilding = !host.store.is_serving();
                     for (shard, part) in record.parts.iter().filter(|(to, _)| rebuilding || *to == number) {
-                        host.store.apply(place, *shard, &decode(part));
+                        host.store.apply(commit_version, *shard, &decode(part));
                     }
                 }
-                self.verifier.executed(node, place, &record);
+                self.verifier.executed(node, commit_version, &record);
             }
-            Output::Query { gate, read, request, place, query } => {
+            Output::Query { gate, read, request, commit_version, query } => {
                 if let Some(Process::Oracle(oracle)) =
                     self.nodes[&Node::Oracle].process.as_ref().or(self.nodes[&Node::Oracle].kept.as_ref())
                 {
-                    self.verifier.pinned(node, &read, place, oracle);
+                    self.verifier.pinned(node, &read, commit_version, oracle);
                 }
                 let epoch = read.epoch();
-                self.serve(node, Parked { gate, epoch, request, place, query });
+                self.serve(node, Parked { gate, epoch, request, commit_version, query });
             }
         }
     }
@@ -449,7 +449,7 @@ impl Net {
     fn serve(&mut self, node: Node, parked: Parked) {
         let looks = self.setup.rules.moves_are_forwarded;
         let Some(host) = self.host(node) else { return };
-        match host.store.read(parked.place, &queried(&parked.query), looks) {
+        match host.store.read(parked.commit_version, &queried(&parked.query), looks) {
             None => host.parked.push(parked),
             Some(found) => {
                 let body = Body::Pinned { request: parked.request, answer: answer(&found) };
@@ -539,7 +539,7 @@ impl Net {
                     self.verifier.add("wants", counts.wants);
                 }
                 Some(Process::Scribe(scribe)) => {
-                    self.verifier.add("placed", scribe.counts().placed);
+                    self.verifier.add("placed", scribe.counts().versioned);
                     self.verifier.add("scribe pairs", scribe.counts().pairs);
                     self.verifier.add("disagreements", scribe.counts().disagreements);
                 }

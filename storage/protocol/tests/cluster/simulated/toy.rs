@@ -1,6 +1,6 @@
 //! A toy store under a simulated shard: lists and registers in chunks that move, every version kept, one number a snapshot.
 //!
-//! A chunk that comes here is a new segment, which waits for the content that the source had at its own place of the same record.
+//! A chunk that comes here is a new segment, which waits for the content that the source had at its own commit version of the same record.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tanglewood_protocol::Bytes;
@@ -135,7 +135,7 @@ struct Segment {
     from: u64,
     /// The content that it came with; nothing while that is on its way.
     content: Option<Content>,
-    /// Values that were put here, by place.
+    /// Values that were put here, by commit version.
     put: BTreeMap<u32, Vec<(u64, i64)>>,
     until: Option<u64>,
     version: u64,
@@ -215,25 +215,26 @@ impl Store {
     }
 
     /// Executes this shard's part of a record, or that of another while it is rebuilt.
-    pub fn apply(&mut self, place: u64, shard: u16, changes: &[Change]) {
+    pub fn apply(&mut self, commit_version: u64, shard: u16, changes: &[Change]) {
         for change in changes {
             match *change {
                 Change::Put(object, value) => {
                     self.owners.insert(chunk_of(object), shard);
                     let segments = self.segments(chunk_of(object), true);
                     if let Some(segment) = segments.last_mut() {
-                        segment.put.entry(object).or_default().push((place, value));
+                        segment.put.entry(object).or_default().push((commit_version, value));
                     }
                 }
                 Change::Move { chunk, from, to, version } => {
                     self.owners.insert(chunk, to);
                     if self.rebuilding {
-                        let content = self.whole(chunk, place);
+                        let content = self.whole(chunk, commit_version);
                         self.left.insert((chunk, version), content);
                     } else if from == self.shard {
-                        self.leave(place, chunk, version);
+                        self.leave(commit_version, chunk, version);
                     } else if to == self.shard {
-                        let segment = Segment { from: place, version, source: from, ..Segment::default() };
+                        let segment =
+                            Segment { from: commit_version, version, source: from, ..Segment::default() };
                         self.segments(chunk, false).push(segment);
                     }
                 }
@@ -241,14 +242,14 @@ impl Store {
         }
     }
 
-    fn leave(&mut self, place: u64, chunk: u32, version: u64) {
+    fn leave(&mut self, commit_version: u64, chunk: u32, version: u64) {
         let ready = self.segments(chunk, true).last().is_some_and(|one| one.content.is_some());
         if ready {
-            let content = self.whole(chunk, place);
+            let content = self.whole(chunk, commit_version);
             self.left.insert((chunk, version), content);
         }
         if let Some(segment) = self.segments(chunk, true).last_mut() {
-            segment.until = Some(place);
+            segment.until = Some(commit_version);
         }
     }
 
@@ -265,34 +266,34 @@ impl Store {
         self.left.entry((chunk, version)).or_insert(content);
     }
 
-    /// All values of a chunk at a place.
-    fn whole(&mut self, chunk: u32, place: u64) -> Content {
+    /// All values of a chunk at a commit version.
+    fn whole(&mut self, chunk: u32, commit_version: u64) -> Content {
         let objects = chunk * CHUNK_OBJECTS..(chunk + 1) * CHUNK_OBJECTS;
-        objects.filter_map(|object| Some((object, self.values(object, place)?))).collect()
+        objects.filter_map(|object| Some((object, self.values(object, commit_version)?))).collect()
     }
 
-    fn values(&mut self, object: u32, place: u64) -> Option<Vec<i64>> {
+    fn values(&mut self, object: u32, commit_version: u64) -> Option<Vec<i64>> {
         let segments = self.segments(chunk_of(object), false);
-        let segment = segments.iter().rev().find(|one| one.from <= place)?;
+        let segment = segments.iter().rev().find(|one| one.from <= commit_version)?;
         let content = segment.content.as_ref()?;
         let mut values = content.get(&object).cloned().unwrap_or_default();
         let put = segment.put.get(&object).into_iter().flatten();
-        values.extend(put.filter(|(at, _)| *at <= place).map(|(_, value)| *value));
+        values.extend(put.filter(|(at, _)| *at <= commit_version).map(|(_, value)| *value));
         Some(values)
     }
 
-    /// Reads objects at a place; nothing while content is on its way. Without a look at who owns the chunk, if that is wanted.
-    pub fn read(&mut self, place: u64, objects: &[u32], looks: bool) -> Option<Vec<Found>> {
+    /// Reads objects at a commit version; nothing while content is on its way. Without a look at who owns the chunk, if that is wanted.
+    pub fn read(&mut self, commit_version: u64, objects: &[u32], looks: bool) -> Option<Vec<Found>> {
         let mut found = Vec::new();
         for object in objects {
             let segments = self.segments(chunk_of(*object), false);
-            let segment = segments.iter().rev().find(|one| one.from <= place);
+            let segment = segments.iter().rev().find(|one| one.from <= commit_version);
             found.push(match segment {
-                Some(segment) if looks && segment.until.is_some_and(|until| until <= place) => {
+                Some(segment) if looks && segment.until.is_some_and(|until| until <= commit_version) => {
                     Found::Elsewhere
                 }
                 Some(segment) if segment.content.is_none() && looks => return None,
-                Some(_) => Found::Values(self.values(*object, place).unwrap_or_default()),
+                Some(_) => Found::Values(self.values(*object, commit_version).unwrap_or_default()),
                 None if looks => Found::Elsewhere,
                 None => Found::Values(Vec::new()),
             });

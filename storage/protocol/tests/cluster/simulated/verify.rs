@@ -1,7 +1,7 @@
 //! What the simulator asserts by itself, beside what the checker finds in the history.
 //!
-//! The prefix law: at each pinned snapshot what is below its place is not after the read, and what is above is not before it; each shard's order agrees
-//! with the places of truth. Every snapshot sees whole transactions. What was acknowledged is in the log. What is published is written.
+//! The prefix law: at each pinned snapshot what is below its commit version is not after the read, and what is above is not before it; each shard's order agrees
+//! with the commit versions of truth. Every snapshot sees whole transactions. What was acknowledged is in the log. What is published is written.
 //! What is created is new.
 
 use super::toy::{Change, decode, queried};
@@ -74,56 +74,56 @@ impl Verifier {
     pub(super) fn restore(&mut self, node: Node, executed: Vec<Stamp>) {
         self.executed.insert(node, executed);
     }
-    pub(super) fn executed(&mut self, node: Node, place: u64, record: &Record) {
+    pub(super) fn executed(&mut self, node: Node, commit_version: u64, record: &Record) {
         let all = self.executed.entry(node).or_default();
         all.push(record.stamp.clone());
         let count = all.len();
-        if count as u64 != place {
-            self.breaks(format!("{node:?} executes place {place} after {} others", count - 1));
+        if count as u64 != commit_version {
+            self.breaks(format!("{node:?} executes place {commit_version} after {} others", count - 1));
         }
     }
 
-    /// A snapshot at a place is a prefix of what a stamp sees.
-    pub(super) fn pinned(&mut self, node: Node, read: &Stamp, place: u64, oracle: &Oracle) {
+    /// A snapshot at a commit version is a prefix of what a stamp sees.
+    pub(super) fn pinned(&mut self, node: Node, read: &Stamp, commit_version: u64, oracle: &Oracle) {
         let all = &self.executed[&node];
-        if place as usize > all.len() {
-            self.breaks(format!("{node:?} pins place {place} of {}", all.len()));
+        if commit_version as usize > all.len() {
+            self.breaks(format!("{node:?} pins place {commit_version} of {}", all.len()));
             return;
         }
         let same = |(_, stamp): &(usize, &Stamp)| stamp.epoch() == read.epoch();
         let near = all.iter().enumerate().rev().filter(same).take(12);
-        let (places, pairs): (Vec<usize>, Vec<(Stamp, Stamp)>) =
+        let (commit_versions, pairs): (Vec<usize>, Vec<(Stamp, Stamp)>) =
             near.map(|(at, stamp)| (at, (stamp.clone(), read.clone()))).unzip();
         // What is forgotten, or of an epoch that is over, was looked at by others.
         let Ok(known) = oracle.machine().query_stamps(&pairs) else { return };
-        for (at, order) in places.into_iter().zip(known) {
-            let below = (at as u64) < place;
+        for (at, order) in commit_versions.into_iter().zip(known) {
+            let below = (at as u64) < commit_version;
             if below && order != EventOrder::Before || !below && order != EventOrder::After {
                 let stamp = &self.executed[&node][at];
                 self.breaks(format!(
-                    "prefix law: {node:?} pins {place} for {read}, and place {} ({stamp}) is {order:?}",
+                    "prefix law: {node:?} pins {commit_version} for {read}, and place {} ({stamp}) is {order:?}",
                     at + 1
                 ));
             }
         }
     }
 
-    pub(super) fn published(&mut self, place: u64, commit: CommitId, truth: &MemoryTruth) {
+    pub(super) fn published(&mut self, commit_version: u64, commit: CommitId, truth: &MemoryTruth) {
         self.count("published");
-        if self.published.get(&place).is_some_and(|other| *other != commit) {
-            self.breaks(format!("place {place} is published twice, as two commits"));
+        if self.published.get(&commit_version).is_some_and(|other| *other != commit) {
+            self.breaks(format!("place {commit_version} is published twice, as two commits"));
         }
-        self.published.insert(place, commit);
-        if truth.placed(place).map(|record| CommitId::of(&record.stamp)) != Some(commit) {
-            self.breaks(format!("place {place} is published and not written"));
+        self.published.insert(commit_version, commit);
+        if truth.versioned(commit_version).map(|record| CommitId::of(&record.stamp)) != Some(commit) {
+            self.breaks(format!("place {commit_version} is published and not written"));
         }
     }
 
-    /// All values as of a cluster place.
-    pub(super) fn cut(&self, place: u64, truth: &MemoryTruth) -> Option<BTreeMap<u32, Vec<i64>>> {
+    /// All values as of a cluster version.
+    pub(super) fn cut(&self, commit_version: u64, truth: &MemoryTruth) -> Option<BTreeMap<u32, Vec<i64>>> {
         let mut state: BTreeMap<u32, Vec<i64>> = BTreeMap::new();
-        for place in 1..=place {
-            for (_, part) in &truth.placed(place)?.parts {
+        for commit_version in 1..=commit_version {
+            for (_, part) in &truth.versioned(commit_version)?.parts {
                 for change in decode(part) {
                     if let Change::Put(object, value) = change {
                         state.entry(object).or_default().push(value);
@@ -136,14 +136,16 @@ impl Verifier {
 
     /// What is wrong, when all is over.
     pub(super) fn broken(&mut self, truth: &MemoryTruth, observed: &[Observed]) -> Vec<String> {
-        let places: HashMap<CommitId, u64> = truth
+        let commit_versions: HashMap<CommitId, u64> = truth
             .commits()
-            .filter_map(|(record, place)| Some((CommitId::of(&record.stamp), place?)))
+            .filter_map(|(record, commit_version)| Some((CommitId::of(&record.stamp), commit_version?)))
             .collect();
         let orders = self.executed.clone();
         for (node, stamps) in orders {
-            let order: Vec<u64> =
-                stamps.iter().filter_map(|stamp| places.get(&CommitId::of(stamp)).copied()).collect();
+            let order: Vec<u64> = stamps
+                .iter()
+                .filter_map(|stamp| commit_versions.get(&CommitId::of(stamp)).copied())
+                .collect();
             if order.windows(2).any(|pair| pair[0] >= pair[1]) {
                 self.breaks(format!("{node:?} executed in the order of places {order:?}"));
             }

@@ -3,7 +3,7 @@
 use super::out::{NewValues, OutPart};
 use crate::chunks::chunk::{Base, Chunk, ChunkRead};
 use crate::chunks::column::PropertyRef;
-use crate::chunks::fold::overlay_columns;
+use crate::chunks::compact::overlay_columns;
 use crate::chunks::table::{EdgeTable, Lane};
 use crate::schema::statistics::Counter;
 use model::{ChunkNo, EdgeTypeId};

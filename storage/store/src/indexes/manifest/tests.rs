@@ -59,7 +59,7 @@ fn leaf_of(len: usize, pager: &Arc<Pager>) -> Leaf {
 }
 
 /// What broke: the writer merged a leaf and its delta into one run of up to 8,704 entries, and the reader took no run above 8,192: a
-/// clean close made a database that did not open again. Now the writer cuts such a leaf as a fold does.
+/// clean close made a database that did not open again. Now the writer cuts such a leaf as a compaction does.
 #[test]
 fn leaves_and_deltas_of_every_length_are_read_back() {
     let pager = Pager::new(None);
@@ -92,7 +92,7 @@ fn runs_that_earlier_versions_wrote_are_read_and_cut() {
         (0..600).for_each(|number| {
             read.insert(IndexKey::One(Value::Int(-1 - number)), number as u32, 16).unwrap()
         });
-        assert_eq!(read.leaf_count(), 2, "a fold has cut it");
+        assert_eq!(read.leaf_count(), 2, "a compaction has cut it");
         assert_eq!(reopened(&read).unwrap().entry_count(), len as u64 + 600);
     }
 }

@@ -14,7 +14,7 @@ fn edge(number: u64, source: u64, target: u64) -> Change {
     Change::CreateEdge { edge, properties: Vec::new() }
 }
 
-/// A folded ring with loops at every tenth vertex and an edge back at every third; then edges more at every seventh.
+/// A compacted ring with loops at every tenth vertex and an edge back at every third; then edges more at every seventh.
 fn graphs() -> (Snapshot, Snapshot) {
     let names = std::sync::Arc::new(Names::new());
     names.intern_edge_type("T").unwrap();
@@ -28,7 +28,7 @@ fn graphs() -> (Snapshot, Snapshot) {
     });
     changes.extend(ends.enumerate().map(|(number, (from, to))| edge(number as u64, from, to)));
     let first = Snapshot::empty(names, StoreOptions::default()).apply(1, &[&changes]).unwrap();
-    let clean = first.fold(0).unwrap();
+    let clean = first.compact(0).unwrap();
     let more: Vec<Change> = (0..VERTICES).step_by(7).map(|n| edge(1_000 + n, n, n * 13 % VERTICES)).collect();
     let dirty = clean.apply(2, &[&more]).unwrap();
     (clean, dirty)

@@ -37,7 +37,7 @@ struct Waiter<W> {
 
 /// The answer to who asks for a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum SlotAnswer {
     /// The slot is taken.
     Now,
     /// In line, with this number.
@@ -53,22 +53,22 @@ impl<W> FetchLine<W> {
         FetchLine { limits, running: Vec::new(), waiting: VecDeque::new(), granted: Vec::new(), next: 0 }
     }
     /// Asks for a slot.
-    pub fn ask(&mut self, account: FetchAccount, waker: W) -> Asked {
+    pub fn ask(&mut self, account: FetchAccount, waker: W) -> SlotAnswer {
         if self.has_room(account) {
             self.running.push(account);
-            return Asked::Now;
+            return SlotAnswer::Now;
         }
         if self.waiting.len() >= self.limits.waiting {
-            return Asked::Full;
+            return SlotAnswer::Full;
         }
         let of_user = self.waiting.iter().filter(|waiter| waiter.account == account).count();
         if of_user >= self.limits.user_waiting {
-            return Asked::FullOfUser;
+            return SlotAnswer::FullOfUser;
         }
         let number = self.next;
         self.next += 1;
         self.waiting.push_back(Waiter { number, account, waker });
-        Asked::Later(number)
+        SlotAnswer::Later(number)
     }
     /// Has this waiter got a slot? Then it is told so once. Otherwise it waits on, and `waker` is called instead of the one before.
     pub fn poll(&mut self, number: u64, waker: W) -> bool {
@@ -139,24 +139,24 @@ mod tests {
     fn nobody_takes_all_slots_and_the_next_goes_to_who_has_the_fewest() {
         let mut line = FetchLine::new(LIMITS);
         let (ada, bo, eve) = (account(1, 1), account(1, 2), account(2, 3));
-        assert_eq!([(); 2].map(|()| line.ask(ada, ())), [Asked::Now; 2]);
-        assert_eq!(line.ask(ada, ()), Asked::Later(0), "the user has two");
-        assert_eq!(line.ask(bo, ()), Asked::Now);
-        assert_eq!(line.ask(bo, ()), Asked::Later(1), "the tenant has three");
-        assert_eq!([(); 2].map(|()| line.ask(eve, ())), [Asked::Now; 2], "another tenant");
-        assert_eq!(line.ask(account(3, 4), ()), Asked::Later(2), "all five are taken");
+        assert_eq!([(); 2].map(|()| line.ask(ada, ())), [SlotAnswer::Now; 2]);
+        assert_eq!(line.ask(ada, ()), SlotAnswer::Later(0), "the user has two");
+        assert_eq!(line.ask(bo, ()), SlotAnswer::Now);
+        assert_eq!(line.ask(bo, ()), SlotAnswer::Later(1), "the tenant has three");
+        assert_eq!([(); 2].map(|()| line.ask(eve, ())), [SlotAnswer::Now; 2], "another tenant");
+        assert_eq!(line.ask(account(3, 4), ()), SlotAnswer::Later(2), "all five are taken");
         assert_eq!(line.free(eve).len(), 1);
         assert!(line.poll(2, ()) && !line.poll(2, ()) && !line.poll(0, ()));
         assert_eq!(line.free(ada).len(), 1);
         assert!(line.poll(0, ()), "first in line of those who have one each");
-        assert_eq!([line.ask(bo, ()), line.ask(bo, ())], [Asked::Later(3), Asked::Later(4)]);
-        assert_eq!(line.ask(bo, ()), Asked::FullOfUser, "three of one user wait");
+        assert_eq!([line.ask(bo, ()), line.ask(bo, ())], [SlotAnswer::Later(3), SlotAnswer::Later(4)]);
+        assert_eq!(line.ask(bo, ()), SlotAnswer::FullOfUser, "three of one user wait");
         assert!(line.leave(3, bo).is_empty());
-        assert_eq!(line.ask(bo, ()), Asked::Later(5));
+        assert_eq!(line.ask(bo, ()), SlotAnswer::Later(5));
         for number in 6..10 {
-            assert_eq!(line.ask(account(3, number), ()), Asked::Later(u64::from(number)));
+            assert_eq!(line.ask(account(3, number), ()), SlotAnswer::Later(u64::from(number)));
         }
-        assert_eq!([line.ask(account(3, 10), ()), line.ask(bo, ())], [Asked::Full; 2], "seven wait");
+        assert_eq!([line.ask(account(3, 10), ()), line.ask(bo, ())], [SlotAnswer::Full; 2], "seven wait");
     }
 
     /// Against the rules themselves, asked of plain lists after each step.
@@ -170,9 +170,9 @@ mod tests {
             let who = account(chance.below(3) as TenantNo, chance.below(4) as UserNo);
             match chance.below(4) {
                 0 | 1 => match line.ask(who, ()) {
-                    Asked::Now => has.push(who),
-                    Asked::Later(number) => waits.push((number, who)),
-                    Asked::Full | Asked::FullOfUser => full += 1,
+                    SlotAnswer::Now => has.push(who),
+                    SlotAnswer::Later(number) => waits.push((number, who)),
+                    SlotAnswer::Full | SlotAnswer::FullOfUser => full += 1,
                 },
                 2 if !has.is_empty() => {
                     let who = has.swap_remove(chance.below(has.len() as u64) as usize);

@@ -16,7 +16,7 @@ const SHARE_MIN: f64 = 0.01;
 const SHARE_MAX: f64 = 1_000.0;
 
 /// An edge as its vertex sees it.
-struct Seen<'a> {
+struct EdgeEnd<'a> {
     number: usize,
     at: Var,
     types: &'a [Name],
@@ -25,7 +25,7 @@ struct Seen<'a> {
 
 /// The pairs of a problem.
 pub(super) fn forks(problem: &Problem<'_>) -> Vec<Fork> {
-    let mut seen: Vec<Seen<'_>> = Vec::new();
+    let mut seen: Vec<EdgeEnd<'_>> = Vec::new();
     let mut forks = Vec::new();
     for (number, edge) in problem.edges.iter().enumerate() {
         let pattern = &edge.pattern;
@@ -34,8 +34,8 @@ pub(super) fn forks(problem: &Problem<'_>) -> Vec<Fork> {
         }
         for (at, direction) in [(pattern.from, pattern.direction), (pattern.to, pattern.direction.reversed())]
         {
-            let own = Seen { number, at, types: &pattern.types, direction };
-            let twin = |other: &&Seen<'_>| {
+            let own = EdgeEnd { number, at, types: &pattern.types, direction };
+            let twin = |other: &&EdgeEnd<'_>| {
                 other.at == at && other.types == own.types && other.direction == own.direction
             };
             if let Some(other) = seen.iter().rev().find(twin) {
@@ -47,7 +47,7 @@ pub(super) fn forks(problem: &Problem<'_>) -> Vec<Fork> {
     forks
 }
 
-fn fork(problem: &Problem<'_>, a: &Seen<'_>, b: &Seen<'_>) -> Option<Fork> {
+fn fork(problem: &Problem<'_>, a: &EdgeEnd<'_>, b: &EdgeEnd<'_>) -> Option<Fork> {
     let label = problem.label_at(a.at, a.types, a.direction);
     let types: Vec<&str> = a.types.iter().map(|name| &**name).collect();
     let spread = problem.planning.spread(label.as_deref(), &types, a.direction)?;

@@ -5,18 +5,18 @@
 //! is chosen as if it had not been given. Whoever gave it is told then, by those who see the plan.
 
 use super::problem::Problem;
-use super::ways::{How, INPUT, Set, Step, Told};
+use super::ways::{How, INPUT, Set, Step, VertexBinding};
 use crate::pattern::OrderHint;
 
 /// What it costs not to do as a hint says: more than any plan that would be run, and little enough to leave sums exact.
 pub(super) const PRICE: f64 = 1e15;
 
-impl Told {
+impl VertexBinding {
     /// What this step costs beyond its work.
     pub fn price(&self, step: Step) -> f64 {
         let follows = match (self, step) {
-            (Told::Nothing, _) | (Told::Scan, Step::Scan(_)) => true,
-            (Told::Seek(starts), Step::Seek(_, which)) => starts.contains(&which),
+            (VertexBinding::Nothing, _) | (VertexBinding::Scan, Step::Scan(_)) => true,
+            (VertexBinding::Seek(starts), Step::Seek(_, which)) => starts.contains(&which),
             _ => false,
         };
         if follows { 0.0 } else { PRICE }
@@ -41,13 +41,13 @@ pub(super) fn heed(problem: &mut Problem<'_>, hints: &[OrderHint]) {
                 let starts = vertex.seeks.iter().enumerate().filter(|(_, start)| is_it(&start.how));
                 let starts: Vec<usize> = starts.map(|(which, _)| which).collect();
                 if !starts.is_empty() {
-                    vertex.told = Told::Seek(starts);
+                    vertex.told = VertexBinding::Seek(starts);
                 }
             }
             OrderHint::Scan(var, label) => {
                 let found = problem.vertices.iter_mut().find(|vertex| vertex.variable == *var);
                 if let Some(vertex) = found.filter(|vertex| vertex.labels.required().contains(label)) {
-                    vertex.told = Told::Scan;
+                    vertex.told = VertexBinding::Scan;
                 }
             }
         }

@@ -3,7 +3,7 @@
 //! A [`Set`] has bit 0 for "everything the input binds" and one bit for each other vertex. Invariant: the rows of a set do not
 //! depend on the way it was reached: every edge and every predicate whose `need` lies in the set has been applied.
 
-use super::ways::{Fork, INPUT, Set, Side, Start, Told};
+use super::ways::{Fork, INPUT, Set, Side, Start, VertexBinding};
 use crate::cost;
 use crate::estimate::Known;
 use crate::expr::{BinaryOperator, Expr, LabelExpr, Name, Var};
@@ -41,7 +41,7 @@ pub(super) struct Vertex {
     pub scanned: f64,
     pub seeks: Vec<Start>,
     /// What a hint says of it.
-    pub told: Told,
+    pub told: VertexBinding,
 }
 
 /// An edge to find.
@@ -181,7 +181,15 @@ impl<'a> Problem<'a> {
                 let label = cost::rarest(planning, &labels);
                 let rows = cost::labelled(planning, &labels);
                 let scanned = cost::vertices(planning, label.as_deref());
-                Vertex { variable, labels, label, rows, scanned, seeks: Vec::new(), told: Told::Nothing }
+                Vertex {
+                    variable,
+                    labels,
+                    label,
+                    rows,
+                    scanned,
+                    seeks: Vec::new(),
+                    told: VertexBinding::Nothing,
+                }
             })
             .collect();
     }

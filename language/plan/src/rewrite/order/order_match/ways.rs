@@ -63,7 +63,7 @@ pub(super) struct AnyLabel {
 
 /// How a vertex is to be bound.
 #[derive(Default)]
-pub(super) enum Told {
+pub(super) enum VertexBinding {
     #[default]
     Nothing,
     Scan,

@@ -3,7 +3,7 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::stream::Stream;
-use crate::turn::{Breaker, Breaking, Here, Progress, Try, Turn};
+use crate::turn::{Breaker, Breaking, ExecutionContext, Progress, Try, Turn};
 use dataflow::VertexOptions;
 use model::Batch;
 use std::collections::VecDeque;
@@ -12,12 +12,12 @@ use std::collections::VecDeque;
 const DROPPED: usize = 1;
 
 #[derive(Default)]
-struct Hold {
+struct Barrier {
     rows: VecDeque<Batch>,
     shown: bool,
 }
 
-impl Breaker for Hold {
+impl Breaker for Barrier {
     fn take(&mut self, port: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
         if port == DROPPED {
             return Ok(());
@@ -29,7 +29,7 @@ impl Breaker for Hold {
     }
     fn drain(&mut self, turn: &mut Turn<'_, '_>) -> Try<Progress> {
         if !std::mem::replace(&mut self.shown, true) {
-            turn.here.refresh()?;
+            turn.execution.refresh()?;
         }
         match self.rows.pop_front() {
             Some(batch) => {
@@ -51,8 +51,9 @@ pub(crate) fn attach_both(compiler: &mut Compiler, input: Stream, awaited: Optio
     let environment = compiler.environment.clone();
     let ports = 1 + usize::from(awaited.is_some());
     let options = VertexOptions { must_finish: true, create_if_empty: true, ..compiler.options(ports) };
-    let vertex = compiler
-        .vertex("Hold", options, move || Breaking::new(Hold::default(), Here::new(&environment), ports));
+    let vertex = compiler.vertex("Hold", options, move || {
+        Breaking::new(Barrier::default(), ExecutionContext::new(&environment), ports)
+    });
     compiler.gather(&input, vertex, 0);
     if let Some(awaited) = awaited {
         compiler.gather(&awaited, vertex, DROPPED);

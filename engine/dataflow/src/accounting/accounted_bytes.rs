@@ -4,14 +4,14 @@ use crate::accounting::accounts::Accounts;
 use crate::terms::ids::Level;
 
 /// Bytes held for somebody. Dropping it gives them back.
-pub struct Held {
+pub struct AccountedBytes {
     accounts: Accounts,
     bytes: u64,
 }
 
-impl Held {
-    pub(crate) fn new(accounts: Accounts) -> Held {
-        Held { accounts, bytes: 0 }
+impl AccountedBytes {
+    pub(crate) fn new(accounts: Accounts) -> AccountedBytes {
+        AccountedBytes { accounts, bytes: 0 }
     }
     /// The least of its limits.
     pub fn bytes_max(&self) -> u64 {
@@ -34,7 +34,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for AccountedBytes {
     fn drop(&mut self) {
         self.accounts.release(self.bytes);
     }

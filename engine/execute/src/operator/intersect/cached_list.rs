@@ -9,7 +9,7 @@ const CHUNK_WORDS: usize = CHUNK_SLOTS / u64::BITS as usize;
 
 /// A list, kept until that of another vertex is asked for.
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct CachedList {
     owner: Option<u32>,
     /// Rising; parallel edges stand in it as often as there are.
     list: Vec<u32>,
@@ -23,7 +23,7 @@ fn place(vertex: u32) -> (usize, usize, u64) {
     (chunk, slot / u64::BITS as usize, 1 << (slot % u64::BITS as usize))
 }
 
-impl Held {
+impl CachedList {
     pub fn is_of(&self, vertex: u32) -> bool {
         self.owner == Some(vertex)
     }

@@ -1,4 +1,4 @@
-//! Folding: a chunk's delta becomes part of a new base.
+//! Compaction: a chunk's delta becomes part of a new base.
 //!
 //! Only what the delta touched is rewritten: tables of lanes and columns of keys it speaks of; the rest is shared with the old
 //! base. Readers hold the old chunk by `Arc` and notice nothing. Cost: linear in the touched tables and columns, paid once for
@@ -17,32 +17,32 @@ use std::sync::Arc;
 /// New values of one column, by slot; null clears.
 pub(crate) type Overrides<'a> = Vec<(u32, PropertyRef<'a>)>;
 
-/// A delta is folded when it has as many changes as one in so many edges and vertices of its base. A change takes some 320 bytes in a
-/// delta and 8 in a base, so a smaller share saves memory; a fold costs some 10 ns for each of these, so a larger one saves time.
-const FOLD_SHARE: usize = 32;
+/// A delta is compacted when it has as many changes as one in so many edges and vertices of its base. A change takes some 320 bytes in a
+/// delta and 8 in a base, so a smaller share saves memory; a compaction costs some 10 ns for each of these, so a larger one saves time.
+const COMPACT_SHARE: usize = 32;
 
-/// Chunks take turns: those written to alike would all be folded by one commit otherwise. Their shares differ by up to a half, in so many parts.
-const FOLD_TURNS: usize = 32;
+/// Chunks take turns: those written to alike would all be compacted by one commit otherwise. Their shares differ by up to a half, in so many parts.
+const COMPACT_TURNS: usize = 32;
 
-/// Is the delta large enough, beside its base, to be folded?
+/// Is the delta large enough, beside its base, to be compacted?
 pub(crate) fn is_due(number: ChunkNo, chunk: &impl ChunkRead, changes_min: usize) -> bool {
     chunk.delta().is_some_and(|delta| {
-        let turn = number as usize * 13 % FOLD_TURNS;
-        let share = chunk.base().weight() / FOLD_SHARE;
-        delta.weight >= changes_min && delta.weight >= share * 3 / 4 + share / 2 * turn / FOLD_TURNS
+        let turn = number as usize * 13 % COMPACT_TURNS;
+        let share = chunk.base().weight() / COMPACT_SHARE;
+        delta.weight >= changes_min && delta.weight >= share * 3 / 4 + share / 2 * turn / COMPACT_TURNS
     })
 }
 
-/// The same chunk with its delta folded into a new base.
-pub(crate) fn fold(chunk: &impl ChunkRead) -> Chunk {
+/// The same chunk with its delta compacted into a new base.
+pub(crate) fn compact(chunk: &impl ChunkRead) -> Chunk {
     let Some(delta) = chunk.delta() else { return chunk.to_chunk() };
-    let labels = fold_labels(chunk, delta);
+    let labels = compact_labels(chunk, delta);
     let base = Base {
         exists: chunk.existing(),
         slot_count: chunk.meta().slot_bound.max(chunk.base().slot_count),
-        columns: fold_columns(chunk, delta),
-        tables: fold_tables(chunk, delta),
-        edge_columns: fold_edge_columns(chunk, delta),
+        columns: compact_columns(chunk, delta),
+        tables: compact_tables(chunk, delta),
+        edge_columns: compact_edge_columns(chunk, delta),
         labels,
     };
     let mut meta = chunk.meta().clone();
@@ -64,7 +64,7 @@ pub(crate) fn present_sets(base: &Base, birth: LabelSetId, live: u32) -> Vec<Lab
     sets
 }
 
-fn fold_labels(chunk: &impl ChunkRead, delta: &Delta) -> Vec<(u16, LabelSetId)> {
+fn compact_labels(chunk: &impl ChunkRead, delta: &Delta) -> Vec<(u16, LabelSetId)> {
     let mut labels: BTreeMap<u16, LabelSetId> = chunk.base().labels.iter().copied().collect();
     delta.for_each(|slot, vertex| match (vertex.life, vertex.labels) {
         (Life::Gone, _) => {
@@ -81,7 +81,7 @@ fn fold_labels(chunk: &impl ChunkRead, delta: &Delta) -> Vec<(u16, LabelSetId)> 
     labels.into_iter().collect()
 }
 
-fn fold_columns(chunk: &impl ChunkRead, delta: &Delta) -> Vec<(KeyId, Arc<StoredColumn>)> {
+fn compact_columns(chunk: &impl ChunkRead, delta: &Delta) -> Vec<(KeyId, Arc<StoredColumn>)> {
     let mut overrides: BTreeMap<KeyId, Overrides<'_>> = BTreeMap::new();
     delta.for_each(|slot, vertex| {
         let slot = slot as u32;
@@ -97,7 +97,10 @@ fn fold_columns(chunk: &impl ChunkRead, delta: &Delta) -> Vec<(KeyId, Arc<Stored
     overlay_columns(&chunk.base().columns, overrides, |_| slot_count)
 }
 
-fn fold_edge_columns(chunk: &impl ChunkRead, delta: &Delta) -> Vec<((EdgeTypeId, KeyId), Arc<StoredColumn>)> {
+fn compact_edge_columns(
+    chunk: &impl ChunkRead,
+    delta: &Delta,
+) -> Vec<((EdgeTypeId, KeyId), Arc<StoredColumn>)> {
     let mut overrides: BTreeMap<(EdgeTypeId, KeyId), Overrides<'_>> = BTreeMap::new();
     for ((edge_type, slot), values) in delta.edge_properties.iter() {
         for (key, value) in values.iter() {
@@ -116,22 +119,22 @@ pub(crate) fn overlay_columns<K: Ord + Copy>(
     mut overrides: BTreeMap<K, Overrides<'_>>,
     slot_count: impl Fn(&K) -> u32,
 ) -> Vec<(K, Arc<StoredColumn>)> {
-    let mut folded = Vec::with_capacity(columns.len() + overrides.len());
+    let mut compacted = Vec::with_capacity(columns.len() + overrides.len());
     for (key, column) in columns {
         match overrides.remove(key) {
-            None => folded.push((*key, column.clone())),
+            None => compacted.push((*key, column.clone())),
             Some(values) => {
                 let new = overlay_column(Some(column), &values, slot_count(key));
-                folded.extend(new.map(|column| (*key, Arc::new(column))));
+                compacted.extend(new.map(|column| (*key, Arc::new(column))));
             }
         }
     }
     for (key, values) in overrides {
         let new = overlay_column(None, &values, slot_count(&key));
-        folded.extend(new.map(|column| (key, Arc::new(column))));
+        compacted.extend(new.map(|column| (key, Arc::new(column))));
     }
-    folded.sort_by_key(|(key, _)| *key);
-    folded
+    compacted.sort_by_key(|(key, _)| *key);
+    compacted
 }
 
 fn overlay_column(
@@ -157,12 +160,12 @@ fn overlay_column(
     StoredColumn::build(slot_count, &values)
 }
 
-fn fold_tables(chunk: &impl ChunkRead, delta: &Delta) -> Vec<(Lane, Arc<EdgeTable>)> {
+fn compact_tables(chunk: &impl ChunkRead, delta: &Delta) -> Vec<(Lane, Arc<EdgeTable>)> {
     let mut tables: Vec<(Lane, Arc<EdgeTable>)> = Vec::new();
     for lane in chunk.lanes() {
         let base = chunk.base().table(lane);
         if delta.lanes.binary_search(&lane).is_ok() {
-            let table = fold_table(chunk, delta, base.map(|table| &**table), lane);
+            let table = compact_table(chunk, delta, base.map(|table| &**table), lane);
             tables.extend((table.len() > 0).then(|| (lane, Arc::new(table))));
         } else {
             tables.extend(base.map(|table| (lane, table.clone())));
@@ -171,7 +174,7 @@ fn fold_tables(chunk: &impl ChunkRead, delta: &Delta) -> Vec<(Lane, Arc<EdgeTabl
     tables
 }
 
-fn fold_table(chunk: &impl ChunkRead, delta: &Delta, base: Option<&EdgeTable>, lane: Lane) -> EdgeTable {
+fn compact_table(chunk: &impl ChunkRead, delta: &Delta, base: Option<&EdgeTable>, lane: Lane) -> EdgeTable {
     let slot_count = chunk.meta().slot_bound.max(chunk.base().slot_count) as usize;
     let mut offsets = Vec::with_capacity(slot_count + 1);
     let capacity = base.map_or(0, EdgeTable::len) + delta.weight;

@@ -1,4 +1,4 @@
-//! A room in the copy of the tree: its files, and the changes that they have.
+//! A crate in the copy of the tree: its files, and the changes that they have.
 
 use crate::find::{self, Mutant};
 use std::collections::BTreeSet;
@@ -60,9 +60,9 @@ fn files(root: &Path) -> Result<BTreeSet<String>, String> {
     Ok(String::from_utf8_lossy(&output.stdout).lines().map(str::to_string).collect())
 }
 
-/// All changes of a room's own code.
-pub fn mutants(tree: &Path, storey: &str, room: &str) -> Result<Vec<Mutant>, String> {
-    let source = tree.join(storey).join(room).join("src");
+/// All changes of a crate's own code.
+pub fn mutants(tree: &Path, layer: &str, package: &str) -> Result<Vec<Mutant>, String> {
+    let source = tree.join(layer).join(package).join("src");
     let mut texts = Vec::new();
     read_all(&source, &mut texts)?;
     let mut tests = BTreeSet::new();

@@ -10,7 +10,7 @@
 //! came meanwhile, the log's own thread leads on, group after group, until a sync ends with nothing in flight: between two syncs no thread
 //! has to be woken, and nobody who has landed is kept. In memory, where syncs cost nothing, the first of those who came leads instead.
 //!
-//! Invariants: records land in the order of their places; nothing is seen or acknowledged before its sync; what was accepted behind a group
+//! Invariants: records land in the order of their commit versions; nothing is seen or acknowledged before its sync; what was accepted behind a group
 //! that failed fails too, since it was built upon it; whoever holds the committer and has seen everything land is alone.
 //! Cost: a thread sleeps and is woken once a commit; one thread more, made when two commits first meet. Bounded by [`FLIGHT_BYTES_ENOUGH`].
 
@@ -47,13 +47,13 @@ pub(crate) struct Accepted {
 
 impl Accepted {
     fn point(&self) -> Point {
-        Point { place: self.record.place, time_micros: self.record.time_micros }
+        Point { commit_version: self.record.commit_version, time_micros: self.record.time_micros }
     }
 }
 
-/// All that fly, by place.
+/// All that fly, by commit version.
 #[derive(Default)]
-pub(crate) struct Flight {
+pub(crate) struct PendingCommits {
     all: VecDeque<(Accepted, Arc<Waiting>)>,
     bytes: usize,
     /// Somebody appends and syncs, or was told to.
@@ -96,13 +96,13 @@ impl Waiting {
 
 /// What came of a group, to be told to those who wait.
 #[must_use]
-struct Landing {
+struct GroupOutcome {
     outcomes: Vec<(Arc<Waiting>, News)>,
     /// The first of those who fly now, if any do.
     next: Option<Arc<Waiting>>,
 }
 
-impl Landing {
+impl GroupOutcome {
     fn tell(self) {
         self.outcomes.into_iter().for_each(|(waiting, news)| waiting.tell(news));
     }
@@ -142,12 +142,12 @@ impl Shared {
     /// # Errors
     /// No commit is possible any more.
     pub fn make_ready(&self, committer: &mut Committer) -> Result<(), TransactError> {
-        let flight = self.flight.lock();
-        let (is_full, has_failed) = (flight.bytes >= FLIGHT_BYTES_ENOUGH, flight.failure.is_some());
-        if let Some(failure) = flight.failure.as_ref().filter(|_| flight.is_stopped) {
+        let pending = self.pending.lock();
+        let (is_full, has_failed) = (pending.bytes >= FLIGHT_BYTES_ENOUGH, pending.failure.is_some());
+        if let Some(failure) = pending.failure.as_ref().filter(|_| pending.is_stopped) {
             return Err(failure.clone().into());
         }
-        drop(flight);
+        drop(pending);
         if is_full || committer.is_torn() {
             self.land(u64::MAX);
         }
@@ -163,15 +163,20 @@ impl Shared {
         accepted: Accepted,
         _committer: &mut Committer,
     ) -> Result<(Arc<Waiting>, bool), TransactError> {
-        let mut flight = self.flight.lock();
-        if let Some(failure) = &flight.failure {
+        let mut pending = self.pending.lock();
+        if let Some(failure) = &pending.failure {
             return Err(failure.clone().into());
         }
-        debug_assert!(flight.all.back().is_none_or(|(last, _)| last.record.place < accepted.record.place));
+        debug_assert!(
+            pending
+                .all
+                .back()
+                .is_none_or(|(last, _)| last.record.commit_version < accepted.record.commit_version)
+        );
         let waiting = Arc::new(Waiting::default());
-        flight.bytes += accepted.payload.len() + durable::RECORD_FRAME_BYTES;
-        flight.all.push_back((accepted, waiting.clone()));
-        Ok((waiting, !std::mem::replace(&mut flight.led, true)))
+        pending.bytes += accepted.payload.len() + durable::RECORD_FRAME_BYTES;
+        pending.all.push_back((accepted, waiting.clone()));
+        Ok((waiting, !std::mem::replace(&mut pending.led, true)))
     }
 
     /// Waits for a commit to land, and leads where that is due.
@@ -234,15 +239,15 @@ impl Shared {
 
     /// Appends and syncs all that fly now, and makes them the present. Where a panic ends that, everything in flight fails, and nobody waits
     /// for ever.
-    fn land_all(&self) -> Landing {
+    fn land_all(&self) -> GroupOutcome {
         // It is done for all of them, whoever's work is over.
         let _whole = walk::unended();
         let mut group: Vec<(u64, Vec<u8>)> = Vec::new();
-        for (accepted, _) in &mut self.flight.lock().all {
-            group.push((accepted.record.place, std::mem::take(&mut accepted.payload)));
+        for (accepted, _) in &mut self.pending.lock().all {
+            group.push((accepted.record.commit_version, std::mem::take(&mut accepted.payload)));
         }
         let records: Vec<(u64, &[u8])> =
-            group.iter().map(|(place, payload)| (*place, payload.as_slice())).collect();
+            group.iter().map(|(commit_version, payload)| (*commit_version, payload.as_slice())).collect();
         let bytes = |payload: &[u8]| payload.len() + durable::RECORD_FRAME_BYTES;
         let bytes = records.iter().map(|(_, payload)| bytes(payload)).sum();
         let outcome = caught(|| {
@@ -259,30 +264,30 @@ impl Shared {
     }
 
     /// The first `count` are on disk.
-    fn landed(&self, count: usize, bytes: usize) -> Landing {
-        let mut flight = self.flight.lock();
-        let first = flight.all.front().map(|(first, _)| first.point());
+    fn landed(&self, count: usize, bytes: usize) -> GroupOutcome {
+        let mut pending = self.pending.lock();
+        let first = pending.all.front().map(|(first, _)| first.point());
         // They stay in flight until they are seen, so that all who wait can be told of a panic.
-        if let (Some(first), Some((last, _))) = (first, flight.all.range_mut(..count).next_back()) {
+        if let (Some(first), Some((last, _))) = (first, pending.all.range_mut(..count).next_back()) {
             failpoint::visit("group is on disk");
             self.store.names().mark_durable(last.named);
             self.past.logged(bytes as u64);
             let graph = std::mem::replace(&mut last.snapshot, self.store.current());
             self.past.publish(&self.store, graph, first, last.point());
         }
-        let group: Vec<(Accepted, Arc<Waiting>)> = flight.all.drain(..count).collect();
-        flight.bytes -= bytes;
+        let group: Vec<(Accepted, Arc<Waiting>)> = pending.all.drain(..count).collect();
+        pending.bytes -= bytes;
         self.feed(&group);
         self.commits.fetch_add(count as u64, Ordering::Relaxed);
         self.groups.fetch_add(1, Ordering::Relaxed);
-        let next = flight.all.front().map(|(_, waiting)| waiting.clone());
-        flight.led = next.is_some();
-        drop(flight);
+        let next = pending.all.front().map(|(_, waiting)| waiting.clone());
+        pending.led = next.is_some();
+        drop(pending);
         self.all_landed.notify_all();
         let landed = |(accepted, waiting): (Accepted, Arc<Waiting>)| {
-            (waiting, News::Landed(Ok(accepted.record.place), Some(accepted)))
+            (waiting, News::Landed(Ok(accepted.record.commit_version), Some(accepted)))
         };
-        Landing { outcomes: group.into_iter().map(landed).collect(), next }
+        GroupOutcome { outcomes: group.into_iter().map(landed).collect(), next }
     }
 
     /// Tells feeds of a group that is seen. After a panic they end, and whoever reads one begins anew.
@@ -303,53 +308,53 @@ impl Shared {
     }
 
     /// A panic kept what is on disk from being seen: no commit is possible any more, and reading goes on.
-    fn stop(&self, panicked: &Panicked) -> Landing {
-        self.flight.lock().is_stopped = true;
+    fn stop(&self, panicked: &Panicked) -> GroupOutcome {
+        self.pending.lock().is_stopped = true;
         let cause =
             format!("{panicked}, after the commit was written: whether it happened shows at the next open");
         self.fail(0, &DurableError::Poisoned { cause })
     }
 
     /// The first `count` failed, and so does everything behind them.
-    fn fail(&self, count: usize, error: &DurableError) -> Landing {
+    fn fail(&self, count: usize, error: &DurableError) -> GroupOutcome {
         let behind = match error {
             // Nothing of them was ever written.
             DurableError::Unconfirmed { cause } => DurableError::Poisoned { cause: cause.to_string() },
             other => other.clone(),
         };
-        let mut flight = self.flight.lock();
-        let all = std::mem::take(&mut flight.all);
-        (flight.bytes, flight.led) = (0, false);
-        flight.failure = Some(behind.clone());
-        drop(flight);
+        let mut pending = self.pending.lock();
+        let all = std::mem::take(&mut pending.all);
+        (pending.bytes, pending.led) = (0, false);
+        pending.failure = Some(behind.clone());
+        drop(pending);
         self.all_landed.notify_all();
         let failed = |(at, (_, waiting)): (usize, (Accepted, Arc<Waiting>))| {
             let error = if at < count { error } else { &behind };
             (waiting, News::Landed(Err(error.clone().into()), None))
         };
-        Landing { outcomes: all.into_iter().enumerate().map(failed).collect(), next: None }
+        GroupOutcome { outcomes: all.into_iter().enumerate().map(failed).collect(), next: None }
     }
 
     /// Goes back to what is on disk, if a group has failed or a panic ended a commit half done. Then nothing is in flight.
     fn go_back(&self, committer: &mut Committer) {
-        let mut flight = self.flight.lock();
-        let has_failed = !flight.is_stopped && flight.failure.take().is_some();
-        drop(flight);
+        let mut pending = self.pending.lock();
+        let has_failed = !pending.is_stopped && pending.failure.take().is_some();
+        drop(pending);
         if has_failed || committer.is_torn() {
-            committer.jump_to(self.store.current(), self.backing.last_place());
+            committer.jump_to(self.store.current(), self.backing.last_version());
         }
     }
 
-    /// Waits until nothing up to this place is in flight.
-    pub fn land(&self, place: u64) {
-        let mut flight = self.flight.lock();
-        while flight.all.front().is_some_and(|(first, _)| first.record.place <= place) {
-            if std::mem::replace(&mut flight.led, true) {
-                self.all_landed.wait(&mut flight);
+    /// Waits until nothing up to this commit version is in flight.
+    pub fn land(&self, commit_version: u64) {
+        let mut pending = self.pending.lock();
+        while pending.all.front().is_some_and(|(first, _)| first.record.commit_version <= commit_version) {
+            if std::mem::replace(&mut pending.led, true) {
+                self.all_landed.wait(&mut pending);
             } else {
-                drop(flight);
+                drop(pending);
                 self.lead();
-                flight = self.flight.lock();
+                pending = self.pending.lock();
             }
         }
     }
@@ -364,13 +369,13 @@ impl Shared {
 
     /// Replaces what the next commit builds upon by the same graph in another shape; readers see it with the last that flies.
     pub fn reshape(&self, committer: &mut Committer, graph: Snapshot) {
-        debug_assert_eq!(committer.tip.place(), graph.place());
-        let mut flight = self.flight.lock();
-        if flight.failure.is_some() {
+        debug_assert_eq!(committer.tip.commit_version(), graph.commit_version());
+        let mut pending = self.pending.lock();
+        if pending.failure.is_some() {
             return;
         }
         committer.tip = graph.clone();
-        match flight.all.back_mut() {
+        match pending.all.back_mut() {
             Some((last, _)) => last.snapshot = graph,
             None => self.past.reshape(&self.store, graph),
         }
@@ -404,13 +409,13 @@ mod tests {
         let engine = opened(&SimDisk::new());
         assert!(engine.shared.log_thread.set(None).is_ok());
         write_together(&engine);
-        assert_eq!((engine.counts().commits, engine.snapshot().place()), (100, 100));
+        assert_eq!((engine.counts().commits, engine.snapshot().commit_version()), (100, 100));
     }
 
     /// Four commits fly while nobody leads; then the log's thread is told to.
     fn led_by_the_logs_thread(engine: &Engine) {
         let shared = &engine.shared;
-        shared.flight.lock().led = true;
+        shared.pending.lock().led = true;
         in_parallel("writer", 5, |at| {
             if at < 4 {
                 let t = engine.begin(Mode::Write);
@@ -418,10 +423,10 @@ mod tests {
                 t.commit().unwrap();
                 return;
             }
-            while shared.flight.lock().all.len() < 4 {
+            while shared.pending.lock().all.len() < 4 {
                 world::threads::sleep(std::time::Duration::from_micros(50));
             }
-            let first = shared.flight.lock().all[0].1.clone();
+            let first = shared.pending.lock().all[0].1.clone();
             shared.hand_over(&first);
         });
         assert!(matches!(shared.log_thread.get(), Some(Some(_))));
@@ -433,7 +438,7 @@ mod tests {
         for life in 1..=100 {
             let engine = opened(&disk);
             led_by_the_logs_thread(&engine);
-            assert_eq!(engine.snapshot().place(), 4 * life);
+            assert_eq!(engine.snapshot().commit_version(), 4 * life);
         }
     }
 }

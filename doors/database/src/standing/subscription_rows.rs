@@ -1,7 +1,7 @@
 //! A subscription as the rows of a statement.
 
 use crate::impersonator::Impersonator;
-use crate::roles::{Allowed, Lens};
+use crate::roles::{Allowed, RestrictedView};
 use crate::{Batch, Credential, Database, Error, Interrupter, Value};
 use ::standing::{Event, Row, Subscription, SubscriptionEnd, Upsert, Upserts};
 use parking_lot::Mutex;
@@ -16,7 +16,7 @@ use world::clock::{monotonic_ns, span_ns};
 /// or went (negative), and the mark. Behind the last row of a commit, and of the snapshot, comes a row with difference 0 and the mark to
 /// resume from; no other row has one. In the envelope of upserts the third says what became of the key
 /// (`upsert`, `delete`, `key_violation`, `progress`); of a row that is gone only the key is said.
-pub(crate) struct Told {
+pub(crate) struct SubscriptionRows {
     subscription: Subscription,
     /// A mark came first, where there is one before the first commit.
     has_begun: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Told {
     impersonator: Option<Impersonator>,
     allowed: Allowed,
     /// The rights that the subscription began with, where they are not everything.
-    lens: Option<Arc<Lens>>,
+    restricted_view: Option<Arc<RestrictedView>>,
 }
 
 /// How far apart marks come, at least, of commits that change nothing.
@@ -43,12 +43,16 @@ const OWN_COLUMNS: usize = 4;
 /// How often a reader without a time limit looks whether it was cancelled.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-impl Told {
+impl SubscriptionRows {
     /// With `key`, in the envelope of upserts by these columns.
     ///
     /// # Errors
     /// There is no such column.
-    pub fn new(mut subscription: Subscription, key: &[Name], database: Database) -> Result<Told, Error> {
+    pub fn new(
+        mut subscription: Subscription,
+        key: &[Name],
+        database: Database,
+    ) -> Result<SubscriptionRows, Error> {
         let mut upserts = match key {
             [] => None,
             key => Some(Upserts::new(subscription.columns(), key)?),
@@ -57,7 +61,7 @@ impl Told {
             // The reader has been told of these, or does not care.
             upserts.read(&base);
         }
-        Ok(Told {
+        Ok(SubscriptionRows {
             subscription,
             has_begun: false,
             next_progress_ns: 0,
@@ -69,17 +73,19 @@ impl Told {
             credential: None,
             impersonator: None,
             allowed: Allowed::default(),
-            lens: None,
+            restricted_view: None,
         })
     }
     /// Of somebody who may not do everything.
-    pub fn seen_with(self, lens: Option<Arc<Lens>>) -> Told {
-        Told { lens, ..self }
+    pub fn seen_with(self, restricted_view: Option<Arc<RestrictedView>>) -> SubscriptionRows {
+        SubscriptionRows { restricted_view, ..self }
     }
     /// The graph as its reader may see it.
     pub fn snapshot(&self) -> Snapshot {
         let snapshot = self.database.snapshot();
-        self.lens.as_ref().map_or_else(|| snapshot.clone(), |lens| lens.shown(snapshot.clone()))
+        self.restricted_view
+            .as_ref()
+            .map_or_else(|| snapshot.clone(), |restricted_view| restricted_view.shown(snapshot.clone()))
     }
     /// Ends when this says so, or when whoever logged on is not welcome any more.
     pub fn until(
@@ -87,8 +93,8 @@ impl Told {
         interrupter: Interrupter,
         credential: Option<Credential>,
         impersonator: Option<Impersonator>,
-    ) -> Told {
-        Told { interrupter: Some(interrupter), credential, impersonator, ..self }
+    ) -> SubscriptionRows {
+        SubscriptionRows { interrupter: Some(interrupter), credential, impersonator, ..self }
     }
     pub fn columns(&self) -> Arc<[Arc<str>]> {
         let third = if self.upserts.is_some() { "state" } else { "difference" };
@@ -141,24 +147,28 @@ impl Told {
             own.check(credential.name(), &self.database)?;
         }
         let now = self.database.snapshot();
-        self.allowed.settle(credential.name(), now.catalog().entries(), self.database.lenses());
-        let now = self.allowed.lens();
+        self.allowed.settle(credential.name(), now.catalog().entries(), self.database.restricted_views());
+        let now = self.allowed.restricted_view();
         // The lens of a gate is another than that of its replica; what it shows is the same.
-        let rights = |lens: Option<&Arc<Lens>>| lens.map(|lens| lens.rights.clone());
-        if self.lens.as_ref().map(Arc::as_ptr) == now.map(Arc::as_ptr)
-            || rights(self.lens.as_ref()) == rights(now)
+        let rights = |restricted_view: Option<&Arc<RestrictedView>>| {
+            restricted_view.map(|restricted_view| restricted_view.rights.clone())
+        };
+        if self.restricted_view.as_ref().map(Arc::as_ptr) == now.map(Arc::as_ptr)
+            || rights(self.restricted_view.as_ref()) == rights(now)
         {
             return Ok(());
         }
-        now.map_or(Ok(()), |lens| lens.demand_subscription())?;
-        let hides = |lens: Option<&Arc<Lens>>| lens.is_some_and(|lens| lens.hides());
-        if hides(self.lens.as_ref()) || hides(now) {
+        now.map_or(Ok(()), |restricted_view| restricted_view.demand_subscription())?;
+        let hides = |restricted_view: Option<&Arc<RestrictedView>>| {
+            restricted_view.is_some_and(|restricted_view| restricted_view.hides())
+        };
+        if hides(self.restricted_view.as_ref()) || hides(now) {
             let message = "what the user may see was changed since the subscription began";
             return Err(
                 Error::new("Neo.ClientError.Security.AuthorizationExpired", message).hint("subscribe again")
             );
         }
-        self.lens = now.cloned();
+        self.restricted_view = now.cloned();
         Ok(())
     }
     /// The next event, if it comes in time. Of marks of progress that come soon after each other only the last is told.
@@ -213,7 +223,7 @@ impl Told {
         };
         let width = self.subscription.columns().len();
         let row = |third: Value, mark: Value, own: Vec<Value>| {
-            let head = [Value::Int(at.place as i64), time.clone(), third, mark];
+            let head = [Value::Int(at.commit_version as i64), time.clone(), third, mark];
             head.into_iter().chain(own).collect::<Vec<_>>()
         };
         let mut rows: Vec<Vec<Value>> =

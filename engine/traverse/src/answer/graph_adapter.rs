@@ -43,7 +43,7 @@ pub struct Bounds {
 pub type MayCall = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// A graph under a traversal.
-pub struct Walked {
+pub struct GraphAdapter {
     view: RefCell<Snapshot>,
     transaction: Option<Arc<Transaction>>,
     own_ids: Arc<OwnIds>,
@@ -94,14 +94,14 @@ fn fault(code: &str, message: impl Into<String>) -> TraverseError {
     TraverseError::Graph { code: code.into(), message: message.into(), hint: None, retryable: false }
 }
 
-impl Walked {
+impl GraphAdapter {
     /// The same, where some procedures may not be called.
-    pub fn allowing(self, may_call: Option<MayCall>) -> Walked {
-        Walked { may_call, ..self }
+    pub fn allowing(self, may_call: Option<MayCall>) -> GraphAdapter {
+        GraphAdapter { may_call, ..self }
     }
     /// The same, with a cache for the results of node programs.
-    pub fn caching(self, cache: CacheAccess) -> Walked {
-        Walked { cache: Some(cache), ..self }
+    pub fn caching(self, cache: CacheAccess) -> GraphAdapter {
+        GraphAdapter { cache: Some(cache), ..self }
     }
     /// A snapshot, or a transaction at that snapshot.
     pub fn new(
@@ -109,8 +109,8 @@ impl Walked {
         transaction: Option<Arc<Transaction>>,
         own_ids: Arc<OwnIds>,
         bounds: Bounds,
-    ) -> Walked {
-        Walked {
+    ) -> GraphAdapter {
+        GraphAdapter {
             view: RefCell::new(snapshot),
             transaction,
             own_ids,
@@ -361,7 +361,7 @@ fn number(id: &Object) -> Option<u64> {
     }
 }
 
-impl Graph for Walked {
+impl Graph for GraphAdapter {
     fn vertices(&self, wanted: &Wanted, cursor: u64, found: &mut Vec<VertexId>) -> Outcome<Option<u64>> {
         let view = self.view()?;
         if cursor == 0

@@ -38,7 +38,7 @@ impl<T> State<T> {
 }
 
 /// The belt; `F` takes a job and what was parsed of a block.
-pub(crate) struct Belt<T, F, E> {
+pub(crate) struct WorkQueue<T, F, E> {
     state: Mutex<State<T>>,
     /// Only locked by who hands on.
     take: Mutex<F>,
@@ -47,7 +47,7 @@ pub(crate) struct Belt<T, F, E> {
 }
 
 /// Held by whoever hands on, so that nobody waits for it in vain if it panics.
-struct HandingOn<'b, T, F, E>(&'b Belt<T, F, E>, bool);
+struct HandingOn<'b, T, F, E>(&'b WorkQueue<T, F, E>, bool);
 
 impl<T, F, E> Drop for HandingOn<'_, T, F, E> {
     fn drop(&mut self) {
@@ -58,8 +58,8 @@ impl<T, F, E> Drop for HandingOn<'_, T, F, E> {
     }
 }
 
-impl<T, F: FnMut(usize, T) -> Result<(), E>, E> Belt<T, F, E> {
-    pub fn new(jobs: usize, take: F) -> Belt<T, F, E> {
+impl<T, F: FnMut(usize, T) -> Result<(), E>, E> WorkQueue<T, F, E> {
+    pub fn new(jobs: usize, take: F) -> WorkQueue<T, F, E> {
         let state = State {
             due: (0, 0),
             waiting: BTreeMap::new(),
@@ -67,7 +67,7 @@ impl<T, F: FnMut(usize, T) -> Result<(), E>, E> Belt<T, F, E> {
             handing_on: false,
             stopped: false,
         };
-        Belt {
+        WorkQueue {
             state: Mutex::new(state),
             take: Mutex::new(take),
             error: Mutex::default(),

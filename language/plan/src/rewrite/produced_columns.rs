@@ -5,20 +5,20 @@ use crate::vars::FEW_MAX;
 use hashbrown::HashMap;
 
 /// The expression of each column that a node computes.
-pub(crate) struct Made<'a> {
+pub(crate) struct ProducedColumns<'a> {
     items: &'a [(Var, Expr)],
     /// Where each stands, if they are many.
     places: HashMap<Var, usize, foldhash::fast::FixedState>,
 }
 
-impl<'a> Made<'a> {
-    pub fn new(items: &'a [(Var, Expr)]) -> Made<'a> {
+impl<'a> ProducedColumns<'a> {
+    pub fn new(items: &'a [(Var, Expr)]) -> ProducedColumns<'a> {
         let mut places = HashMap::default();
         if items.len() > FEW_MAX {
             // The first counts, as where they are searched.
             places.extend(items.iter().enumerate().rev().map(|(at, (var, _))| (*var, at)))
         }
-        Made { items, places }
+        ProducedColumns { items, places }
     }
     pub fn get(&self, var: Var) -> Option<&'a Expr> {
         let item = if self.items.len() <= FEW_MAX {

@@ -3,13 +3,13 @@
 use crate::StandingError;
 use crate::analysis::analyse;
 use crate::error::caught;
+use crate::event_context::{Changes, EventContext};
 use crate::limits::RULES_BYTES_MAX;
 use crate::network::Network;
 use crate::row::Row;
 use crate::rules::{RulesKeeper, check};
 use crate::subscription::Column;
-use crate::turn::{Changes, Turn};
-use crate::view::{Tick, View};
+use crate::view::{Timestamp, View};
 use datalog::Program;
 use plan::Statement;
 use plan::expr::Name;
@@ -46,9 +46,9 @@ impl Definition {
     /// It cannot be maintained, or a row fails.
     pub(crate) fn begin(
         &self,
-        turn: &Turn<'_>,
+        turn: &EventContext<'_>,
         arguments: Option<&Changes>,
-    ) -> Result<(Heading, Kept), StandingError> {
+    ) -> Result<(Heading, AnswerKeeper), StandingError> {
         let _building = turn.view.building();
         match self {
             Definition::Plan(statement) => {
@@ -68,7 +68,7 @@ impl Definition {
                     network.advance(turn, arguments)?;
                     network.weigh();
                 }
-                Ok((heading, Kept::Plan(Box::new(network))))
+                Ok((heading, AnswerKeeper::Plan(Box::new(network))))
             }
             Definition::Rules(program) => {
                 check(program)?;
@@ -83,61 +83,70 @@ impl Definition {
                 let heading = (titles.map(column).collect(), parameters);
                 let arguments = arguments.unwrap_or(const { &Changes::new() });
                 let rules = RulesKeeper::begin(program, turn, arguments, RULES_BYTES_MAX)?;
-                Ok((heading, Kept::Rules(Box::new(rules))))
+                Ok((heading, AnswerKeeper::Rules(Box::new(rules))))
             }
         }
     }
     /// The same over the graph of a view as it is, with its answers for these arguments. A panic is an error.
-    pub(crate) fn anew(&self, view: &View, tick: Tick, arguments: &Changes) -> Result<Kept, StandingError> {
-        let begun = caught(|| self.begin(&Turn { view, tick, touched: None }, Some(arguments)));
+    pub(crate) fn anew(
+        &self,
+        view: &View,
+        timestamp: Timestamp,
+        arguments: &Changes,
+    ) -> Result<AnswerKeeper, StandingError> {
+        let begun = caught(|| self.begin(&EventContext { view, timestamp, touched: None }, Some(arguments)));
         begun.map(|(_, kept)| kept)
     }
 }
 
 /// What keeps a query's answers.
-pub(crate) enum Kept {
+pub(crate) enum AnswerKeeper {
     Plan(Box<Network>),
     Rules(Box<RulesKeeper>),
 }
 
-impl Kept {
-    pub fn advance(&mut self, turn: &Turn<'_>, arguments: &Changes) -> Result<Changes, StandingError> {
+impl AnswerKeeper {
+    pub fn advance(
+        &mut self,
+        turn: &EventContext<'_>,
+        arguments: &Changes,
+    ) -> Result<Changes, StandingError> {
         let _building = turn.view.building();
         match self {
-            Kept::Plan(network) => network.advance(turn, arguments),
-            Kept::Rules(rules) => rules.advance(turn, arguments),
+            AnswerKeeper::Plan(network) => network.advance(turn, arguments),
+            AnswerKeeper::Rules(rules) => rules.advance(turn, arguments),
         }
     }
     /// The arguments that a row belongs to.
     pub fn arguments_of(&self, row: &Row) -> Row {
         match self {
-            Kept::Plan(network) => network.arguments_of(row),
-            Kept::Rules(rules) => rules.arguments_of(row),
+            AnswerKeeper::Plan(network) => network.arguments_of(row),
+            AnswerKeeper::Rules(rules) => rules.arguments_of(row),
         }
     }
     /// The answer for these arguments as it is now: rows and how often each occurs.
     pub fn answer(&self, arguments: &Row) -> Changes {
         match self {
-            Kept::Plan(network) => network.answer(arguments),
-            Kept::Rules(rules) => rules.answer(arguments),
+            AnswerKeeper::Plan(network) => network.answer(arguments),
+            AnswerKeeper::Rules(rules) => rules.answer(arguments),
         }
     }
     /// Bytes of what is kept.
     pub fn bytes(&self) -> usize {
         match self {
-            Kept::Plan(network) => network.bytes(),
-            Kept::Rules(rules) => rules.bytes(),
+            AnswerKeeper::Plan(network) => network.bytes(),
+            AnswerKeeper::Rules(rules) => rules.bytes(),
         }
     }
     /// Does it keep more of the past than of the present, and is to be made anew?
     pub fn is_worn(&self) -> bool {
-        matches!(self, Kept::Rules(rules) if rules.is_worn())
+        matches!(self, AnswerKeeper::Rules(rules) if rules.is_worn())
     }
     /// Rows of all answers, equal ones counted once.
     pub fn rows(&self) -> usize {
         match self {
-            Kept::Plan(network) => network.rows(),
-            Kept::Rules(rules) => rules.rows(),
+            AnswerKeeper::Plan(network) => network.rows(),
+            AnswerKeeper::Rules(rules) => rules.rows(),
         }
     }
 }

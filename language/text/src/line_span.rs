@@ -12,21 +12,21 @@ pub fn line_and_column(text: &str, position: usize) -> (usize, usize) {
 }
 
 /// A span seen as a piece of one line. Spans over several lines are cut at the end of their first line.
-pub(crate) struct Place {
+pub(crate) struct LineSpan {
     line: Vec<char>,
     pub line_number: usize,
     pub column: usize,
     pub width: usize,
 }
 
-impl Place {
-    pub fn find(text: &str, span: Span) -> Place {
+impl LineSpan {
+    pub fn find(text: &str, span: Span) -> LineSpan {
         let start = floor_boundary(text, span.start as usize);
         let end = floor_boundary(text, span.end as usize).max(start);
         let line_start = text[..start].rfind('\n').map_or(0, |position| position + 1);
         let (line_number, column) = line_and_column(text, start);
         let line_end = text[start..].find('\n').map_or(text.len(), |position| start + position);
-        Place {
+        LineSpan {
             line: text[line_start..line_end].chars().map(printable).collect(),
             line_number,
             column: column - 1,
@@ -118,7 +118,7 @@ mod tests {
                 text.split('\n').map(|line| line.chars().map(printable).collect()).collect();
             for start in (0..=text.len()).filter(|start| text.is_char_boundary(*start)) {
                 for end in [start, start + 1, start + 7, text.len()] {
-                    let place = Place::find(&text, Span::new(start, end));
+                    let place = LineSpan::find(&text, Span::new(start, end));
                     let (line, column) = counted(&text, start);
                     assert_eq!((place.line_number, place.column), (line, column - 1));
                     let line = &lines[line - 1];

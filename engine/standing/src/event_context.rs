@@ -1,15 +1,15 @@
 //! What goes from step to step at one tick: changes of rows, and what happened then.
 
 use crate::row::Row;
-use crate::view::{Tick, Touched, View};
+use crate::view::{Timestamp, Touched, View};
 
 /// Rows that come (positive) and go (negative), so many times each.
 pub(crate) type Changes = Vec<(Row, isize)>;
 
 /// What happens at one tick.
-pub(crate) struct Turn<'a> {
+pub(crate) struct EventContext<'a> {
     pub view: &'a View,
-    pub tick: Tick,
+    pub timestamp: Timestamp,
     /// What the commit of this tick touched, if it is one.
     pub touched: Option<&'a Touched>,
 }

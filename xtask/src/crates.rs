@@ -1,36 +1,36 @@
-//! The rooms as they are (what `cargo metadata` tells) and as they should be (the import tables of ARCHITECTURE.md).
+//! The crates as they are (what `cargo metadata` tells) and as they should be (the import tables of ARCHITECTURE.md).
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-/// Room name to the rooms it imports.
+/// Crate name to the crates it imports.
 pub type Imports = BTreeMap<String, BTreeSet<String>>;
 
-/// Storeys from the ground up; a room may import rooms of its own storey and of those below.
-pub const STOREYS: [&str; 5] = ["storage", "language", "engine", "doors", "trials"];
+/// Layers from the ground up; a crate may import crates of its own layer and of those below.
+pub const LAYERS: [&str; 5] = ["storage", "language", "engine", "doors", "trials"];
 
-/// Over which table the imports of rooms stand.
+/// Over which table the imports of crates stand.
 pub const IMPORTS: &str = "## Who may import whom";
 /// Over which table stands what tests import beside.
 pub const TESTS_IMPORT: &str = "## Whom tests import beside";
 
-/// The rooms of the workspace.
+/// The crates of the workspace.
 #[derive(Default)]
-pub struct Rooms {
-    /// What a room imports in the product.
+pub struct Crates {
+    /// What a crate imports in the product.
     pub imports: Imports,
     /// What its tests, examples and benches import beside.
     pub tests_import: Imports,
-    /// On which storey it is; none of those outside the storeys.
-    pub storeys: BTreeMap<String, usize>,
+    /// On which layer it is; none of those outside the layers.
+    pub layers: BTreeMap<String, usize>,
     /// Dependencies that a `[workspace.dependencies]` line names and no crate uses.
     pub unused_lines: Vec<String>,
 }
 
 /// Reads the crates of the workspace.
-pub fn actual(root: &Path) -> Result<Rooms, String> {
+pub fn actual(root: &Path) -> Result<Crates, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
         .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
@@ -43,29 +43,29 @@ pub fn actual(root: &Path) -> Result<Rooms, String> {
     Ok(read(&told, &manifest))
 }
 
-fn read(told: &Value, manifest: &str) -> Rooms {
+fn read(told: &Value, manifest: &str) -> Crates {
     let texts = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_string();
     let packages = || told["packages"].as_array().into_iter().flatten();
     let root = texts(told, "workspace_root");
-    let mut rooms_of: BTreeMap<String, String> = BTreeMap::new();
-    let mut rooms = Rooms::default();
+    let mut crates_of: BTreeMap<String, String> = BTreeMap::new();
+    let mut crates = Crates::default();
     for package in packages() {
         let path = texts(package, "manifest_path");
         let path = path.strip_prefix(&root).unwrap_or(&path).trim_matches('/').replace("Cargo.toml", "");
-        let room = name_of(path.trim_matches('/'));
-        let storey = STOREYS.iter().position(|storey| path.split('/').next() == Some(*storey));
-        rooms.storeys.extend(storey.map(|level| (room.clone(), level)));
-        rooms_of.insert(texts(package, "name"), room);
+        let name = name_of(path.trim_matches('/'));
+        let layer = LAYERS.iter().position(|layer| path.split('/').next() == Some(*layer));
+        crates.layers.extend(layer.map(|level| (name.clone(), level)));
+        crates_of.insert(texts(package, "name"), name);
     }
     let mut used = BTreeSet::new();
     for package in packages() {
-        let room = &rooms_of[&texts(package, "name")];
+        let own = &crates_of[&texts(package, "name")];
         let (mut imports, mut tests_import) = (BTreeSet::new(), BTreeSet::new());
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
             let name = texts(dependency, "name");
             used.extend([name.clone(), texts(dependency, "rename")]);
-            // A crate of another workspace's registry may have the name of a room.
-            let Some(import) = rooms_of.get(&name).filter(|_| dependency["source"].is_null()) else {
+            // A crate of another workspace's registry may have the name of a crate.
+            let Some(import) = crates_of.get(&name).filter(|_| dependency["source"].is_null()) else {
                 continue;
             };
             match dependency["kind"].as_str() {
@@ -73,15 +73,15 @@ fn read(told: &Value, manifest: &str) -> Rooms {
                 _ => imports.insert(import.clone()),
             };
         }
-        tests_import.retain(|import| !imports.contains(import) && import != room);
-        rooms.imports.insert(room.clone(), imports);
-        rooms.tests_import.insert(room.clone(), tests_import);
+        tests_import.retain(|import| !imports.contains(import) && import != own);
+        crates.imports.insert(own.clone(), imports);
+        crates.tests_import.insert(own.clone(), tests_import);
     }
-    rooms.unused_lines = workspace_lines(manifest).filter(|name| !used.contains(name)).collect();
-    rooms
+    crates.unused_lines = workspace_lines(manifest).filter(|name| !used.contains(name)).collect();
+    crates
 }
 
-/// What a room is called, by its folder below the workspace.
+/// What a crate is called, by its folder below the workspace.
 fn name_of(path: &str) -> String {
     match path.split_once('/') {
         None if path.is_empty() => "tanglewood".to_string(),
@@ -100,7 +100,7 @@ fn workspace_lines(manifest: &str) -> impl Iterator<Item = String> {
         .filter(|name| !name.starts_with('#'))
 }
 
-/// Reads the table under a heading: rows `| `room` | … | `import` `import` |`.
+/// Reads the table under a heading: rows `| `crate` | … | `import` `import` |`.
 pub fn promised(architecture: &str, heading: &str) -> Imports {
     let table = architecture.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
     table
@@ -110,8 +110,8 @@ pub fn promised(architecture: &str, heading: &str) -> Imports {
             let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
             let names =
                 |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_string).collect::<Vec<_>>();
-            let room = names(cells.first()?).into_iter().next()?;
-            Some((room, names(cells.last()?).into_iter().collect()))
+            let package = names(cells.first()?).into_iter().next()?;
+            Some((package, names(cells.last()?).into_iter().collect()))
         })
         .collect()
 }
@@ -128,16 +128,16 @@ mod tests {
                 {"name": "serde", "source": "registry"}, {"name": "t-ex", "source": null, "kind": "dev"}]},
             {"name": "t-ex", "manifest_path": "/w/examples/x/Cargo.toml", "dependencies": []},
         ]});
-        let rooms = read(
+        let crates = read(
             &told,
             "[workspace.dependencies]\nlow = { }\n# why\nserde = \"1\"\ngone = \"2\"\n[profile]\na = 1",
         );
-        let of = |imports: &Imports, room: &str| imports[room].iter().cloned().collect::<Vec<_>>();
-        assert_eq!(of(&rooms.imports, "tanglewood"), ["low"]);
-        assert!(of(&rooms.imports, "low").is_empty());
-        assert_eq!(of(&rooms.tests_import, "low"), ["x-examples"]);
-        assert_eq!(rooms.storeys, BTreeMap::from([("low".to_string(), 0)]));
-        assert_eq!(rooms.unused_lines, ["gone"]);
+        let of = |imports: &Imports, package: &str| imports[package].iter().cloned().collect::<Vec<_>>();
+        assert_eq!(of(&crates.imports, "tanglewood"), ["low"]);
+        assert!(of(&crates.imports, "low").is_empty());
+        assert_eq!(of(&crates.tests_import, "low"), ["x-examples"]);
+        assert_eq!(crates.layers, BTreeMap::from([("low".to_string(), 0)]));
+        assert_eq!(crates.unused_lines, ["gone"]);
     }
 
     #[test]

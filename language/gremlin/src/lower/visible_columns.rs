@@ -11,7 +11,7 @@ use plan::{Expr, Function};
 
 /// What is seen of a row.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(super) struct VisibleColumns {
     pub expr: Expr,
     pub shape: Shape,
     /// Is it a vertex?
@@ -20,24 +20,24 @@ pub(super) struct Seen {
     pub lacks: bool,
 }
 
-impl Seen {
-    fn value(expr: Expr, shape: Shape, lacks: bool) -> Seen {
-        Seen { expr, shape, vertex: false, lacks }
+impl VisibleColumns {
+    fn value(expr: Expr, shape: Shape, lacks: bool) -> VisibleColumns {
+        VisibleColumns { expr, shape, vertex: false, lacks }
     }
 }
 
 impl<'t> Lowering<'t> {
-    fn of(&self, at: &At) -> Option<Seen> {
+    fn of(&self, at: &At) -> Option<VisibleColumns> {
         let (expr, shape) = self.packed(at)?;
         let lacks = self.may_lack(at);
-        Some(Seen { expr, shape, vertex: matches!(at, At::Vertex(_)), lacks })
+        Some(VisibleColumns { expr, shape, vertex: matches!(at, At::Vertex(_)), lacks })
     }
     /// May there be nothing where something stands?
     pub(super) fn may_lack(&self, at: &At) -> bool {
         matches!(at, At::Value(column, _) if !self.sure.contains(column))
     }
     /// What a modulator's arguments make of a row.
-    pub(super) fn seen(&mut self, at: &At, arguments: &'t [Argument]) -> Option<Seen> {
+    pub(super) fn seen(&mut self, at: &At, arguments: &'t [Argument]) -> Option<VisibleColumns> {
         match arguments {
             [] => self.of(at),
             [Argument::Value(Object::String(key))] => self.keyed(at, key),
@@ -56,10 +56,10 @@ impl<'t> Lowering<'t> {
             _ => None,
         }
     }
-    fn keyed(&self, at: &At, key: &super::Name) -> Option<Seen> {
+    fn keyed(&self, at: &At, key: &super::Name) -> Option<VisibleColumns> {
         match at {
             At::Vertex(subject) | At::Edge(subject, ..) => {
-                Some(Seen::value(property(Expr::Variable(*subject), key), self.shape_of(key), true))
+                Some(VisibleColumns::value(property(Expr::Variable(*subject), key), self.shape_of(key), true))
             }
             At::Record(parts) => {
                 let (_, part) = parts.iter().find(|(name, _)| name == key)?;
@@ -68,18 +68,18 @@ impl<'t> Lowering<'t> {
             _ => None,
         }
     }
-    fn id(&self, at: &At) -> Option<Seen> {
+    fn id(&self, at: &At) -> Option<VisibleColumns> {
         match at {
             At::Vertex(subject) | At::Edge(subject, ..) => {
                 let id = Expr::Call(Function::Id, vec![Expr::Variable(*subject)]);
-                Some(Seen::value(id, Shape::Long, false))
+                Some(VisibleColumns::value(id, Shape::Long, false))
             }
             _ => None,
         }
     }
 
     /// What steps yield that yield one object at most, without a walk; or what is counted or gathered at the end of one.
-    pub(super) fn simple(&mut self, at: &At, steps: &'t [Instruction]) -> Option<Seen> {
+    pub(super) fn simple(&mut self, at: &At, steps: &'t [Instruction]) -> Option<VisibleColumns> {
         let mut place = at.clone();
         let mut rest = steps;
         loop {
@@ -126,7 +126,12 @@ impl<'t> Lowering<'t> {
             _ => self.stands_for(&one_name(&step.arguments)?).cloned(),
         }
     }
-    fn value_of(&mut self, place: &At, step: &'t Instruction, behind: &'t [Instruction]) -> Option<Seen> {
+    fn value_of(
+        &mut self,
+        place: &At,
+        step: &'t Instruction,
+        behind: &'t [Instruction],
+    ) -> Option<VisibleColumns> {
         let seen = match (&*step.name, step.arguments.as_slice()) {
             ("values", [Argument::Value(Object::String(key))]) if !matches!(place, At::Record(_)) => {
                 self.keyed(place, key)?
@@ -134,7 +139,7 @@ impl<'t> Lowering<'t> {
             ("id", []) => self.id(place)?,
             ("constant", [Argument::Value(value)]) => {
                 let shape = if matches!(value, Object::Long(_)) { Shape::Long } else { Shape::Plain };
-                Seen::value(self.constant(value)?, shape, false)
+                VisibleColumns::value(self.constant(value)?, shape, false)
             }
             ("math", [Argument::Value(Object::String(text))]) => {
                 let bys = behind.iter().map(|by| (&*by.name == "by").then_some(by.arguments.as_slice()));
@@ -148,11 +153,11 @@ impl<'t> Lowering<'t> {
                 let lacks = yes.lacks || no.lacks;
                 let arms = vec![(test, yes.expr)];
                 let choice = Expr::Case { operand: None, arms, otherwise: Some(Box::new(no.expr)) };
-                plain.then(|| Seen::value(choice, yes.shape, lacks))?
+                plain.then(|| VisibleColumns::value(choice, yes.shape, lacks))?
             }
             ("count", _) if is_local(step, "count") => match self.of(place)? {
-                Seen { expr, shape: Shape::List(_), .. } => {
-                    Seen::value(Expr::Call(Function::Size, vec![expr]), Shape::Long, false)
+                VisibleColumns { expr, shape: Shape::List(_), .. } => {
+                    VisibleColumns::value(Expr::Call(Function::Size, vec![expr]), Shape::Long, false)
                 }
                 _ => return None,
             },
@@ -165,17 +170,17 @@ impl<'t> Lowering<'t> {
                 let lacks = seen.lacks;
                 let value =
                     super::formula::formula(&text, &mut |name| (name == "_").then(|| seen.expr.clone()))?;
-                Some(Seen::value(value, Shape::Plain, lacks))
+                Some(VisibleColumns::value(value, Shape::Plain, lacks))
             }
             [is] if &*is.name == "is" => {
                 let test = self.holds(&seen.expr, is.arguments.first()?)?;
                 let kept = Expr::Case { operand: None, arms: vec![(test, seen.expr)], otherwise: None };
-                Some(Seen::value(kept, seen.shape, true))
+                Some(VisibleColumns::value(kept, seen.shape, true))
             }
             _ => None,
         }
     }
-    fn math(&mut self, place: &At, text: &str, bys: &[&'t [Argument]]) -> Option<Seen> {
+    fn math(&mut self, place: &At, text: &str, bys: &[&'t [Argument]]) -> Option<VisibleColumns> {
         let (mut lacks, mut turn) = (false, Vec::<String>::new());
         let value = super::formula::formula(text, &mut |name| {
             let subject = match (name, place) {
@@ -195,19 +200,19 @@ impl<'t> Lowering<'t> {
             lacks |= seen.lacks;
             (!seen.vertex).then_some(seen.expr)
         })?;
-        Some(Seen::value(value, Shape::Plain, lacks))
+        Some(VisibleColumns::value(value, Shape::Plain, lacks))
     }
-    fn coalesced(&mut self, place: &At, parts: &'t [Argument]) -> Option<Seen> {
-        let parts: Vec<Seen> =
+    fn coalesced(&mut self, place: &At, parts: &'t [Argument]) -> Option<VisibleColumns> {
+        let parts: Vec<VisibleColumns> =
             parts.iter().map(|part| self.simple(place, &part.traversal()?.steps)).collect::<Option<_>>()?;
         let first = parts.first()?.clone();
         let alike = parts.iter().all(|part| part.shape == first.shape && !part.vertex);
         let lacks = parts.iter().all(|part| part.lacks);
         let exprs = parts.into_iter().map(|part| part.expr).collect();
-        alike.then(|| Seen::value(Expr::Call(Function::Coalesce, exprs), first.shape, lacks))
+        alike.then(|| VisibleColumns::value(Expr::Call(Function::Coalesce, exprs), first.shape, lacks))
     }
     /// How many objects the way has.
-    fn way_length(&self) -> Option<Seen> {
+    fn way_length(&self) -> Option<VisibleColumns> {
         let way = self.way.as_ref()?;
         let ones = way.iter().filter(|met| matches!(met.what, What::One(_))).count();
         let mut length = super::integer(ones as i64);
@@ -217,35 +222,35 @@ impl<'t> Lowering<'t> {
                 length = super::binary(plan::expr::BinaryOperator::Add, run, length);
             }
         }
-        Some(Seen::value(length, Shape::Long, false))
+        Some(VisibleColumns::value(length, Shape::Long, false))
     }
 
     /// What a walk comes to that is counted or gathered at its end.
-    fn gathered(&mut self, at: &At, steps: &'t [Instruction]) -> Option<Seen> {
+    fn gathered(&mut self, at: &At, steps: &'t [Instruction]) -> Option<VisibleColumns> {
         let [before @ .., last] = steps else { return None };
         match (&*last.name, last.arguments.as_slice()) {
             ("count", []) => {
                 let (plan, imports, ()) =
                     self.inner(at, before, |inner, reader| inner.flow(at.clone(), reader).map(|_| ()))?;
                 let count = self.subquery(SubqueryKind::Count, imports, plan);
-                Some(Seen::value(count, Shape::Long, false))
+                Some(VisibleColumns::value(count, Shape::Long, false))
             }
             ("fold", []) => {
                 let (expr, shape) = self.listed(at, before, false)?;
-                Some(Seen::value(expr, Shape::List(Box::new(shape)), false))
+                Some(VisibleColumns::value(expr, Shape::List(Box::new(shape)), false))
             }
             ("sum" | "min" | "max" | "mean", []) => {
                 let (list, shape) = self.listed(at, steps, false)?;
-                Some(Seen::value(Expr::Call(Function::Head, vec![list]), shape, true))
+                Some(VisibleColumns::value(Expr::Call(Function::Head, vec![list]), shape, true))
             }
             _ => None,
         }
     }
     /// The first object that steps yield.
-    fn first(&mut self, at: &At, steps: &'t [Instruction]) -> Option<Seen> {
+    fn first(&mut self, at: &At, steps: &'t [Instruction]) -> Option<VisibleColumns> {
         // with a project at its end, one row makes one map
         let (list, shape) = self.listed(at, steps, true)?;
-        Some(Seen::value(Expr::Call(Function::Head, vec![list]), shape, true))
+        Some(VisibleColumns::value(Expr::Call(Function::Head, vec![list]), shape, true))
     }
     /// All that steps yield, as a list.
     fn listed(&mut self, at: &At, steps: &'t [Instruction], first: bool) -> Option<(Expr, Shape)> {
@@ -267,9 +272,9 @@ impl<'t> Lowering<'t> {
     }
 
     /// Puts what is seen into columns.
-    pub(super) fn placed(&mut self, seen: Vec<Seen>) -> Vec<At> {
+    pub(super) fn placed(&mut self, seen: Vec<VisibleColumns>) -> Vec<At> {
         let (mut items, mut places) = (Vec::new(), Vec::new());
-        for Seen { expr, shape, vertex, lacks } in seen {
+        for VisibleColumns { expr, shape, vertex, lacks } in seen {
             let column = match expr {
                 Expr::Variable(known) => known,
                 expr => {
@@ -290,7 +295,7 @@ impl<'t> Lowering<'t> {
         places
     }
     /// A column of what is seen, of the rows where there is something.
-    pub(super) fn present(&mut self, seen: Seen) -> At {
+    pub(super) fn present(&mut self, seen: VisibleColumns) -> At {
         let lacks = seen.lacks;
         let place = self.placed(vec![seen]).remove(0);
         if lacks {

@@ -76,19 +76,19 @@ impl<S: Staged> Default for Hand<S> {
 }
 
 /// See the module's head.
-pub struct Crew<S: Staged> {
+pub struct WorkerPool<S: Staged> {
     job: S,
     stage: RwLock<Option<Arc<Stage<S::Kind>>>>,
     visited: AtomicU64,
 }
 
-impl<S: Staged> Crew<S> {
+impl<S: Staged> WorkerPool<S> {
     /// Before anything is done.
-    pub fn new(job: S) -> Crew<S> {
+    pub fn new(job: S) -> WorkerPool<S> {
         let first = job.first();
-        let crew = Crew { job, stage: RwLock::new(None), visited: AtomicU64::new(0) };
-        crew.begin(first);
-        crew
+        let worker_pool = WorkerPool { job, stage: RwLock::new(None), visited: AtomicU64::new(0) };
+        worker_pool.begin(first);
+        worker_pool
     }
 
     /// One turn of one worker: until the work is over.

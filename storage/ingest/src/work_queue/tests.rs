@@ -19,17 +19,21 @@ fn blocks_come_out_in_order() {
         let expected = blocks.clone();
         chance.shuffle(&mut blocks);
         let taken = Mutex::new(Vec::new());
-        let belt: Belt<usize, _, ()> = Belt::new(jobs.len(), |job, number| {
+        let work_queue: WorkQueue<usize, _, ()> = WorkQueue::new(jobs.len(), |job, number| {
             taken.lock().push((job, number));
             Ok(())
         });
         threads::in_parallel("belt", 3, |thread| {
             for (job, number) in blocks.iter().skip(thread).step_by(3) {
-                belt.put(*job, *number, Some(*number));
+                work_queue.put(*job, *number, Some(*number));
             }
-            jobs.iter().enumerate().skip(thread).step_by(3).for_each(|(job, count)| belt.end(job, *count));
+            jobs.iter()
+                .enumerate()
+                .skip(thread)
+                .step_by(3)
+                .for_each(|(job, count)| work_queue.end(job, *count));
         });
-        belt.finish().unwrap();
+        work_queue.finish().unwrap();
         assert_eq!(taken.into_inner(), expected);
     }
 }
@@ -37,15 +41,15 @@ fn blocks_come_out_in_order() {
 #[test]
 fn an_error_stops_it_and_blocks_without_anything_are_passed_over() {
     let mut taken = Vec::new();
-    let belt = Belt::new(1, |_, number| {
+    let work_queue = WorkQueue::new(1, |_, number| {
         taken.push(number);
         if number == 2 { Err("two") } else { Ok(()) }
     });
-    belt.put(0, 1, None);
+    work_queue.put(0, 1, None);
     for number in [0, 3, 2, 4] {
-        belt.put(0, number, Some(number));
+        work_queue.put(0, number, Some(number));
     }
-    assert!(belt.is_stopped());
-    assert_eq!(belt.finish(), Err("two"));
+    assert!(work_queue.is_stopped());
+    assert_eq!(work_queue.finish(), Err("two"));
     assert_eq!(taken, [0, 2]);
 }
