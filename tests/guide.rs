@@ -33,7 +33,7 @@ use story::Story;
 const NOT_RUN_MAX: usize = 3;
 /// Compared with the flags by `src/commands/reference.rs`.
 const GENERATED: &str = "docs/guide/command-line.md";
-/// Run by the tests of the package itself, doors/python/tests/test_guide.py.
+/// Run by the tests of the package itself, interfaces/python/tests/test_guide.py.
 const OF_PYTHON: &str = "docs/guide/python.md";
 
 fn root() -> &'static Path {

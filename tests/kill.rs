@@ -1,4 +1,4 @@
-//! kill -9 during imports: each happens whole or not at all, the database opens and is sound. Commits are killed in `trials/sim`.
+//! kill -9 during imports: each happens whole or not at all, the database opens and is sound. Commits are killed in `testing/sim`.
 //!
 //! `TANGLEWOOD_KILL_ROUNDS` says how often (6 where unset), `TANGLEWOOD_KILL_SEED` replays the moments.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]

@@ -210,7 +210,7 @@ fn the_python_package_passes_its_tests() {
         return;
     }
     let place = Place::new();
-    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("doors/kronos-python");
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("interfaces/kronos-python");
     let output = Command::new("timeout")
         .args(["300", "python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp"])
         .arg(place.path().join("pytest"))

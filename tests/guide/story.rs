@@ -173,7 +173,7 @@ impl Story {
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", self.path().join(".bin").display()));
         command.current_dir(self.path()).env("TMPDIR", self.path()).env("NO_COLOR", "1");
-        command.env("PYTHONPATH", concat!(env!("CARGO_MANIFEST_DIR"), "/doors/kronos-python"));
+        command.env("PYTHONPATH", concat!(env!("CARGO_MANIFEST_DIR"), "/interfaces/kronos-python"));
         command.env("PYTHONDONTWRITEBYTECODE", "1");
         command
     }
@@ -410,8 +410,8 @@ fn cargo(line: &str) -> Result<String, String> {
         "cargo test -p tanglewood-kronos-examples" => {
             Ok(format!("test -f {root}/examples/kronos/Cargo.toml"))
         }
-        "pip install ./doors/kronos-python" => {
-            Ok(format!("test -f {root}/doors/kronos-python/pyproject.toml"))
+        "pip install ./interfaces/kronos-python" => {
+            Ok(format!("test -f {root}/interfaces/kronos-python/pyproject.toml"))
         }
         "cargo demo" => Ok(format!("grep -q '^demo = ' {root}/.cargo/config.toml")),
         "cargo install --path ." => Ok(format!("test -f {root}/src/main.rs")),

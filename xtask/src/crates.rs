@@ -9,7 +9,7 @@ use std::process::Command;
 pub type Imports = BTreeMap<String, BTreeSet<String>>;
 
 /// Layers from the ground up; a crate may import crates of its own layer and of those below.
-pub const LAYERS: [&str; 5] = ["storage", "language", "engine", "doors", "trials"];
+pub const LAYERS: [&str; 5] = ["storage", "language", "engine", "interfaces", "testing"];
 
 /// Over which table the imports of crates stand.
 pub const IMPORTS: &str = "## Who may import whom";

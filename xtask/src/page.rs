@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Where its sources are.
-const FOLDER: &str = "doors/web";
+const FOLDER: &str = "interfaces/web";
 /// What the build made, below [`FOLDER`].
 const BUILT: &str = "dist";
 /// The hash of the sources, beside what was made of them.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// Where the product lies.
-const FOLDERS: [&str; 4] = ["storage/", "language/", "engine/", "doors/"];
+const FOLDERS: [&str; 4] = ["storage/", "language/", "engine/", "interfaces/"];
 
 /// A file of the product.
 pub struct ProductFile {

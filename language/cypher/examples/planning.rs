@@ -1,7 +1,7 @@
 //! How long a text takes to become a plan, without a cache and without statistics: parsing, lowering and planning of each query in a
 //! folder, the median of many turns each.
 //!
-//! `cargo run --release -p tanglewood-cypher --example planning -- trials/bench/queries/ldbc`
+//! `cargo run --release -p tanglewood-cypher --example planning -- testing/bench/queries/ldbc`
 #![allow(clippy::disallowed_methods, reason = "a measurement of this room, which knows no other")]
 
 use std::time::Instant;

@@ -24,7 +24,7 @@ fn build(folder: &Path, options: &[&str]) -> bool {
     let how = if release { &["--profile", "dist"][..] } else { options };
     let mut maturin = Command::new("python3");
     maturin.args(["-m", "maturin", "build", "--out"]).arg(folder).args(how);
-    if !runs(maturin.current_dir(root().join("doors/python"))) {
+    if !runs(maturin.current_dir(root().join("interfaces/python"))) {
         println!("   maturin is needed: python3 -m pip install maturin");
         return false;
     }
@@ -53,7 +53,7 @@ fn try_out(folder: &Path) -> bool {
     let environment = folder.join("environment");
     let _ = std::fs::remove_dir_all(&environment);
     let python = environment.join("bin/python");
-    let tests = root().join("doors/python/tests");
+    let tests = root().join("interfaces/python/tests");
     let passed = runs(Command::new("python3").args(["-m", "venv"]).arg(&environment))
         && runs(
             Command::new(&python).args(["-m", "pip", "install", "--quiet", "pytest"]).args(wheels(folder)),

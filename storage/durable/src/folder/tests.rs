@@ -110,7 +110,7 @@ fn a_creation_cut_short_at_any_step_is_done_again() {
 }
 
 /// A creation was killed between making the folder and syncing the name of the folder. The next open found a folder, synced no
-/// name, and a later power failure took the database with everything in it. Found by `trials/sim`.
+/// name, and a later power failure took the database with everything in it. Found by `testing/sim`.
 #[test]
 fn a_folder_made_by_a_creation_cut_short_is_durable_once_it_is_opened() {
     let path = Path::new("/deep/inside/db");

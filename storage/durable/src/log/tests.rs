@@ -411,7 +411,7 @@ fn a_failed_sync_or_write_is_final_until_the_log_is_opened_again() {
 }
 
 /// A sync failed and the process ended. The next one read the records from the system's cache, synced, which reported success without
-/// writing them, and went on; a power failure then left a hole before records that had been confirmed. Found by `trials/sim`.
+/// writing them, and went on; a power failure then left a hole before records that had been confirmed. Found by `testing/sim`.
 #[test]
 fn what_a_failed_sync_left_in_the_cache_is_written_again_on_open() {
     for seed in 0..40 {

@@ -16,9 +16,9 @@ use world::files::TemporaryFolder;
 fn the_types_of_the_wire_are_those_of_the_proto_files() {
     let rooms = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for (file, folder, package, room, has_server) in [
-        ("kronos.proto", "docs/formats", "kronos.v1", "doors/kronos", true),
-        ("peers.proto", "doors/kronos/src", "kronos.peers.v1", "doors/kronos", true),
-        ("kronos.proto", "docs/formats", "kronos.v1", "doors/kronos-client", false),
+        ("kronos.proto", "docs/formats", "kronos.v1", "interfaces/kronos", true),
+        ("peers.proto", "interfaces/kronos/src", "kronos.peers.v1", "interfaces/kronos", true),
+        ("kronos.proto", "docs/formats", "kronos.v1", "interfaces/kronos-client", false),
         ("locks.proto", "examples/kronos", "kronos.examples.locks", "examples/kronos", true),
     ] {
         let made = TemporaryFolder::new("kronos-types").unwrap();

@@ -1,4 +1,4 @@
-//! The page that people look at: files of `doors/web`, built by `cargo xtask web`, compressed, and part of this program.
+//! The page that people look at: files of `interfaces/web`, built by `cargo xtask web`, compressed, and part of this program.
 //!
 //! Whoever asks the root for HTML gets the page, everyone else what drivers look for. A browser asks again by ETag, so a new version of the
 //! server brings a new page at once. The page runs no script but its own, and asks nobody but this server: see [`POLICY`].

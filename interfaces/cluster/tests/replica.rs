@@ -246,7 +246,7 @@ fn a_replica_runs_the_programs_that_were_deployed() {
     let [one, other] = &cluster.gates[..] else { panic!() };
     rows(one, "UNWIND range(1, 5) AS n CREATE (:P {n: n})");
     // It answers each node with one.
-    let module = include_bytes!("../../../trials/bench/queries/programs/each.wasm");
+    let module = include_bytes!("../../../testing/bench/queries/programs/each.wasm");
     let given = params! { "module" => Value::Bytes(module.as_slice().into()) };
     let deployed =
         one.session().query("CREATE PROGRAM each FROM $module", given).and_then(|told| told.rows());

@@ -346,7 +346,7 @@ def accessible(visit):
     """The rules of WCAG 2.1 A and AA as axe-core checks them, in light and in dark; passed over where it is not installed."""
     axe = os.path.join(os.path.dirname(__file__), "../../../web/node_modules/axe-core/axe.min.js")
     if not os.path.exists(axe):
-        print("passed over: axe-core is not installed; `npm ci` in doors/web does")
+        print("passed over: axe-core is not installed; `npm ci` in interfaces/web does")
         return
     visit.page.set_viewport_size({"width": 1280, "height": 800})
     with open(axe, encoding="utf-8") as source:
