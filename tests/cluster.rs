@@ -46,14 +46,14 @@ fn ask(gate: &str, text: &str) -> String {
     }
 }
 
-/// Address of a gate's door.
-fn door(status: &Value, gate: u64, door: &str) -> String {
+/// Address of a gate's interface.
+fn interface(status: &Value, gate: u64, interface: &str) -> String {
     let processes = status["processes"].as_array().unwrap();
     let is_it = |process: &&Value| process["role"] == "gate" && process["number"] == gate;
-    processes.iter().find(is_it).unwrap()[door].as_str().unwrap().to_string()
+    processes.iter().find(is_it).unwrap()[interface].as_str().unwrap().to_string()
 }
 
-/// What a door answers to a JSON text.
+/// What an interface answers to a JSON text.
 fn post(address: &str, path: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     let head = format!(
@@ -146,10 +146,10 @@ fn a_cluster_serves_through_both_gates_and_through_losses() {
     let count = "MATCH (:P)-[e:NEXT]->(p:P) RETURN count(e) AS c, sum(p.n) AS s";
     assert_eq!(ask(one, count).trim(), "c,s\n59,1829");
     let asked = r#"{"statement": "MATCH (:P)-[e:NEXT]->() RETURN count(e)"}"#;
-    let answer = post(&door(&before, 1, "http"), "/db/neo4j/query/v2", asked);
+    let answer = post(&interface(&before, 1, "http"), "/db/neo4j/query/v2", asked);
     assert!(answer.contains(r#""values":[[59]]"#), "{answer}");
     let asked = r#"{"gremlin": "g.V().has('P', 'n', 7).out('NEXT').values('n').sum()"}"#;
-    let answer = post(&door(&before, 0, "gremlin"), "/gremlin", asked);
+    let answer = post(&interface(&before, 0, "gremlin"), "/gremlin", asked);
     assert!(answer.starts_with("HTTP/1.1 200") && answer.contains(r#""@value":8"#), "{answer}");
     kill(&before, "shard", 1);
     kill(&before, "gate", 0);

@@ -35,8 +35,8 @@ struct Server {
 
 impl Server {
     fn start(place: &Place, database: &str, flags: &[&str]) -> Server {
-        let doors = ["serve", database, "--bolt", "127.0.0.1:0", "--gremlin", "127.0.0.1:0"];
-        let arguments = [&doors, flags].concat();
+        let interfaces = ["serve", database, "--bolt", "127.0.0.1:0", "--gremlin", "127.0.0.1:0"];
+        let arguments = [&interfaces, flags].concat();
         let mut child = command(place.path(), &arguments).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
         let mut after = |words: [&str; 2]| {
@@ -357,7 +357,7 @@ fn unfinished_messages_take_no_more_than_their_budget_and_who_is_refused_is_told
     assert!(held <= 4 && reasons.len() == 20 - held, "{held} held, {} refused", reasons.len());
 }
 
-/// The longest message and one byte more, at every door.
+/// The longest message and one byte more, at every interface.
 #[test]
 fn a_message_over_its_limit_is_answered_with_the_reason() {
     let place = Place::new();
@@ -440,9 +440,9 @@ fn one_address_takes_not_all_places() {
     let place = Place::new();
     let server = Server::start(&place, ":memory:", &["--connections-max", "64", "--strangers-max", "16"]);
     let half_open: Vec<_> = (0..300).filter_map(|_| socket(server.bolt, ATTACKER).ok()).collect();
-    server.serves_others(None, "half-open handshakes at one door");
+    server.serves_others(None, "half-open handshakes at one interface");
     let half_open_too: Vec<_> = (0..300).filter_map(|_| socket(server.gremlin, ATTACKER).ok()).collect();
-    server.serves_others(None, "half-open handshakes at both doors");
+    server.serves_others(None, "half-open handshakes at both interfaces");
     drop((half_open, half_open_too));
     std::thread::sleep(Duration::from_millis(300));
     let mut idle = Vec::new();
@@ -494,9 +494,9 @@ struct ServerWithUsers(Server);
 
 impl ServerWithUsers {
     fn start(place: &Place, flags: &[&str], user: Option<(&str, &str)>) -> ServerWithUsers {
-        let doors = ["serve", "people.db", "--bolt", "127.0.0.1:0"];
+        let interfaces = ["serve", "people.db", "--bolt", "127.0.0.1:0"];
         let mut child =
-            command(place.path(), &[&doors, flags].concat()).stdout(Stdio::piped()).spawn().unwrap();
+            command(place.path(), &[&interfaces, flags].concat()).stdout(Stdio::piped()).spawn().unwrap();
         let line = BufReader::new(child.stdout.take().unwrap()).lines().next().unwrap().unwrap();
         let bolt: SocketAddr = line.split("://").nth(1).unwrap().parse().unwrap();
         assert_eq!(Bolt::known(bolt, OTHER, user).one(), 1);

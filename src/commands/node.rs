@@ -23,7 +23,7 @@ use world::clock;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The database that is trusted is waited for so long.
 const TRUTH_PATIENCE: Duration = Duration::from_secs(60);
-/// A gate whose doors are closed answers other processes so long.
+/// A gate whose interfaces are closed answers other processes so long.
 const DRAIN: Duration = Duration::from_secs(1);
 /// What is told to whoever watches: it lives, and does not serve yet.
 pub(super) const LIVES: u8 = b'.';
@@ -78,8 +78,8 @@ pub struct Node {
     watched: bool,
 }
 
-/// The doors of a gate.
-struct Doors {
+/// The interfaces of a gate.
+struct Interfaces {
     _usage: UsageExchange,
     _http: Option<HttpServer>,
     _gremlin: Option<GremlinServer>,
@@ -107,7 +107,7 @@ impl Node {
         let mut end = EndSignal::catch()?;
         let tls = layout.peer_tls.as_ref().map(Certificates::of_peers).transpose()?;
         let credentials = Credentials { secret: layout.secret.clone().into_bytes(), tls };
-        let door_tls = layout.door_tls.as_ref().map(Certificates::of_doors).transpose()?;
+        let interface_tls = layout.interface_tls.as_ref().map(Certificates::of_interfaces).transpose()?;
         let node = cluster::node::RunningNode::start(
             (role, self.bind.as_deref()),
             &layout.addresses,
@@ -125,9 +125,12 @@ impl Node {
         };
         let database = node.gate(memory).map(of_gate).transpose()?;
         let _beginning = replica.filter(|replica| database.is_some() && replica.is_there()).map(begin);
-        let peers = layout.doors.iter().map(|doors| doors.bolt.clone()).collect();
-        let doors =
-            database.as_ref().map(|database| self.doors(database, peers, door_tls)).transpose()?.flatten();
+        let peers = layout.interfaces.iter().map(|interfaces| interfaces.bolt.clone()).collect();
+        let interfaces = database
+            .as_ref()
+            .map(|database| self.interfaces(database, peers, interface_tls))
+            .transpose()?
+            .flatten();
         let orphaned = Arc::new(AtomicBool::new(false));
         let _watching = self.watched.then(|| notice_orphaned(orphaned.clone())).transpose()?;
         let (mut out, mut deaf) = (world::files::stdout(), None);
@@ -149,8 +152,8 @@ impl Node {
             world::threads::sleep(LOOK_EVERY);
         }
         // Nothing new begins; what was committed gets its place while the gate still answers the others.
-        let was_gate = doors.is_some();
-        drop((doors, database));
+        let was_gate = interfaces.is_some();
+        drop((interfaces, database));
         if was_gate {
             world::threads::sleep(DRAIN);
         }
@@ -172,13 +175,13 @@ impl Node {
             Err(error) => Err(format!("the database that the cluster trusts does not answer: {error}")),
         })
     }
-    /// The doors of a gate, whose peers are reached at these addresses.
-    fn doors(
+    /// The interfaces of a gate, whose peers are reached at these addresses.
+    fn interfaces(
         &self,
         database: &Database,
         peers: Vec<String>,
         tls: Option<Tls>,
-    ) -> Result<Option<Doors>, Exit> {
+    ) -> Result<Option<Interfaces>, Exit> {
         let Some(bolt) = &self.bolt else { return Ok(None) };
         let gate = Gate::of_any(database.users());
         let options = ServeOptions { gate, peers, tls: tls.clone(), ..ServeOptions::at(bolt) };
@@ -215,7 +218,7 @@ impl Node {
                     format!("the system gives no thread: {error}"),
                 )
             })?;
-        Ok(Some(Doors { _usage: usage, _http: http, _gremlin: gremlin, _bolt: bolt }))
+        Ok(Some(Interfaces { _usage: usage, _http: http, _gremlin: gremlin, _bolt: bolt }))
     }
 }
 

@@ -1,4 +1,4 @@
-//! `tanglewood serve`: the door for drivers.
+//! `tanglewood serve`: the interface for drivers.
 
 mod given;
 pub(super) mod parts;
@@ -17,7 +17,7 @@ use given::Given;
 use parts::Parts;
 use running::Running;
 use server::configuration::{Configuration, ConfigurationFaults, DATABASE_KEY};
-use server::gremlin::door::PATH;
+use server::gremlin::interface::PATH;
 use server::gremlin::{DEFAULT_SOURCE, Manner, Sources};
 use server::notify::{NOTIFY_VARIABLE, ServiceStage};
 use server::trace_counts::TraceCounts;
@@ -95,12 +95,12 @@ impl Starting {
     fn serve(&self, logging: &Logging) -> Result<(), Exit> {
         let opened = self.open()?;
         let signals = EndSignal::catch_with_reload()
-            .map_err(|error| failed(ServeError::Io(opened.doors.server.address().to_string(), error)))?;
-        let (doors, database, others) = opened.keep();
-        let OpenDoors { server, http, gremlin, options, .. } = &doors;
+            .map_err(|error| failed(ServeError::Io(opened.interfaces.server.address().to_string(), error)))?;
+        let (interfaces, database, others) = opened.keep();
+        let OpenInterfaces { server, http, gremlin, options, .. } = &interfaces;
         database.on_note(|note| tracing::warn!(target: "tanglewood::server", note, "noticed"));
         let mut running = Running::new(self, logging, (&database, &others), (server, options));
-        self.greet(&doors);
+        self.greet(&interfaces);
         tracing::info!(
             target: "tanglewood::server",
             version = env!("CARGO_PKG_VERSION"),
@@ -114,7 +114,7 @@ impl Starting {
         tell_manager(ServiceStage::Ready);
         running.until_end(signals);
         drop(running);
-        let OpenDoors { server, http, gremlin, traces, .. } = doors;
+        let OpenInterfaces { server, http, gremlin, traces, .. } = interfaces;
         drop((http, server, gremlin));
         others.into_iter().try_for_each(Database::close)?;
         database.close()?;
@@ -122,7 +122,7 @@ impl Starting {
         Ok(())
     }
 
-    /// Opens the databases, and all doors.
+    /// Opens the databases, and all interfaces.
     fn open(&self) -> Result<Opened, Exit> {
         let parts = Parts::of(&self.settings)?;
         let made = Made::open(&self.path, parts.options.clone())?;
@@ -134,7 +134,7 @@ impl Starting {
         let database = made.database();
         let options = self.serve_options(database, parts)?;
         database.set_slow_query(self.settings.time("log.slow_query"));
-        database.set_door_settings(SETTINGS_DOOR, self.settings.settings());
+        database.set_interface_settings(SETTINGS_DOOR, self.settings.settings());
         let databases: Vec<&Database> =
             others.iter().map(|(_, other)| other).chain([&made]).map(Made::database).collect();
         let traces = Traces::start(&self.settings, &databases)?;
@@ -142,10 +142,14 @@ impl Starting {
         let gremlin = self.gremlin_server(&server, database, &others, &options)?;
         let http = self.http_server(&server, database, &options, traces.counts())?;
         let sources = others.iter().map(|(name, _)| name.clone()).collect();
-        Ok(Opened { doors: OpenDoors { http, gremlin, server, options, traces, sources }, others, made })
+        Ok(Opened {
+            interfaces: OpenInterfaces { http, gremlin, server, options, traces, sources },
+            others,
+            made,
+        })
     }
 
-    /// The door for TinkerPop's drivers, where it is asked for.
+    /// The interface for TinkerPop's drivers, where it is asked for.
     fn gremlin_server(
         &self,
         server: &Server,
@@ -170,7 +174,7 @@ impl Starting {
         GremlinServer::start_beside(server, gremlin).map(Some).map_err(failed)
     }
 
-    /// The door for HTTP, where it is asked for.
+    /// The interface for HTTP, where it is asked for.
     fn http_server(
         &self,
         server: &Server,
@@ -221,8 +225,8 @@ impl Starting {
     }
 
     /// Where it listens, whom it lets in, how to come.
-    fn greet(&self, doors: &OpenDoors) {
-        let OpenDoors { server, gremlin, http, options, sources, .. } = doors;
+    fn greet(&self, interfaces: &OpenInterfaces) {
+        let OpenInterfaces { server, gremlin, http, options, sources, .. } = interfaces;
         let (address, secure) = (server.address(), if options.tls.is_some() { "+s" } else { "" });
         let asks = options.gate.asks();
         let whom = if asks {
@@ -254,8 +258,8 @@ impl Starting {
     }
 }
 
-/// The doors of a server, open.
-struct OpenDoors {
+/// The interfaces of a server, open.
+struct OpenInterfaces {
     http: Option<HttpServer>,
     gremlin: Option<GremlinServer>,
     server: Server,
@@ -266,22 +270,22 @@ struct OpenDoors {
     sources: Vec<String>,
 }
 
-/// A server that can serve. Dropped, it takes back what it made: doors first, then databases that were not there before.
+/// A server that can serve. Dropped, it takes back what it made: interfaces first, then databases that were not there before.
 struct Opened {
-    doors: OpenDoors,
+    interfaces: OpenInterfaces,
     others: Vec<(String, Made)>,
     made: Made,
 }
 
 impl Opened {
     /// From now on the databases stay, whatever ends the process.
-    fn keep(self) -> (OpenDoors, Database, Vec<Database>) {
+    fn keep(self) -> (OpenInterfaces, Database, Vec<Database>) {
         let others = self.others.into_iter().map(|(_, other)| other.keep());
-        (self.doors, self.made.keep(), others.collect())
+        (self.interfaces, self.made.keep(), others.collect())
     }
 }
 
-/// By which the database tells the settings of the file, the environment and flags from those of doors, which know better.
+/// By which the database tells the settings of the file, the environment and flags from those of interfaces, which know better.
 const SETTINGS_DOOR: &str = "0 settings";
 
 /// Tells systemd, or whoever started the server and listens.

@@ -62,8 +62,8 @@ impl Links {
         let (mut gates, shards, oracles) =
             (each("gate", gates), each("shard", shards), each("oracle", oracles));
         for gate in &mut gates {
-            for door in ["bolt", "gremlin", "http"] {
-                gate[door] = free().into();
+            for interface in ["bolt", "gremlin", "http"] {
+                gate[interface] = free().into();
             }
         }
         let (scribe, keeper) = (each("scribe", 1).remove(0), each("keeper", 1).remove(0));

@@ -205,8 +205,8 @@ impl Story {
         let errors = std::fs::File::create(self.path().join(".serve")).map_err(|error| error.to_string())?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
         let mut child = command.spawn().map_err(|error| error.to_string())?;
-        let doors = [("", 0), ("--gremlin ", 1), ("--http ", PORTS.len() - 1)];
-        let ports = doors.iter().filter(|(flag, _)| line.contains(flag)).map(|(_, at)| &self.ports[*at]);
+        let interfaces = [("", 0), ("--gremlin ", 1), ("--http ", PORTS.len() - 1)];
+        let ports = interfaces.iter().filter(|(flag, _)| line.contains(flag)).map(|(_, at)| &self.ports[*at]);
         for port in ports {
             let listens = || {
                 std::net::TcpStream::connect(format!("127.0.0.1:{port}")).map(|_| ()).is_ok().then_some(())

@@ -80,7 +80,7 @@ pub fn by_name(name: &str) -> Option<(&'static Procedure, Run)> {
         "show functions" => listing::functions,
         "show indexes" => listing::indexes,
         "show procedures" => listing::procedures,
-        // What the doors know comes as the argument.
+        // What the interfaces know comes as the argument.
         plan::procedures::BACKUP
         | plan::procedures::EXPORT
         | plan::procedures::SET_HISTORY

@@ -55,7 +55,7 @@ pub(super) fn requires(constraint: &ConstraintDefinition) -> bool {
     matches!(constraint.rule, ConstraintRule::Exists | ConstraintRule::NodeKey(_))
 }
 
-/// Indexes that users made: not those over keys that no door shows.
+/// Indexes that users made: not those over keys that no interface shows.
 pub(super) fn shown_indexes(snapshot: &Snapshot) -> impl Iterator<Item = &IndexDefinition> {
     let catalog = snapshot.catalog();
     let hides = |key: &model::KeyId| catalog.key_name(*key).is_some_and(|name| is_hidden(name));
@@ -232,7 +232,7 @@ pub(super) fn databases(_: &Snapshot, arguments: &[Value]) -> Rows {
     ]])
 }
 
-/// The settings that the doors know, as rows of a name, a value, a default, a description and the valid values, that `wanted` lets through.
+/// The settings that the interfaces know, as rows of a name, a value, a default, a description and the valid values, that `wanted` lets through.
 fn known_settings<'a>(settings: Option<&'a Value>, wanted: impl Fn(&str) -> bool) -> Vec<&'a [Value]> {
     let Some(Value::List(rows)) = settings else { return Vec::new() };
     let row = |row: &'a Value| match row {

@@ -1,11 +1,11 @@
 //! From a traversal to its objects, over the store.
 //!
 //! What the algebra can say is planned and runs as a query of Cypher does; any other traversal runs as a program on the executors, over a
-//! snapshot or a transaction. Its objects name vertices and edges by number; the answer tells a door what stands behind a number when it
+//! snapshot or a transaction. Its objects name vertices and edges by number; the answer tells an interface what stands behind a number when it
 //! writes one out.
 //!
 //! Reading order: [`kept`] (objects as values of the graph), [`own_ids`], [`planned`] and [`texts`] (what was asked before), [`walked`] and
-//! [`running`] (the machine over the store), `elements` (names of vertices and edges), `lowered` (rows as objects), `shown` and [`ending`] (what a door is given), [`told`].
+//! [`running`] (the machine over the store), `elements` (names of vertices and edges), `lowered` (rows as objects), `shown` and [`ending`] (what an interface is given), [`told`].
 
 mod elements;
 pub mod ending;

@@ -459,7 +459,7 @@ fn elements_are_in_order_by_their_ids() {
     }
 }
 
-/// An answer tells a door what stands behind each number.
+/// An answer tells an interface what stands behind each number.
 #[test]
 fn an_answer_shows_vertices_and_edges() {
     let stored = Stored::of(&modern(), Ids::Indexed);

@@ -1,7 +1,7 @@
 //! Who changed what, and who was refused: lines of the log under the target `tanglewood::audit`.
 //!
 //! Every statement that administers (indexes, constraints, users, roles, tenants, standing queries, kills) has a line with its outcome, and
-//! so has every statement that was refused for want of a right. Log-ons are told by the doors' gate. No line holds a password.
+//! so has every statement that was refused for want of a right. Log-ons are told by the interfaces' gate. No line holds a password.
 
 use crate::Error;
 use crate::cache::Planned;

@@ -25,7 +25,7 @@ type Table = (Vec<Arc<str>>, Batch);
 
 /// Who asks for a listing.
 pub(crate) struct Asker<'a> {
-    /// Who logged on, where a door asked.
+    /// Who logged on, where an interface asked.
     pub own: Option<&'a Credential>,
     /// Are the privileges of others shown?
     pub lists_others: bool,

@@ -12,7 +12,7 @@ use std::sync::{Arc, Weak};
 /// Bytes of what a client may tell of a transaction.
 pub(crate) const METADATA_BYTES_MAX: usize = 64 << 10;
 
-/// How a client is connected, as the door names it.
+/// How a client is connected, as the interface names it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Client {
     /// Such as `bolt-7`.

@@ -3,12 +3,12 @@
 use crate::accounts::{Accounts, Tenant};
 use crate::cache::{OldBases, PlanCache, Planned};
 use crate::clients::Transactions;
-use crate::door_settings::DoorSettings;
 use crate::drain::Drain;
 use crate::entries::SetAside;
 use crate::error::in_text;
 use crate::guesses::PasswordGuesses;
 use crate::housekeeping::Housekeeping;
+use crate::interface_settings::InterfaceSettings;
 use crate::notes::Notes;
 use crate::query_log::{QueryFigures, QueryLog};
 use crate::query_trace::TraceListener;
@@ -69,7 +69,7 @@ struct Inner {
     drain: Drain,
     /// Wrong old passwords of users who change their own.
     password_guesses: PasswordGuesses<String>,
-    door_settings: DoorSettings,
+    interface_settings: InterfaceSettings,
     own_ids: Arc<OwnIds>,
     /// Of a gate.
     replica: Option<Arc<dyn ReplicaHost>>,
@@ -185,7 +185,7 @@ impl Database {
             query_log,
             drain: Drain::default(),
             password_guesses: PasswordGuesses::default(),
-            door_settings: DoorSettings::default(),
+            interface_settings: InterfaceSettings::default(),
             own_ids: Arc::default(),
             replica,
             sessions: AtomicUsize::new(0),
@@ -403,8 +403,8 @@ impl Database {
     pub(crate) fn own_ids(&self) -> &Arc<OwnIds> {
         &self.inner.own_ids
     }
-    pub(crate) fn door_settings(&self) -> &DoorSettings {
-        &self.inner.door_settings
+    pub(crate) fn interface_settings(&self) -> &InterfaceSettings {
+        &self.inner.interface_settings
     }
     pub(crate) fn notes(&self) -> Arc<Notes> {
         self.inner.notes.clone()

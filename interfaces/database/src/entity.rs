@@ -1,6 +1,6 @@
 //! Vertices, edges and paths with everything about them, for whoever shows or sends them.
 //!
-//! Inside the engine an entity is a number; a door needs its labels, type and properties, read from the snapshot the rows came
+//! Inside the engine an entity is a number; an interface needs its labels, type and properties, read from the snapshot the rows came
 //! from. [`Hydrated`] is a value in which no bare number is left.
 
 use crate::Error;

@@ -28,7 +28,7 @@ pub struct Error {
     pub retryable: bool,
 }
 
-/// What doors tell apart.
+/// What interfaces tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorClass {
     /// The request was at fault.

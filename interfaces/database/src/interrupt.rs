@@ -1,4 +1,4 @@
-//! How someone else ends what a session runs: a door's reader that met a reset, or the end of its client.
+//! How someone else ends what a session runs: an interface's reader that met a reset, or the end of its client.
 //!
 //! Invariant: every query of the session that has not been let go of has a ticket here, so an interruption reaches all of them, not
 //! only the one that started last. It stays in force for what starts later, until the session takes note.

@@ -17,7 +17,6 @@ mod catalogue;
 mod clients;
 mod database;
 mod datalog;
-mod door_settings;
 mod drain;
 pub mod entity;
 mod entries;
@@ -29,6 +28,7 @@ pub mod gremlin;
 mod guesses;
 mod housekeeping;
 mod impersonator;
+mod interface_settings;
 mod interrupt;
 mod job;
 mod migrate;
@@ -58,7 +58,6 @@ pub use ::text::nearest;
 pub use accounts::{Allowance, DEFAULT_TENANT, TENANTS_MAX, Tenant};
 pub use async_session::{ASYNC_CALLS_MAX, AsyncCall, AsyncRows, AsyncSession};
 pub use database::{Database, MEMORY, restore};
-pub use door_settings::SettingInfo;
 pub use drain::unavailable;
 pub use entries::SetAside;
 pub use error::{Error, ErrorClass};
@@ -72,6 +71,7 @@ pub use ingest::{
     MappedEdges, MappedEnd, MappedFile, MappedNodes, Mapping, Progress as ImportProgress, ProgressListener,
     Understood, UnderstoodColumn, UnderstoodListener, UrlRules,
 };
+pub use interface_settings::SettingInfo;
 pub use interrupt::Interrupter;
 pub use model::{Batch, Value};
 pub use notification::{NOTIFICATIONS_MAX, Notification, Place, Severity};

@@ -2,7 +2,7 @@
 //!
 //! Idea: a role is an entry of the graph's catalogue, as a user is: the statements that grant and deny. Which roles a user has is an entry
 //! too. A user to whom no role was ever granted may do everything, as all users could before there were roles; so may whoever asks without
-//! logging on, which is for the door to allow. Five roles are built in and never change. The rights of a session are looked up before each
+//! logging on, which is for the interface to allow. Five roles are built in and never change. The rights of a session are looked up before each
 //! statement, so a change holds at once; an open transaction that began with other rights can only be rolled back.
 //! Invariant: an entry that cannot be read allows nothing. What is hidden is hidden by the snapshot a session reads, and what is forbidden
 //! is refused by the transaction it writes, below all languages.

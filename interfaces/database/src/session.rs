@@ -69,7 +69,7 @@ pub struct Session {
     refused: Option<(Arc<Transaction>, u64)>,
     limits: Limits,
     speaker: Speaker,
-    /// Who logged on, where a door asked.
+    /// Who logged on, where an interface asked.
     credential: Option<Credential>,
     /// Who logged on, where it acts as another.
     impersonator: Option<Impersonator>,
@@ -270,7 +270,7 @@ impl Session {
         self.speaker.settle(self.database.accounts());
         Ok(heard)
     }
-    /// Calls `meanwhile`, on the thread that asks, every few milliseconds while a statement that writes runs: a door looks whether its
+    /// Calls `meanwhile`, on the thread that asks, every few milliseconds while a statement that writes runs: an interface looks whether its
     /// client is still there. It ends the statement by an [`Interrupter`].
     pub fn set_meanwhile(&mut self, meanwhile: impl Fn() + Send + Sync + 'static) {
         self.meanwhile = Some(Arc::new(meanwhile));

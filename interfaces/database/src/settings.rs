@@ -1,34 +1,34 @@
 //! Settings: what this process was told to do, as `SHOW SETTINGS` and `CALL dbms.listConfig()` show it.
 //!
-//! Idea: the database knows the options it was opened with; each door that serves it adds its own settings for as long as it serves. A
+//! Idea: the database knows the options it was opened with; each interface that serves it adds its own settings for as long as it serves. A
 //! name is Neo4j's where the setting means the same there, and begins with `tanglewood.` elsewhere. Folders of this machine are not shown.
-//! Invariant: a name is listed once; what a door says takes the place of what the database says of the same name, except where the database may have
+//! Invariant: a name is listed once; what an interface says takes the place of what the database says of the same name, except where the database may have
 //! been told otherwise since it was opened.
 
-use crate::door_settings::SettingInfo;
+use crate::interface_settings::SettingInfo;
 use crate::{Database, History, Options, Point};
 use model::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What statements change while the database is open: it knows what holds, a door what it was once told.
+/// What statements change while the database is open: it knows what holds, an interface what it was once told.
 const CHANGEABLE: &[&str] = &["tanglewood.history"];
 
 impl Database {
-    /// Lists the settings of a door from now on; none of them once it has closed.
-    pub fn set_door_settings(&self, door: &str, settings: Vec<SettingInfo>) {
-        let mut doors = self.door_settings().0.lock();
+    /// Lists the settings of an interface from now on; none of them once it has closed.
+    pub fn set_interface_settings(&self, interface: &str, settings: Vec<SettingInfo>) {
+        let mut interfaces = self.interface_settings().0.lock();
         match settings.is_empty() {
-            true => doors.remove(door),
-            false => doors.insert(door.to_string(), settings),
+            true => interfaces.remove(interface),
+            false => interfaces.insert(interface.to_string(), settings),
         };
     }
-    /// The settings of the database and of its doors, by name.
+    /// The settings of the database and of its interfaces, by name.
     pub fn settings(&self) -> Vec<SettingInfo> {
         let kept = self.kept();
         let own = own_settings(self.options(), self.executors(), (self.history(), kept));
-        let doors = self.door_settings().0.lock();
-        let told = doors.values().flatten().filter(|setting| !CHANGEABLE.contains(&setting.name));
+        let interfaces = self.interface_settings().0.lock();
+        let told = interfaces.values().flatten().filter(|setting| !CHANGEABLE.contains(&setting.name));
         let all = own.into_iter().chain(told.cloned());
         let by_name: BTreeMap<&str, SettingInfo> = all.map(|setting| (setting.name, setting)).collect();
         by_name.into_values().collect()

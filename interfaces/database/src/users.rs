@@ -287,7 +287,7 @@ impl Users {
             tokens: Arc::default(),
         }))
     }
-    /// Who somebody is that a door trusts for other reasons than a password: none where there is no such user, or it is suspended.
+    /// Who somebody is that an interface trusts for other reasons than a password: none where there is no such user, or it is suspended.
     pub fn vouched(&self, name: &str) -> Option<Credential> {
         self.database.hear_catalogue().ok()?;
         let table = self.table();

@@ -365,7 +365,7 @@ fn files_of_earlier_versions_become_entries_once() {
     assert_eq!(states(&database).len(), 1);
 }
 
-/// A file of users that cannot be read must not open the door to everybody.
+/// A file of users that cannot be read must not open the interface to everybody.
 #[test]
 fn a_damaged_file_of_users_counts_as_a_user() {
     for damage in ["{", r#"{"users":[{"name":"ada"}]}"#, "", "\u{0}"] {

@@ -1,4 +1,4 @@
-//! Ids that clients of Gremlin give: found by an index, whatever their type, label and history, and shown by no door.
+//! Ids that clients of Gremlin give: found by an index, whatever their type, label and history, and shown by no interface.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::time::{Duration, Instant};
@@ -150,7 +150,7 @@ fn an_id_is_looked_up_not_scanned_for() {
 }
 
 #[test]
-fn no_door_shows_them() {
+fn no_interface_shows_them() {
     let mut session = database().session();
     ask(
         &mut session,

@@ -425,7 +425,7 @@ fn the_end_of_the_database_ends_each() {
             listed(&database);
             std::thread::sleep(Duration::from_millis(20));
             let began = Instant::now();
-            // As a door does it: sessions are interrupted, then the database is closed.
+            // As an interface does it: sessions are interrupted, then the database is closed.
             interrupter.interrupt("the server is shutting down");
             assert!(work.join().unwrap().is_err(), "{}", kind.name);
             database.close().unwrap();

@@ -1,4 +1,4 @@
-//! Tablets through the door: listed, moved, and none of it changes an answer.
+//! Tablets through the interface: listed, moved, and none of it changes an answer.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use std::time::{Duration, Instant};

@@ -181,7 +181,7 @@ fn who_subscribes_waits_for_it_and_can_be_ended() {
     }
 }
 
-/// A door with one thread a connection hears its client only where the session looks after it.
+/// An interface with one thread a connection hears its client only where the session looks after it.
 #[test]
 fn who_subscribes_is_looked_after_while_they_wait() {
     let database = database(MEMORY);

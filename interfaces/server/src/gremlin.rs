@@ -2,13 +2,13 @@
 //!
 //! Reading order: [`reading`] and [`writing`] (values as bytes), [`graphson`] (responses in JSON; values are for `gremlin`), [`message`] (requests and responses),
 //! [`asking`] (what a request asks, and how it runs), [`connection`] (one client of WebSocket) and [`http`] with [`request_head`] (one of
-//! HTTP), both without sockets, [`pace`] (who may be waited for, and how long), [`door`] (sockets).
+//! HTTP), both without sockets, [`pace`] (who may be waited for, and how long), [`interface`] (sockets).
 
 pub mod asking;
 pub mod connection;
-pub mod door;
 pub mod graphson;
 pub mod http;
+pub mod interface;
 pub mod message;
 pub mod pace;
 pub mod reading;
@@ -18,4 +18,4 @@ pub mod writing;
 
 pub use asking::DEFAULT_SOURCE;
 pub use connection::{Manner, Sources};
-pub use door::{GremlinServeOptions, GremlinServer};
+pub use interface::{GremlinServeOptions, GremlinServer};

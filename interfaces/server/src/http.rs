@@ -1,14 +1,14 @@
-//! The HTTP door: Neo4j's Query API v2, subscriptions as server-sent events, and what operators look at.
+//! The HTTP interface: Neo4j's Query API v2, subscriptions as server-sent events, and what operators look at.
 //!
 //! hyper reads and writes HTTP/1.1 on a small runtime of its own; a request that asks the database is answered on a thread beside it, so
 //! that waiting for a query blocks nobody. Invariant: whoever asks is known and within every limit before the body of a request is read.
-//! Reading order: [`door`] (sockets), [`visitor`] (one connection), `presence` (what it is at), `read_ahead` (is its client still there?), [`route`] (what a path means), [`origin`] (pages of other sites),
+//! Reading order: [`interface`] (sockets), [`visitor`] (one connection), `presence` (what it is at), `read_ahead` (is its client still there?), [`route`] (what a path means), [`origin`] (pages of other sites),
 //! [`tokens`], [`body`] (bytes in), [`outlet`] (bytes out), [`parameters`] and [`values`] (JSON), [`query`], [`traversal`], [`transactions`], [`events`],
 //! [`metrics`], [`page`].
 
 mod body;
-pub mod door;
 mod events;
+pub mod interface;
 mod metrics;
 mod origin;
 mod outlet;
@@ -27,5 +27,5 @@ pub mod values;
 mod visitor;
 mod wire;
 
-pub use door::{HttpServeOptions, HttpServer};
+pub use interface::{HttpServeOptions, HttpServer};
 pub use statuses::STATUSES;

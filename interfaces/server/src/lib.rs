@@ -8,7 +8,7 @@
 //! the server of a folder), [`configuration`] (settings from a file, the environment and flags), [`notify`] (what systemd is told), `telemetry` (traces for a collector).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
-#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this door owns its sockets")]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this interface owns its sockets")]
 
 mod allowance;
 pub mod beside;

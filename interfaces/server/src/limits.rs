@@ -1,4 +1,4 @@
-//! What a client may cost: every wait, buffer and count of the door, by name. Tests set them small, `tanglewood serve` has a flag for
+//! What a client may cost: every wait, buffer and count of the interface, by name. Tests set them small, `tanglewood serve` has a flag for
 //! those that an operator may want to change.
 
 use std::time::Duration;

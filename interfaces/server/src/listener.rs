@@ -1,12 +1,12 @@
-//! The Bolt door's listener: each connection has a thread ([`doorway`]), and none waits for another.
+//! The Bolt interface's listener: each connection has a thread ([`acceptor`]), and none waits for another.
 //!
 //! A connection's thread reads, asks and answers itself, so that a short query costs no hand-over between threads beyond the one to an
 //! executor; while it waits for a query, it looks after its client every few milliseconds ([`wire`]). Writing waits for the client,
 //! and so holds back the query: a slow client costs bounded memory. docs/decisions/2026-11-22-a-thread-a-connection.md says why.
 
+pub(crate) mod acceptor;
 mod conversation;
 pub(crate) mod crowd;
-pub(crate) mod doorway;
 mod error;
 mod reading;
 pub(crate) mod tls;
@@ -17,16 +17,16 @@ pub use tls::Tls;
 
 use crate::Limits;
 use crate::users::Gate;
+use acceptor::{Acceptor, Guest};
 use crowd::Crowd;
 use database::Database;
-use doorway::{Doorway, Guest};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Where to listen, to whom, and how.
 #[derive(Clone, Debug)]
 pub struct ServeOptions {
-    /// Address of the Bolt door.
+    /// Address of the Bolt interface.
     pub bolt: String,
     /// Who may come in.
     pub gate: Arc<Gate>,
@@ -57,7 +57,7 @@ struct Shared {
 
 /// A running server. Dropping it closes every connection.
 pub struct Server {
-    doorway: Doorway,
+    acceptor: Acceptor,
     crowd: Arc<Crowd>,
     database: Database,
 }
@@ -126,33 +126,33 @@ impl Server {
             let _ = conversation::converse(&shared, guest);
         };
         let crowd = Crowd::new(&options.limits);
-        let doorway = Doorway::open("bolt", &options.bolt, &options.gate, &crowd, Arc::new(serve))?;
-        let server = Server { doorway, crowd, database };
+        let acceptor = Acceptor::open("bolt", &options.bolt, &options.gate, &crowd, Arc::new(serve))?;
+        let server = Server { acceptor, crowd, database };
         let (asks, is_wrapped) = (options.gate.asks(), options.tls.is_some());
         let settings = crate::settings::of_bolt(server.address(), asks, is_wrapped, &options.limits);
-        server.database.set_door_settings(&server.name(), settings);
+        server.database.set_interface_settings(&server.name(), settings);
         Ok(server)
     }
-    /// By which the database tells its settings from those of other doors.
+    /// By which the database tells its settings from those of other interfaces.
     fn name(&self) -> String {
         format!("bolt {}", self.address())
     }
     /// Where it listens; the port is the one the system chose if 0 was asked for.
     pub fn address(&self) -> SocketAddr {
-        self.doorway.address()
+        self.acceptor.address()
     }
-    /// Who is here, for another door of the same server.
+    /// Who is here, for another interface of the same server.
     pub(crate) fn crowd(&self) -> &Arc<Crowd> {
         &self.crowd
     }
     /// Connections open now.
     pub fn connections(&self) -> usize {
-        self.doorway.connections()
+        self.acceptor.connections()
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.database.set_door_settings(&self.name(), Vec::new());
+        self.database.set_interface_settings(&self.name(), Vec::new());
     }
 }

@@ -12,7 +12,7 @@ pub const NOTIFY_VARIABLE: &str = "NOTIFY_SOCKET";
 /// A stage of the server's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceStage {
-    /// All doors are open.
+    /// All interfaces are open.
     Ready,
     /// Settings are read again; [`ServiceStage::Ready`] follows.
     Reloading,

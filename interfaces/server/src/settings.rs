@@ -1,4 +1,4 @@
-//! What the doors tell of themselves in `SHOW SETTINGS`, by Neo4j's names where a setting means the same there. What a setting means stands
+//! What the interfaces tell of themselves in `SHOW SETTINGS`, by Neo4j's names where a setting means the same there. What a setting means stands
 //! in [`crate::configuration::table`].
 
 use crate::Limits;
@@ -12,7 +12,7 @@ fn of(key: &str, value: impl ToString) -> Option<SettingInfo> {
     of_key(key).map(|row| row.info(value))
 }
 
-/// Settings of the Bolt door: where it listens, whether it asks for passwords and speaks TLS, and what a client may cost.
+/// Settings of the Bolt interface: where it listens, whether it asks for passwords and speaks TLS, and what a client may cost.
 pub(crate) fn of_bolt(
     address: SocketAddr,
     asks: bool,
@@ -42,12 +42,12 @@ pub(crate) fn of_bolt(
     settings
 }
 
-/// Settings of the door for drivers of TinkerPop.
+/// Settings of the interface for drivers of TinkerPop.
 pub(crate) fn of_gremlin(address: SocketAddr) -> Vec<SettingInfo> {
     of("gremlin.address", address).into_iter().collect()
 }
 
-/// Settings of the HTTP door.
+/// Settings of the HTTP interface.
 pub(crate) fn of_http(
     address: SocketAddr,
     is_wrapped: bool,

@@ -1,4 +1,4 @@
-//! Sites of other sites: what a browser may ask a door for them, by `Host`, `Origin` and `Sec-Fetch-Site`. Nothing, unless they are named.
+//! Sites of other sites: what a browser may ask an interface for them, by `Host`, `Origin` and `Sec-Fetch-Site`. Nothing, unless they are named.
 //!
 //! A browser says in `Origin` which page asks. Where no password is asked, a page could still reach a server on this machine under a name of
 //! its own that was made to mean this machine (DNS rebinding); its browser still says that name. So `Host` must be `localhost` or a

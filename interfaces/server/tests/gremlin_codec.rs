@@ -1,4 +1,4 @@
-//! The codecs of the Gremlin door: what is written is read again, golden bytes stay as they are, and nothing that is read costs more than
+//! The codecs of the Gremlin interface: what is written is read again, golden bytes stay as they are, and nothing that is read costs more than
 //! its own size.
 
 use gremlin::object::{Decimal, Instant, Path};

@@ -1,4 +1,4 @@
-//! Clients of the Gremlin door that mean no good: half frames, giant promises, silence, crowds. Memory and time are bounded, and others
+//! Clients of the Gremlin interface that mean no good: half frames, giant promises, silence, crowds. Memory and time are bounded, and others
 //! are served meanwhile.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 

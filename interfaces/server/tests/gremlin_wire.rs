@@ -1,4 +1,4 @@
-//! The Gremlin door over real sockets: answers in parts, sessions, strangers, TLS, HTTP, clients that go.
+//! The Gremlin interface over real sockets: answers in parts, sessions, strangers, TLS, HTTP, clients that go.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod common;
@@ -301,7 +301,7 @@ fn over_http() {
         let header = format!("Origin: {origin}\r\n");
         assert_eq!(code(&get(at, "?gremlin=g.V()", &header)), status, "{origin}");
     }
-    // A site that is named may ask, as at the HTTP door.
+    // A site that is named may ask, as at the HTTP interface.
     let (_database, named) = options(Gate::open(), Limits::default());
     let named =
         GremlinServer::start(GremlinServeOptions { cors: vec!["https://app.example".into()], ..named })

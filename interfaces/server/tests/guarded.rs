@@ -2,8 +2,8 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use crate::common;
-#[path = "guarded/doors.rs"]
-mod doors;
+#[path = "guarded/interfaces.rs"]
+mod interfaces;
 
 use common::socket::Client;
 use common::*;

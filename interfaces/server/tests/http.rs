@@ -1,4 +1,4 @@
-//! The HTTP door over real sockets: the Query API, its transactions, lines of JSON, events, tokens.
+//! The HTTP interface over real sockets: the Query API, its transactions, lines of JSON, events, tokens.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use crate::common;
@@ -480,7 +480,7 @@ fn operators_see_whether_it_lives_and_tools_what_it_is() {
     assert!(!drop_and_list(server, &database).contains("server.http.listen_address"));
 }
 
-/// The settings when the door has closed.
+/// The settings when the interface has closed.
 fn drop_and_list(server: HttpServer, database: &Database) -> String {
     drop(server);
     database.settings().iter().map(|setting| setting.name).collect()
@@ -510,7 +510,7 @@ fn a_connection_may_be_wrapped_in_tls() {
 }
 
 #[test]
-fn a_door_that_closes_ends_what_runs_and_rolls_back_what_is_open() {
+fn an_interface_that_closes_ends_what_runs_and_rolls_back_what_is_open() {
     let (database, server) = serve();
     let mut client = Client::connect(server.address());
     assert_eq!(client.post(BEGIN, &json!({"statement": "CREATE (:Lost)"})).status, 202);

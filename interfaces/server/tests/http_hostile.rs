@@ -1,4 +1,4 @@
-//! Attacks on the HTTP door: requests within requests, too much of everything, drips, pages of other sites, secrets in answers.
+//! Attacks on the HTTP interface: requests within requests, too much of everything, drips, pages of other sites, secrets in answers.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use crate::common;
@@ -217,7 +217,7 @@ fn nested(form: &str, depth: usize) -> String {
     format!("{}{core}{}", open.repeat(depth), close.repeat(depth))
 }
 
-/// Below, at and above what JSON and values may be nested, and far beyond it, at every place of this door that reads JSON.
+/// Below, at and above what JSON and values may be nested, and far beyond it, at every place of this interface that reads JSON.
 #[test]
 fn parameters_of_any_nesting_are_answered_or_refused() {
     const TYPED: &str = "Content-Type: application/vnd.neo4j.query.v1.1";

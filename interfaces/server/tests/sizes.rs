@@ -1,7 +1,7 @@
 //! What clients send, as deep and as wide as it can be written: values, parameters and whole messages, below, at and above every limit of
 //! nesting, of parts and of bytes, through real sockets. Each is answered rightly or refused with a reason, and the server goes on.
 //!
-//! One generator makes all of it: [`shapes`] says what is sent, [`written`] how each door's clients write it.
+//! One generator makes all of it: [`shapes`] says what is sent, [`written`] how each interface's clients write it.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)]
 
 use crate::common;
@@ -399,7 +399,7 @@ fn binary_sources(argument: &[u8]) -> Vec<u8> {
     [&[0x15, 0][..], &counted(1), &step, &counted(1), &source].concat()
 }
 
-/// All ways in which a shape comes to the Gremlin door over WebSocket.
+/// All ways in which a shape comes to the Gremlin interface over WebSocket.
 fn frames(shape: &Shape) -> Vec<(&'static str, tungstenite::Message, bool)> {
     let script = "g.inject(x)";
     let g = [vec![0x0a, 0], counted(1), typed_text("g"), typed_text("g")].concat();

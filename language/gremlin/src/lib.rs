@@ -1,6 +1,6 @@
 //! # gremlin: the second language, as text and as bytecode
 //!
-//! A request is a [`Traversal`]: instructions with arguments, whichever way it came. [`parse`] reads gremlin-lang text; a door that
+//! A request is a [`Traversal`]: instructions with arguments, whichever way it came. [`parse`] reads gremlin-lang text; an interface that
 //! decodes bytecode builds the same form through [`Traversal::with_step`] and its kin. [`check`] then says, before anything runs,
 //! whether every step is known and has arguments it can take; what is not supported is refused by name.
 //!

@@ -82,7 +82,7 @@ impl Predicate {
     pub fn eq(value: Object) -> Predicate {
         Predicate::Compare(Compare::Eq, value)
     }
-    /// The predicate a name and its arguments stand for; `None` if there is no such name or the arguments do not fit. The door that
+    /// The predicate a name and its arguments stand for; `None` if there is no such name or the arguments do not fit. The interface that
     /// decodes bytecode uses it too. A single list or set given to `within` and `without` stands for its elements.
     pub fn of(name: &str, arguments: Vec<Object>) -> Option<Predicate> {
         let compare = |compare: Compare, mut arguments: Vec<Object>| match arguments.len() {

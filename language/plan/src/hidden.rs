@@ -1,4 +1,4 @@
-//! Property keys that a language keeps for itself beside those of its users. They are stored like any other key, and no door shows them.
+//! Property keys that a language keeps for itself beside those of its users. They are stored like any other key, and no interface shows them.
 //!
 //! Gremlin keeps the ids that clients give as a property, and knows of keys by names in the catalogue that no element has. They begin with a
 //! blank, and so hardly meet names of users.
@@ -14,7 +14,7 @@ pub const TAGGED: &str = " kept";
 /// Beginning of the names that tell of keys that have held 64-bit whole numbers.
 pub const WIDE: &str = " wide";
 
-/// Is it a key that no door shows?
+/// Is it a key that no interface shows?
 pub fn is_hidden(key: &str) -> bool {
     let tells =
         |mark: &str| key.strip_prefix(mark).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));

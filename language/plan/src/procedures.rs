@@ -19,7 +19,7 @@ pub struct Procedure {
     pub help: &'static str,
 }
 
-/// The parameters that bring rows of what the doors know, and the graph does not, to the procedures `show queries` and `show tenants`: the
+/// The parameters that bring rows of what the interfaces know, and the graph does not, to the procedures `show queries` and `show tenants`: the
 /// procedure's name behind a blank, which no text names by accident.
 pub const LISTED_QUERIES: &str = " show queries";
 /// Likewise.
@@ -54,7 +54,7 @@ pub const LISTED_TABLETS: &str = " show tablets";
 /// Likewise.
 pub const LISTED_STANDING: &str = " show standing queries";
 
-/// The procedure that copies the database, which a door does: how the parameter begins that brings what came of it. Behind that stands
+/// The procedure that copies the database, which an interface does: how the parameter begins that brings what came of it. Behind that stands
 /// the folder, or `$` and the parameter that names it.
 pub const BACKUP: &str = "dbms.backup";
 /// See [`BACKUP`].
@@ -64,7 +64,7 @@ pub const SET_HISTORY: &str = "dbms.setHistory";
 /// See [`SET_HISTORY`].
 pub const HISTORY_SET: &str = " dbms.setHistory ";
 
-/// The procedure behind EXPORT DATABASE, which a door does as it makes a backup; behind the beginning of the parameter stands the format, a blank, and
+/// The procedure behind EXPORT DATABASE, which an interface does as it makes a backup; behind the beginning of the parameter stands the format, a blank, and
 /// the folder as there.
 pub const EXPORT: &str = "dbms.export";
 /// See [`EXPORT`].
@@ -224,7 +224,7 @@ impl Procedure {
     pub fn arguments_min(&self) -> usize {
         self.arguments.iter().filter(|(_, kind)| !kind.contains(" = ")).count()
     }
-    /// Arguments of it in a plan: those that a text gives, and what a door hands in besides.
+    /// Arguments of it in a plan: those that a text gives, and what an interface hands in besides.
     pub fn planned_arguments(&self) -> usize {
         self.arguments.len() + usize::from(self.name == LIST_CONFIG)
     }

@@ -1,4 +1,4 @@
-//! A whole request: the plan, the columns it answers with, and what the doors need to know about it.
+//! A whole request: the plan, the columns it answers with, and what the interfaces need to know about it.
 
 use crate::algebra::Plan;
 use crate::expr::{Expr, Name, Var};

@@ -365,8 +365,8 @@ fn procedures_tell_what_they_take() {
     for procedure in PROCEDURES {
         let needed = procedure.arguments.iter().take_while(|(_, kind)| !kind.contains('=')).count();
         assert_eq!(procedure.arguments_min(), needed, "{}: defaults come last", procedure.name);
-        let door = usize::from(procedure.name == LIST_CONFIG);
-        assert_eq!(procedure.planned_arguments(), procedure.arguments.len() + door);
+        let interface = usize::from(procedure.name == LIST_CONFIG);
+        assert_eq!(procedure.planned_arguments(), procedure.arguments.len() + interface);
         assert_eq!(procedure.field_names().len(), procedure.fields.len());
         assert!(procedure.field_names().iter().zip(procedure.fields).all(|(name, (field, _))| name == field));
         assert_eq!(Procedure::by_name(&procedure.name.to_uppercase()), Some(procedure));

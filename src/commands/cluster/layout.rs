@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use world::disk::{RealDisk, replace_whole};
 
-/// The doors of a gate.
+/// The interfaces of a gate.
 #[derive(Clone, Debug)]
-pub struct Doors {
+pub struct Interfaces {
     pub bolt: String,
     pub gremlin: String,
     pub http: String,
@@ -24,7 +24,7 @@ pub struct Doors {
 pub struct Certificates {
     pub certificate: PathBuf,
     pub key: PathBuf,
-    /// Who signs those of the other processes; nobody is asked for one at the doors of gates.
+    /// Who signs those of the other processes; nobody is asked for one at the interfaces of gates.
     pub authority: Option<PathBuf>,
 }
 
@@ -62,7 +62,7 @@ impl Certificates {
     ///
     /// # Errors
     /// The files do not fit.
-    pub fn of_doors(&self) -> Result<Tls, Exit> {
+    pub fn of_interfaces(&self) -> Result<Tls, Exit> {
         Tls::from_files(&self.certificate, &self.key).map_err(failed)
     }
     fn value(&self) -> Value {
@@ -75,7 +75,7 @@ impl Certificates {
 #[derive(Clone, Debug)]
 pub struct Layout {
     pub addresses: Addresses,
-    pub doors: Vec<Doors>,
+    pub interfaces: Vec<Interfaces>,
     pub secret: String,
     /// None where the cluster starts its own.
     pub truth: Option<String>,
@@ -88,7 +88,7 @@ pub struct Layout {
     /// With these processes speak TLS to each other.
     pub peer_tls: Option<Certificates>,
     /// With these gates serve TLS.
-    pub door_tls: Option<Certificates>,
+    pub interface_tls: Option<Certificates>,
 }
 
 /// The file in the cluster's folder.
@@ -117,8 +117,8 @@ impl Layout {
         let text = |value: &Value| value.as_str().map(str::to_string);
         let listens = |one: &Value| text(&one["listen"]);
         let addresses = |of: &str| value[of].as_array()?.iter().map(listens).collect::<Option<Vec<String>>>();
-        let doors = |gate: &Value| {
-            Some(Doors {
+        let interfaces = |gate: &Value| {
+            Some(Interfaces {
                 bolt: text(&gate["bolt"])?,
                 gremlin: text(&gate["gremlin"])?,
                 http: text(&gate["http"])?,
@@ -139,22 +139,23 @@ impl Layout {
             Value::Null => Some(None),
             value => Certificates::of(value).map(Some),
         };
-        let doors = value["gates"].as_array()?.iter().map(doors).collect::<Option<Vec<Doors>>>()?;
+        let interfaces =
+            value["gates"].as_array()?.iter().map(interfaces).collect::<Option<Vec<Interfaces>>>()?;
         Some(Layout {
             addresses,
-            doors,
+            interfaces,
             secret: text(&value["secret"])?,
             truth: text(&value["truth"]),
             from: text(&value["from"]),
             binds,
             tau_us: value["tau_us"].as_u64(),
             peer_tls: certificates(&value["peer_tls"])?,
-            door_tls: certificates(&value["door_tls"])?,
+            interface_tls: certificates(&value["interface_tls"])?,
         })
     }
     pub fn write(&self, path: &Path) -> Result<(), Error> {
-        let gate = |(listen, doors): (&String, &Doors)| json!({ "listen": listen, "bolt": doors.bolt, "gremlin": doors.gremlin, "http": doors.http });
-        let gates: Vec<Value> = self.addresses.gates.iter().zip(&self.doors).map(gate).collect();
+        let gate = |(listen, interfaces): (&String, &Interfaces)| json!({ "listen": listen, "bolt": interfaces.bolt, "gremlin": interfaces.gremlin, "http": interfaces.http });
+        let gates: Vec<Value> = self.addresses.gates.iter().zip(&self.interfaces).map(gate).collect();
         let listening =
             |all: &[String]| all.iter().map(|listen| json!({ "listen": listen })).collect::<Vec<Value>>();
         let value = json!({
@@ -169,7 +170,7 @@ impl Layout {
             "binds": self.binds,
             "tau_us": self.tau_us,
             "peer_tls": self.peer_tls.as_ref().map(Certificates::value),
-            "door_tls": self.door_tls.as_ref().map(Certificates::value),
+            "interface_tls": self.interface_tls.as_ref().map(Certificates::value),
         });
         let failed = |error: world::disk::DiskError| {
             Error::new("Tanglewood.DatabaseError.General.Io", format!("{}: {error}", path.display()))

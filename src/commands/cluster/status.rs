@@ -41,10 +41,11 @@ pub fn print(folder: &Path, as_json: bool) -> Result<(), Exit> {
     writeln!(out, "{}", value["state"].as_str().unwrap_or_default())?;
     for process in value["processes"].as_array().into_iter().flatten() {
         let name = format!("{} {}", process["role"].as_str().unwrap_or_default(), process["number"]);
-        let doors = ["bolt", "gremlin", "http"].into_iter();
-        let doors: Vec<String> =
-            doors.filter_map(|door| Some(format!("{door} {}", process[door].as_str()?))).collect();
-        writeln!(out, "  {name:<10} pid {:<8} {}", process["pid"].to_string(), doors.join("  "))?;
+        let interfaces = ["bolt", "gremlin", "http"].into_iter();
+        let interfaces: Vec<String> = interfaces
+            .filter_map(|interface| Some(format!("{interface} {}", process[interface].as_str()?)))
+            .collect();
+        writeln!(out, "  {name:<10} pid {:<8} {}", process["pid"].to_string(), interfaces.join("  "))?;
     }
     Ok(())
 }

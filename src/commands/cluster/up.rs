@@ -1,7 +1,7 @@
 //! Starting and ending a cluster: a process that watches it is left behind.
 
 use super::super::Exit;
-use super::layout::{self, Certificates, Doors, Layout};
+use super::layout::{self, Certificates, Interfaces, Layout};
 use super::{Up, load, status};
 use cluster::Addresses;
 use cluster::node::free_addresses;
@@ -63,12 +63,12 @@ pub fn up(up: &Up) -> Result<(), Exit> {
                 .hint("--from is for a cluster that is made now; name another folder")
                 .into());
         }
-        let before = (known.peer_tls.clone(), known.door_tls.clone(), known.tau_us);
+        let before = (known.peer_tls.clone(), known.interface_tls.clone(), known.tau_us);
         let given = certificates(up)?;
         known.peer_tls = given.0.or(known.peer_tls);
-        known.door_tls = given.1.or(known.door_tls);
+        known.interface_tls = given.1.or(known.interface_tls);
         known.tau_us = up.tau_us.or(known.tau_us);
-        if (&known.peer_tls, &known.door_tls, known.tau_us) != (&before.0, &before.1, before.2) {
+        if (&known.peer_tls, &known.interface_tls, known.tau_us) != (&before.0, &before.1, before.2) {
             known.peer_tls.iter().try_for_each(|peers| peers.check_peers(&known.addresses))?;
             known.write(&layout::file(&folder))?;
         }
@@ -78,8 +78,8 @@ pub fn up(up: &Up) -> Result<(), Exit> {
             // Whether it can be read is said before anything is made.
             drop(load::source(Path::new(from))?);
         }
-        let (peer_tls, door_tls) = certificates(up)?;
-        let made = Layout { from, peer_tls, door_tls, tau_us: up.tau_us, ..made(up)? };
+        let (peer_tls, interface_tls) = certificates(up)?;
+        let made = Layout { from, peer_tls, interface_tls, tau_us: up.tau_us, ..made(up)? };
         made.peer_tls.iter().try_for_each(|peers| peers.check_peers(&made.addresses))?;
         made.write(&layout::file(&folder))?;
     }
@@ -104,15 +104,15 @@ fn certificates(up: &Up) -> Result<(Option<Certificates>, Option<Certificates>),
         let (certificate, key) = (absolute(certificate)?, absolute(key)?);
         Ok(Some(Certificates { certificate, key, authority: None }))
     };
-    let (mut peers, doors) = (files(&up.peer_cert, &up.peer_key)?, files(&up.tls_cert, &up.tls_key)?);
+    let (mut peers, interfaces) = (files(&up.peer_cert, &up.peer_key)?, files(&up.tls_cert, &up.tls_key)?);
     if let Some(peers) = &mut peers {
         peers.authority = up.peer_ca.as_deref().map(absolute).transpose()?;
         peers.of_peers()?;
     }
-    if let Some(doors) = &doors {
-        doors.of_doors()?;
+    if let Some(interfaces) = &interfaces {
+        interfaces.of_interfaces()?;
     }
-    Ok((peers, doors))
+    Ok((peers, interfaces))
 }
 
 fn made(up: &Up) -> Result<Layout, Error> {
@@ -128,20 +128,20 @@ fn made(up: &Up) -> Result<Layout, Error> {
         scribe: next(),
         keeper: next(),
     };
-    let mut doors = Vec::new();
-    doors.resize_with(gates, || Doors { bolt: next(), gremlin: next(), http: next() });
+    let mut interfaces = Vec::new();
+    interfaces.resize_with(gates, || Interfaces { bolt: next(), gremlin: next(), http: next() });
     let word = || format!("{:016x}", Chance::system_seed());
     let secret = [word(), word()].concat();
     Ok(Layout {
         addresses,
-        doors,
+        interfaces,
         secret,
         truth: up.truth.clone(),
         from: None,
         binds: BTreeMap::new(),
         tau_us: None,
         peer_tls: None,
-        door_tls: None,
+        interface_tls: None,
     })
 }
 

@@ -118,8 +118,15 @@ impl Watched {
             command.args(["--bind", bind]);
         }
         if let NodeRole::Gate(number) = role {
-            let doors = &self.layout.doors[usize::from(number)];
-            command.args(["--bolt", &doors.bolt, "--gremlin", &doors.gremlin, "--http", &doors.http]);
+            let interfaces = &self.layout.interfaces[usize::from(number)];
+            command.args([
+                "--bolt",
+                &interfaces.bolt,
+                "--gremlin",
+                &interfaces.gremlin,
+                "--http",
+                &interfaces.http,
+            ]);
             command.arg("--data").arg(self.folder.join(format!("gate-{number}")));
             command.arg("--backup-folder").arg(self.folder.join("backups"));
             command.arg("--import-folder").arg(self.folder.join("import"));
@@ -180,10 +187,10 @@ impl Watched {
                 "listen": process.role.address(&self.layout.addresses),
             });
             if let NodeRole::Gate(number) = process.role {
-                let doors = &self.layout.doors[usize::from(number)];
-                value["bolt"] = json!(doors.bolt);
-                value["gremlin"] = json!(doors.gremlin);
-                value["http"] = json!(doors.http);
+                let interfaces = &self.layout.interfaces[usize::from(number)];
+                value["bolt"] = json!(interfaces.bolt);
+                value["gremlin"] = json!(interfaces.gremlin);
+                value["http"] = json!(interfaces.http);
             }
             value
         };

@@ -16,7 +16,7 @@ use server::{Limits, ServeError, Tls};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-/// The doors, by the keys of their addresses.
+/// The interfaces, by the keys of their addresses.
 const DOORS: [&str; 3] = ["bolt.address", "http.address", "gremlin.address"];
 
 /// What settings come to.
@@ -63,7 +63,7 @@ impl Parts {
     }
 }
 
-/// No two doors are to stand in one place, and none that others can reach asks for no password.
+/// No two interfaces are to stand in one place, and none that others can reach asks for no password.
 fn check_addresses(settings: &Configuration) -> Result<(), Exit> {
     let mut taken: Vec<(&str, SocketAddr)> = Vec::new();
     for key in DOORS {
@@ -75,7 +75,7 @@ fn check_addresses(settings: &Configuration) -> Result<(), Exit> {
         if let Some((other, _)) = taken.iter().find(|(_, other)| collide(*other, address)) {
             let message = format!("`{other}` and `{key}` are the same port {}", address.port());
             let error = Error::new("Tanglewood.ClientError.Serve.Settings", message);
-            return Err(error.hint("give each door a port of its own").into());
+            return Err(error.hint("give each interface a port of its own").into());
         }
         taken.push((key, address));
     }

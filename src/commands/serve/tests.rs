@@ -164,11 +164,11 @@ fn config_check_refuses_what_serve_refuses_and_nothing_else() {
 fn settings_that_contradict_each_other_are_refused_by_both() {
     for (what, said) in [
         (
-            "two doors in one place",
+            "two interfaces in one place",
             &[("bolt.address", "127.0.0.1:47777"), ("http.address", "127.0.0.1:47777")][..],
         ),
         (
-            "one door before all addresses",
+            "one interface before all addresses",
             &[("bolt.address", "127.0.0.1:47777"), ("gremlin.address", "0.0.0.0:47777")],
         ),
         ("a name that is taken", &[("gremlin.address", "127.0.0.1:0"), ("gremlin.sources", "g=:memory:")]),

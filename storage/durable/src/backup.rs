@@ -24,7 +24,7 @@ use crate::{DurableError, DurableResult, Report, verify};
 /// Name of the file that makes a folder a backup.
 pub(crate) const BACKUP_NAME: &str = "BACKUP";
 
-/// Files that doors keep in a database's folder: who may come in, who gets how much, what is kept up to date. They are copied if they
+/// Files that interfaces keep in a database's folder: who may come in, who gets how much, what is kept up to date. They are copied if they
 /// are there.
 const COMPANION_NAMES: [&str; 3] = ["users.json", "tenants.cypher", "standing.cypher"];
 

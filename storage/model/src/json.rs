@@ -1,6 +1,6 @@
 //! How deep a text of JSON is nested: found out before anything recurses on it.
 //!
-//! Every door that reads JSON from outside asks here first, so that one limit holds at all of them and one sentence tells of it. The scan
+//! Every interface that reads JSON from outside asks here first, so that one limit holds at all of them and one sentence tells of it. The scan
 //! needs no memory and no valid text: brackets inside of texts do not count, and what is no JSON at all is left to its reader.
 
 use std::fmt;

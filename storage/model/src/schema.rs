@@ -1,4 +1,4 @@
-//! Names, indexes and constraints as data, shared by the catalogue, the planner and the doors.
+//! Names, indexes and constraints as data, shared by the catalogue, the planner and the interfaces.
 
 use crate::id::{EdgeTypeId, KeyId, LabelId};
 use crate::value::ValueType;

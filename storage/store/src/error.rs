@@ -73,7 +73,7 @@ impl StoreError {
     pub fn corrupt(place: impl Into<Box<str>>) -> StoreError {
         StoreError::Corrupt(place.into())
     }
-    /// Stable code for logs and doors.
+    /// Stable code for logs and interfaces.
     pub fn code(&self) -> &'static str {
         match self {
             StoreError::Corrupt(_) => "store.corrupt",

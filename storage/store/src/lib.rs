@@ -9,7 +9,7 @@
 //! | folder | in one sentence |
 //! |---|---|
 //! | `paging` | what is in memory: pages that can be read again, and the budget |
-//! | `schema` | names, indexes and constraints by definition, entries that doors keep, counts |
+//! | `schema` | names, indexes and constraints by definition, entries that interfaces keep, counts |
 //! | `chunks` | what a chunk is: base, columns, tables, delta, compaction |
 //! | `versions` | versions of chunks, what each keeps for its readers, and the directory |
 //! | `indexes` | trees of leaves over the properties of vertices and edges |

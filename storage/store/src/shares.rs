@@ -69,7 +69,7 @@ pub struct ShareNews<'a> {
     pub names: NameCounts,
     /// Chunks, by number with their versions.
     pub chunks: &'a [(ChunkNo, u64)],
-    /// Indexes, constraints and entries of the doors are told, too.
+    /// Indexes, constraints and entries of the interfaces are told, too.
     pub catalogue: bool,
     /// What the indexes got and lost, in order; none where the reader has to load them.
     pub entries: Option<Vec<&'a EntryChange>>,

@@ -1,4 +1,4 @@
-//! The engine: what transactions of one database share, and the doors to it.
+//! The engine: what transactions of one database share, and the interfaces to it.
 //!
 //! ```text
 //!   commit -> validate, apply (one at a time) -> fly (many) -> append + sync (one group at a time) -> publish -> feed

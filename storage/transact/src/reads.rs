@@ -92,7 +92,7 @@ impl Key {
         hash_value(leading, &mut hash);
         Key::of(Kind::IndexValue, index.0 as u64, hash.finish())
     }
-    /// What the doors keep in the catalogue.
+    /// What the interfaces keep in the catalogue.
     pub(crate) fn entries() -> Key {
         Key::of(Kind::Entries, 0, 0)
     }
@@ -237,7 +237,7 @@ impl ReadSet {
     pub fn catalogue(&self) {
         self.extend([Key::catalogue()]);
     }
-    /// What the doors keep in the catalogue was read: users and what they may do, say.
+    /// What the interfaces keep in the catalogue was read: users and what they may do, say.
     pub fn entries(&self) {
         self.extend([Key::entries()]);
     }

@@ -1,4 +1,4 @@
-//! What time is it: the only door to the machine's clocks.
+//! What time is it: the only interface to the machine's clocks.
 //!
 //! Two kinds of time, never mixed: *monotonic* nanoseconds since the first reading in this process (for quotas, deadlines and
 //! measuring), and *wall* microseconds since 1970 (for people and for `datetime()`). Code that must also run in a simulation takes a

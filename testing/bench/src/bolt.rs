@@ -1,4 +1,4 @@
-//! The door: look-ups a second over Bolt, and rows a second to a client. Server and clients share the machine, over loopback.
+//! The interface: look-ups a second over Bolt, and rows a second to a client. Server and clients share the machine, over loopback.
 //!
 //! The client is small and written for this (`client`), so that the figures are the server's; it reads every value of every row. Look-ups: sixteen
 //! connections, each with one request outstanding, served by two client threads. Rows: a million vertices with three properties, asked

@@ -1,4 +1,4 @@
-//! TinkerPop's features, run in process: each scenario against the graph it asks for, through a session as a door would use it.
+//! TinkerPop's features, run in process: each scenario against the graph it asks for, through a session as an interface would use it.
 
 mod load;
 mod notation;

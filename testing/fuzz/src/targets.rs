@@ -12,7 +12,7 @@ mod datalog;
 mod graphbinary;
 mod graphson;
 mod gremlin;
-mod gremlin_door;
+mod gremlin_interface;
 mod kronos;
 pub(crate) mod log;
 mod packstream;
@@ -26,7 +26,7 @@ pub use self::datalog::datalog;
 pub use self::graphbinary::graphbinary;
 pub use self::graphson::graphson;
 pub use self::gremlin::gremlin;
-pub use self::gremlin_door::gremlin_door;
+pub use self::gremlin_interface::gremlin_interface;
 pub use self::kronos::{kronos_calls, kronos_files, kronos_peers};
 pub use self::log::log;
 pub use self::packstream::packstream;
@@ -59,7 +59,12 @@ pub const TARGETS: [Target; 16] = [
     Target { name: "gremlin", run: gremlin, seeds: gremlin::seeds, is_text: true },
     Target { name: "graphbinary", run: graphbinary, seeds: graphbinary::seeds, is_text: false },
     Target { name: "graphson", run: graphson, seeds: graphson::seeds, is_text: false },
-    Target { name: "gremlin_door", run: gremlin_door, seeds: gremlin_door::seeds, is_text: false },
+    Target {
+        name: "gremlin_interface",
+        run: gremlin_interface,
+        seeds: gremlin_interface::seeds,
+        is_text: false,
+    },
     Target { name: "kronos_calls", run: kronos_calls, seeds: kronos::call_seeds, is_text: false },
     Target { name: "kronos_peers", run: kronos_peers, seeds: kronos::peer_seeds, is_text: false },
     Target { name: "kronos_files", run: kronos_files, seeds: kronos::file_seeds, is_text: false },

@@ -88,7 +88,7 @@ fn any_graphson_is_read_or_refused() {
 
 #[test]
 fn any_talk_in_gremlin_is_answered() {
-    mutated("gremlin_door", 3_000);
+    mutated("gremlin_interface", 3_000);
 }
 
 #[test]

@@ -10,7 +10,7 @@
 //! | several values of a key, values with properties | a map with the key `" many"` | the same |
 //!
 //! No client of Gremlin can write these two keys; Cypher sees the maps. The names of marks, and the key that holds the id a client gave, are
-//! shown by no door ([`plan::hidden`]). Within them widths are kept exactly. Whoever writes a value first
+//! shown by no interface ([`plan::hidden`]). Within them widths are kept exactly. Whoever writes a value first
 //! makes the marks of its key known to the catalogue ([`marks`]): so every reader of a snapshot knows which keys are wide, and no plan is
 //! made over values that the algebra would misread.
 

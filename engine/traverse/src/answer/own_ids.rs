@@ -1,7 +1,7 @@
 //! Ids that clients give: under which names the catalogue knows of them, their indexes, and the values under which one may be kept.
 //!
 //! Idea: such an id is a property ([`OWN_ID`]). Whoever gives the first one to a vertex of a label, or to an edge of a type, makes a name known
-//! to the catalogue that tells so; after the commit the database makes an index over the ids of that label or type, which no door shows. So an
+//! to the catalogue that tells so; after the commit the database makes an index over the ids of that label or type, which no interface shows. So an
 //! element is looked up in one index for each label that has such ids, and scanned for only among those that have no index yet.
 //! Invariant: where the name [`OF_LABEL`] ([`OF_TYPE`]) is known, each label (type) of an element with such an id has its name. Graphs of earlier
 //! versions lack it, and are scanned.

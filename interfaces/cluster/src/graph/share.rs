@@ -288,7 +288,7 @@ impl ShardGraph {
     }
 }
 
-/// Does a change speak of indexes, constraints or entries of the doors?
+/// Does a change speak of indexes, constraints or entries of the interfaces?
 fn changes_catalogue(change: &Change) -> bool {
     change.chunks() == [None, None] && !matches!(change, Change::DefineName(_))
 }

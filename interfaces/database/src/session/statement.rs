@@ -263,7 +263,7 @@ impl Session {
             Some(open) => self.run_inside(request, open.transaction.clone(), open.mode),
         }
     }
-    /// When a statement that begins now has taken too long, if its client gives it this time: for doors that wait for their clients.
+    /// When a statement that begins now has taken too long, if its client gives it this time: for interfaces that wait for their clients.
     pub fn deadline_of(&self, timeout: Option<std::time::Duration>) -> Option<u64> {
         let timeout = timeout.or(self.limits.timeout);
         self.deadline(&Limits { timeout, bytes_max: None }, world::clock::monotonic_ns())

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Where a setting stands in the help.
 pub const GROUPS: [&str; 5] =
-    ["Doors", "What a database may take", "What queries may take", "What clients may cost", "Log"];
+    ["Interfaces", "What a database may take", "What queries may take", "What clients may cost", "Log"];
 
 /// A setting of `tanglewood serve`.
 #[derive(Debug)]

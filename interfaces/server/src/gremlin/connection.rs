@@ -1,4 +1,4 @@
-//! One client of the Gremlin door over WebSocket, without its socket: frames in, frames out.
+//! One client of the Gremlin interface over WebSocket, without its socket: frames in, frames out.
 //!
 //! A request stands alone, or belongs to a session: then a transaction is open from its first traversal until `tx("commit")`,
 //! `tx("rollback")` or its end. An answer goes out in parts of as many objects as the client asked for, each handed on before the next is
@@ -38,7 +38,7 @@ pub enum Next {
     Close,
 }
 
-/// How the door behaves towards all its clients.
+/// How the interface behaves towards all its clients.
 #[derive(Clone)]
 pub struct Manner {
     /// The graphs.

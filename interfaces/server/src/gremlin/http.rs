@@ -31,9 +31,9 @@ const GATHER_BYTES: usize = 256 << 10;
 const ARGUMENTS: [&str; 6] =
     ["gremlin", "bindings", "aliases", "language", "evaluationTimeout", "scriptEvaluationTimeout"];
 
-/// Who speaks HTTP to the door, and how the door behaves.
+/// Who speaks HTTP to the interface, and how the interface behaves.
 pub struct Http<'h> {
-    /// The door's manner.
+    /// The interface's manner.
     pub manner: &'h Manner,
     /// What a client may cost.
     pub limits: &'h Limits,

@@ -121,7 +121,7 @@ impl Request {
         let mime = String::from_utf8_lossy(mime);
         let Some(format) = Format::of(&mime) else {
             return Err(refused(format!(
-                "its format is {mime}; this door speaks {GRAPH_BINARY} and GraphSON 1 to 3"
+                "its format is {mime}; this interface speaks {GRAPH_BINARY} and GraphSON 1 to 3"
             )));
         };
         Request::of_within(format, message, room)

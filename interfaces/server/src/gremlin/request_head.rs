@@ -1,4 +1,4 @@
-//! The head of an HTTP/1.1 request: its first line and its headers, as `httparse` reads them, which the HTTP door's library does too.
+//! The head of an HTTP/1.1 request: its first line and its headers, as `httparse` reads them, which the HTTP interface's library does too.
 
 use super::reading::Malformed;
 use crate::percent;

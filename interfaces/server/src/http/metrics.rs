@@ -3,7 +3,7 @@
 //! Names of tenants and of standing queries are told only to whom SHOW would list them whole; others are told sums
 //! of tenants, and of standing queries how many readers they have and how far the last of them is behind: sizes and times tell of answers.
 
-use super::door::Door;
+use super::interface::Interface;
 use database::{LATENCY_BOUNDS_US, NamedFigures, Standing};
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
@@ -36,20 +36,20 @@ impl Page {
 }
 
 /// The page, with these names.
-pub(super) fn text(door: &Door, named: NamedFigures) -> String {
+pub(super) fn text(interface: &Interface, named: NamedFigures) -> String {
     let mut page = Page::default();
-    of_server(&mut page, door);
-    of_finished_queries(&mut page, door);
-    of_commits(&mut page, door);
-    of_memory(&mut page, door, named.standing);
-    of_queries(&mut page, door, named.tenants);
-    of_standing(&mut page, door, named.standing);
-    of_traces(&mut page, door);
+    of_server(&mut page, interface);
+    of_finished_queries(&mut page, interface);
+    of_commits(&mut page, interface);
+    of_memory(&mut page, interface, named.standing);
+    of_queries(&mut page, interface, named.tenants);
+    of_standing(&mut page, interface, named.standing);
+    of_traces(&mut page, interface);
     page.0
 }
 
-fn of_traces(page: &mut Page, door: &Door) {
-    let Some(counts) = &door.traces else { return };
+fn of_traces(page: &mut Page, interface: &Interface) {
+    let Some(counts) = &interface.traces else { return };
     page.head("traced_queries_total", "counter", "Queries that were traced, by what became of the trace.");
     for (outcome, count) in
         [("sent", &counts.sent), ("dropped", &counts.dropped), ("refused", &counts.refused)]
@@ -58,27 +58,27 @@ fn of_traces(page: &mut Page, door: &Door) {
     }
 }
 
-fn of_server(page: &mut Page, door: &Door) {
+fn of_server(page: &mut Page, interface: &Interface) {
     page.head("build_info", "gauge", "The version that runs.");
     page.line("build_info", &[("version", env!("CARGO_PKG_VERSION"))], 1);
-    let draining = u8::from(door.database.is_draining());
+    let draining = u8::from(interface.database.is_draining());
     page.one("draining", "gauge", "1 while the server waits for running queries before it ends.", draining);
-    page.head("connections", "gauge", "Open connections, by door.");
-    for (name, count) in door.crowd.doors() {
+    page.head("connections", "gauge", "Open connections, by interface.");
+    for (name, count) in interface.crowd.interfaces() {
         page.line("connections", &[("door", name)], count);
     }
-    let http = door.connections.load(Ordering::Acquire);
+    let http = interface.connections.load(Ordering::Acquire);
     page.one("http_connections", "gauge", "Open connections of HTTP.", http);
-    page.one("http_transactions", "gauge", "Open transactions of HTTP.", door.transactions.count());
-    let (good, bad) = door.gate.log_ons();
+    page.one("http_transactions", "gauge", "Open transactions of HTTP.", interface.transactions.count());
+    let (good, bad) = interface.gate.log_ons();
     page.head("log_ons_total", "counter", "Passwords and tokens that were looked at, by outcome.");
     page.line("log_ons_total", &[("outcome", "admitted")], good);
     page.line("log_ons_total", &[("outcome", "refused")], bad);
 }
 
 /// Queries that have ended, by language, kind and outcome, and how long they took.
-fn of_finished_queries(page: &mut Page, door: &Door) {
-    let figures = door.database.query_figures();
+fn of_finished_queries(page: &mut Page, interface: &Interface) {
+    let figures = interface.database.query_figures();
     page.head("queries_total", "counter", "Queries that ended, by language, kind and outcome.");
     for figure in &figures {
         for (outcome, count) in figure.outcomes.iter().filter(|(_, count)| *count > 0) {
@@ -101,8 +101,8 @@ fn of_finished_queries(page: &mut Page, door: &Door) {
     }
 }
 
-fn of_commits(page: &mut Page, door: &Door) {
-    let counts = door.database.commit_counts();
+fn of_commits(page: &mut Page, interface: &Interface) {
+    let counts = interface.database.commit_counts();
     page.one("commits_total", "counter", "Transactions committed.", counts.commits);
     page.one(
         "log_syncs_total",
@@ -111,16 +111,16 @@ fn of_commits(page: &mut Page, door: &Door) {
         counts.groups,
     );
     page.one("conflicts_total", "counter", "Transactions refused because of conflicts.", counts.conflicts);
-    let failing = u8::from(door.database.checkpoint_failure().is_some());
+    let failing = u8::from(interface.database.checkpoint_failure().is_some());
     page.one("checkpoint_failing", "gauge", "1 while the last checkpoint in the background failed.", failing);
-    let open = door.database.open_transactions();
+    let open = interface.database.open_transactions();
     page.one("transactions_open", "gauge", "Transactions that are open.", open);
 }
 
-fn of_memory(page: &mut Page, door: &Door, tells_standing: bool) {
-    let memory = door.database.memory();
-    let queries: u64 = door.database.running().iter().map(|query| query.bytes).sum();
-    let standing: usize = door.database.standing().iter().map(|query| query.bytes).sum();
+fn of_memory(page: &mut Page, interface: &Interface, tells_standing: bool) {
+    let memory = interface.database.memory();
+    let queries: u64 = interface.database.running().iter().map(|query| query.bytes).sum();
+    let standing: usize = interface.database.standing().iter().map(|query| query.bytes).sum();
     page.head("memory_bytes", "gauge", "Bytes in memory, by owner; `process` is all that the system counts.");
     for (owner, bytes) in [
         ("pages", memory.page_bytes),
@@ -148,14 +148,14 @@ fn process_bytes() -> Option<u64> {
 }
 
 /// Queries that run or wait now, and what was spent on them so far, by tenant.
-fn of_queries(page: &mut Page, door: &Door, has_names: bool) {
+fn of_queries(page: &mut Page, interface: &Interface, has_names: bool) {
     let whose = |tenant: String| if has_names { tenant } else { String::new() };
     let labelled = |tenant: &str, rest: &[(&'static str, &'static str)]| -> Vec<(&'static str, String)> {
         let tenant = has_names.then(|| ("tenant", tenant.to_string()));
         tenant.into_iter().chain(rest.iter().map(|(name, text)| (*name, (*text).to_string()))).collect()
     };
     let mut tenants: BTreeMap<String, [u64; 3]> = BTreeMap::new();
-    for query in door.database.running() {
+    for query in interface.database.running() {
         let [running, waiting, bytes] = tenants.entry(whose(query.tenant)).or_default();
         *(if query.running { running } else { waiting }) += 1;
         *bytes += query.bytes;
@@ -170,9 +170,9 @@ fn of_queries(page: &mut Page, door: &Door, has_names: bool) {
         put(page, "query_memory_bytes", &labelled(tenant, &[]), bytes);
     }
     page.head("spilled_bytes_total", "counter", "Bytes that queries put aside on disk.");
-    put(page, "spilled_bytes_total", &[], door.database.spilled_bytes());
+    put(page, "spilled_bytes_total", &[], interface.database.spilled_bytes());
     let mut spent: BTreeMap<String, f64> = BTreeMap::new();
-    for (tenant, time) in door.database.tenant_time() {
+    for (tenant, time) in interface.database.tenant_time() {
         *spent.entry(whose(tenant)).or_default() += time.as_secs_f64();
     }
     page.head("executor_seconds_total", "counter", "Time that executors gave to queries.");
@@ -186,8 +186,8 @@ fn put(page: &mut Page, name: &str, labels: &[(&'static str, String)], value: im
     page.line(name, &labels, value);
 }
 
-fn of_standing(page: &mut Page, door: &Door, has_names: bool) {
-    let (all, place) = (door.database.standing(), door.database.kept().1.commit_version);
+fn of_standing(page: &mut Page, interface: &Interface, has_names: bool) {
+    let (all, place) = (interface.database.standing(), interface.database.kept().1.commit_version);
     type Figure = fn(&Standing, u64) -> f64;
     let figures: [(&str, &str, &str, Figure); 5] = [
         (

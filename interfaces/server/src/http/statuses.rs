@@ -1,4 +1,4 @@
-//! Every status of HTTP that this door answers with, and when; the guide's page lists the same.
+//! Every status of HTTP that this interface answers with, and when; the guide's page lists the same.
 
 /// Statuses and what they mean, in order. Beside them the library that reads HTTP refuses what is no HTTP with 400, 414, 431 or 505, without a body.
 pub const STATUSES: [(u16, &str); 19] = [

@@ -48,7 +48,7 @@ pub(super) struct Tokens {
 
 #[derive(Debug)]
 struct Token {
-    /// Good as long as the token is: who logs on with it, at whatever door, is welcome no longer.
+    /// Good as long as the token is: who logs on with it, at whatever interface, is welcome no longer.
     credential: Credential,
     life: TokenLife,
 }

@@ -1,8 +1,8 @@
 //! One connection: who asks, what for, and the answer to each request.
 
 use super::body::{self, Received};
-use super::door::Door;
 use super::events::{self, Subscribe};
+use super::interface::Interface;
 use super::origin;
 use super::outlet::{Answer, Attention, Outgoing, Outlet, refused, whole};
 use super::presence::Presence;
@@ -32,7 +32,7 @@ const BOOKMARK_PAUSE: Duration = Duration::from_millis(1);
 
 /// A connection and who has been known on it.
 pub(super) struct Visitor {
-    pub door: Arc<Door>,
+    pub interface: Arc<Interface>,
     pub peer: SocketAddr,
     pub origin: Origin,
     pub number: u64,
@@ -95,19 +95,19 @@ impl Visitor {
             authority: head.uri.authority().map(|authority| authority.as_str()),
             needs_host: head.version >= Version::HTTP_11,
         };
-        site::check_name(&head.headers, target, self.door.gate.asks())?;
+        site::check_name(&head.headers, target, self.interface.gate.asks())?;
         let path = head.uri.path();
         if head.method == Method::OPTIONS {
             return self.preflight(&head.headers);
         }
         let route = Route::of(&head.method, path)?;
         if route.is_public() {
-            return Ok(self.door.public(&route, &head.headers));
+            return Ok(self.interface.public(&route, &head.headers));
         }
-        let site = origin::check(&head.headers, &self.door.cors)?;
-        let is_stranger = self.door.gate.asks() && !head.headers.contains_key(AUTHORIZATION);
-        if route == Route::Metrics && is_stranger && self.door.metrics_for_everyone {
-            return Ok(self.door.metrics(NamedFigures::default()));
+        let site = origin::check(&head.headers, &self.interface.cors)?;
+        let is_stranger = self.interface.gate.asks() && !head.headers.contains_key(AUTHORIZATION);
+        if route == Route::Metrics && is_stranger && self.interface.metrics_for_everyone {
+            return Ok(self.interface.metrics(NamedFigures::default()));
         }
         let mut answer = self.serve(route, &head, body).await.unwrap_or_else(|refusal| denied(&refusal));
         if let Some(site) = site {
@@ -117,7 +117,7 @@ impl Visitor {
     }
 
     fn preflight(&self, headers: &HeaderMap) -> Result<Answer, Refusal> {
-        let site = origin::check(headers, &self.door.cors)?;
+        let site = origin::check(headers, &self.interface.cors)?;
         let mut answer = whole(StatusCode::NO_CONTENT, "text/plain", Vec::new());
         if let Some(site) = site {
             origin::permit(answer.headers_mut(), site);
@@ -152,7 +152,7 @@ impl Visitor {
                 let query = head.uri.query().unwrap_or_default();
                 let asked = Subscribe::of(name, query, &head.headers)?;
                 let mut session = self.session(user);
-                let keep_alive = self.door.limits.keep_alive;
+                let keep_alive = self.interface.limits.keep_alive;
                 let interrupter = session.interrupter();
                 self.ask(interrupter, move |out| {
                     events::send(&mut session, &asked, keep_alive, out).map_err(|error| Some(error.into()))
@@ -163,15 +163,15 @@ impl Visitor {
             Route::TakeToken => self.take_token(&head.headers),
             Route::Metrics => {
                 let named = self.session(user).named_figures()?;
-                Ok(self.door.metrics(named))
+                Ok(self.interface.metrics(named))
             }
-            _ => Ok(self.door.public(&route, &head.headers)),
+            _ => Ok(self.interface.public(&route, &head.headers)),
         }
     }
 
     /// Who asks, if the gate asks for that; a place among the user's connections goes with it.
     async fn known(self: Arc<Self>, headers: &HeaderMap) -> Result<Option<Credential>, Refusal> {
-        if !self.door.gate.asks_now() {
+        if !self.interface.gate.asks_now() {
             self.known.lock().stranger = None;
             return Ok(None);
         }
@@ -182,14 +182,15 @@ impl Visitor {
             Some((other, credential)) if other == digest && credential.is_current() => credential,
             _ => {
                 let visitor = self.clone();
-                let admitted = self.door.runtime.spawn_blocking(move || visitor.admit(&authorization)).await;
+                let admitted =
+                    self.interface.runtime.spawn_blocking(move || visitor.admit(&authorization)).await;
                 let admitted = admitted.map_err(|_| Refusal::busy("the server ends"))?;
                 admitted?
             }
         };
         let mut known = self.known.lock();
         if known.user_place.as_ref().is_none_or(|(name, _)| name != credential.name()) {
-            let place = self.door.crowd.user(credential.name()).map_err(Refusal::busy)?;
+            let place = self.interface.crowd.user(credential.name()).map_err(Refusal::busy)?;
             known.user_place = Some((credential.name().to_string(), place));
         }
         known.stranger = None;
@@ -210,7 +211,7 @@ impl Visitor {
                 .into_iter()
                 .map(|(key, text)| (key.into(), Value::from(text)))
                 .collect();
-            let user = self.door.gate.admit(&token, self.peer.ip())?;
+            let user = self.interface.gate.admit(&token, self.peer.ip())?;
             return user.ok_or_else(|| unauthorized("this server knows no users"));
         }
         let decoded = data_encoding::BASE64.decode(secret.trim().as_bytes()).ok();
@@ -223,8 +224,8 @@ impl Visitor {
             .into_iter()
             .map(|(key, text)| (key.into(), Value::from(text)))
             .collect();
-        let door = &self.door;
-        let user = door.crowd.in_turn(self.origin, || door.gate.admit(&token, self.peer.ip()))?;
+        let interface = &self.interface;
+        let user = interface.crowd.in_turn(self.origin, || interface.gate.admit(&token, self.peer.ip()))?;
         user.ok_or_else(|| unauthorized("this server knows no users"))
     }
 
@@ -234,8 +235,8 @@ impl Visitor {
         headers: &HeaderMap,
         incoming: Incoming,
     ) -> Result<(QueryRequest, Option<ValueAccount>), Refusal> {
-        let crowd: &Arc<Crowd> = &self.door.crowd;
-        let received = body::read(incoming, &self.door.limits, crowd.account(self.origin)).await?;
+        let crowd: &Arc<Crowd> = &self.interface.crowd;
+        let received = body::read(incoming, &self.interface.limits, crowd.account(self.origin)).await?;
         self.presence.end_body();
         let Received { bytes, _account } = received;
         if bytes.is_empty() {
@@ -243,7 +244,7 @@ impl Visitor {
         }
         let form = form_of_body(headers)?;
         let mut values = crowd.values(self.origin);
-        let parsed = self.door.runtime.spawn_blocking(move || {
+        let parsed = self.interface.runtime.spawn_blocking(move || {
             let json: Result<Json, _> = message::json(&bytes, &mut |bytes| values.grow(bytes));
             let json = json.map_err(|error| Refusal::invalid(format!("the body: {error}")))?;
             Ok((QueryRequest::of(&json, form)?, Some(values)))
@@ -252,7 +253,7 @@ impl Visitor {
     }
 
     fn session(&self, user: Option<Credential>) -> Session {
-        let mut session = self.door.database.session();
+        let mut session = self.interface.database.session();
         session.set_client(&format!("http-{}", self.number), &self.peer.to_string());
         user.into_iter().for_each(|user| session.log_on(user));
         session
@@ -287,7 +288,7 @@ impl Visitor {
         room: Option<ValueAccount>,
         format: Format,
     ) -> Result<Answer, Refusal> {
-        let place = self.door.transactions.place(self.origin)?;
+        let place = self.interface.transactions.place(self.origin)?;
         let owner = user.as_ref().map(|user| user.name().to_string());
         let mut session = self.session(user);
         let visitor = self.clone();
@@ -300,7 +301,7 @@ impl Visitor {
             session.begin_within(mode, asked.timeout).map_err(|error| Some(error.into()))?;
             let terms =
                 TransactionTerms { owner, acts_as: asked.acts_as.clone(), reads_only, client_until_ns };
-            let kept = visitor.door.transactions.keep(session, terms, place);
+            let kept = visitor.interface.transactions.keep(session, terms, place);
             let (id, open) = kept.map_err(Some)?;
             visitor.in_transaction(&id, &open, (&asked, room), format, false, out)
         })
@@ -316,7 +317,7 @@ impl Visitor {
         format: Format,
         commits: bool,
     ) -> Result<Answer, Refusal> {
-        let open = self.door.transactions.find_for(&id, owner.as_deref(), &asked)?;
+        let open = self.interface.transactions.find_for(&id, owner.as_deref(), &asked)?;
         let visitor = self.clone();
         self.ask(open.interrupter.clone(), move |out| {
             visitor.in_transaction(&id, &open, (&asked, room), format, commits, out)
@@ -334,7 +335,7 @@ impl Visitor {
         commits: bool,
         out: &mut Outlet,
     ) -> Result<(), Option<Refusal>> {
-        let transactions = &self.door.transactions;
+        let transactions = &self.interface.transactions;
         let mut held = open.session().map_err(Some)?;
         let Some(session) = held.as_mut() else { return Err(Some(missing())) };
         let ending = match commits {
@@ -355,14 +356,14 @@ impl Visitor {
     }
 
     async fn roll_back(self: Arc<Self>, owner: Option<String>, id: String) -> Result<Answer, Refusal> {
-        let open = self.door.transactions.find(&id, owner.as_deref())?;
+        let open = self.interface.transactions.find(&id, owner.as_deref())?;
         let visitor = self.clone();
         self.ask(open.interrupter.clone(), move |out| {
             let mut held = open.session().map_err(Some)?;
             if let Some(mut session) = held.take() {
                 session.rollback().map_err(|error| Some(error.into()))?;
             }
-            visitor.door.transactions.forget(&id);
+            visitor.interface.transactions.forget(&id);
             out.set(StatusCode::OK, "application/json");
             out.bytes.extend(b"{}");
             Ok(())
@@ -378,7 +379,8 @@ impl Visitor {
             world::threads::sleep(BOOKMARK_PAUSE);
             !out.is_abandoned()
         };
-        bookmark::wait(&self.door.database, place, self.door.limits.bookmark_timeout, go_on).map_err(failed)
+        bookmark::wait(&self.interface.database, place, self.interface.limits.bookmark_timeout, go_on)
+            .map_err(failed)
     }
 
     /// A token as good as the one that was given for a password; who came by a provider's token gets none that outlives it.
@@ -386,7 +388,7 @@ impl Visitor {
         let Some(user) = user else {
             return Err(Refusal::invalid("this server asks for no password, and so needs no tokens"));
         };
-        let (token, left) = self.door.tokens.give(user)?;
+        let (token, left) = self.interface.tokens.give(user)?;
         let body =
             serde_json::json!({ "token": token, "token_type": "Bearer", "expires_in": left.as_secs() });
         Ok(whole(StatusCode::CREATED, "application/json", body.to_string()))
@@ -396,7 +398,7 @@ impl Visitor {
         let authorization = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let token = authorization.and_then(|value| value.split_once(' ')).map_or("", |(_, token)| token);
         self.known.lock().credential = None;
-        match self.door.tokens.take_back(token.trim()) {
+        match self.interface.tokens.take_back(token.trim()) {
             true => Ok(whole(StatusCode::OK, "application/json", "{}")),
             false => Err(Refusal::invalid("the token to give back is the one to ask with")),
         }
@@ -408,12 +410,13 @@ impl Visitor {
         interrupter: Interrupter,
         work: impl FnOnce(&mut Outlet) -> Result<(), Option<Refusal>> + Send + 'static,
     ) -> Result<Answer, Refusal> {
-        let (mut out, told) = Outlet::new(self.door.runtime.clone(), self.door.limits.write_timeout);
+        let (mut out, told) =
+            Outlet::new(self.interface.runtime.clone(), self.interface.limits.write_timeout);
         let _attended = self.presence.attend();
         let attention = Attention { interrupter, is_over: Arc::default(), _attended };
         let is_over = attention.is_over.clone();
         let place = self.place.clone();
-        self.door.runtime.spawn_blocking(move || {
+        self.interface.runtime.spawn_blocking(move || {
             let outcome = caught(|| work(&mut out));
             is_over.store(true, std::sync::atomic::Ordering::Release);
             match outcome {

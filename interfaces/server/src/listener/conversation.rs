@@ -1,7 +1,7 @@
 //! One connection from its first byte to its last, on a thread of its own.
 
 use super::Shared;
-use super::doorway::Guest;
+use super::acceptor::Guest;
 use super::wire::{Listener, Wire, WireSink, Word};
 use crate::bolt::Version;
 use crate::bolt::connection::{Connection, Interrupt, Next};

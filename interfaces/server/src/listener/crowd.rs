@@ -109,7 +109,7 @@ impl<K: Ord + Clone> Drop for Share<K> {
     }
 }
 
-/// Everyone who is here. Two doors of one server have one.
+/// Everyone who is here. Two interfaces of one server have one.
 #[derive(Debug)]
 pub(crate) struct Crowd {
     /// Connections.
@@ -121,19 +121,19 @@ pub(crate) struct Crowd {
     incoming: Arc<Shares<Origin>>,
     turns: Mutex<BTreeMap<Origin, Arc<Mutex<()>>>>,
     limits: Limits,
-    /// Connections of each door.
-    doors: Mutex<BTreeMap<&'static str, usize>>,
+    /// Connections of each interface.
+    interfaces: Mutex<BTreeMap<&'static str, usize>>,
 }
 
-/// A connection of a door; it is not counted any more when this is dropped.
+/// A connection of an interface; it is not counted any more when this is dropped.
 pub(crate) struct Present {
     crowd: Arc<Crowd>,
-    door: &'static str,
+    interface: &'static str,
 }
 
 impl Drop for Present {
     fn drop(&mut self) {
-        self.crowd.doors.lock().entry(self.door).and_modify(|count| *count -= 1);
+        self.crowd.interfaces.lock().entry(self.interface).and_modify(|count| *count -= 1);
     }
 }
 
@@ -146,17 +146,17 @@ impl Crowd {
             incoming: Shares::new(limits.incoming_bytes_max, limits.incoming_bytes_per_address_max),
             turns: Mutex::default(),
             limits: limits.clone(),
-            doors: Mutex::default(),
+            interfaces: Mutex::default(),
         })
     }
-    /// Counts a connection of a door.
-    pub fn present(self: &Arc<Self>, door: &'static str) -> Present {
-        *self.doors.lock().entry(door).or_default() += 1;
-        Present { crowd: self.clone(), door }
+    /// Counts a connection of an interface.
+    pub fn present(self: &Arc<Self>, interface: &'static str) -> Present {
+        *self.interfaces.lock().entry(interface).or_default() += 1;
+        Present { crowd: self.clone(), interface }
     }
-    /// Connections of each door that had one.
-    pub fn doors(&self) -> BTreeMap<&'static str, usize> {
-        self.doors.lock().clone()
+    /// Connections of each interface that had one.
+    pub fn interfaces(&self) -> BTreeMap<&'static str, usize> {
+        self.interfaces.lock().clone()
     }
     /// An account of a connection's unfinished messages.
     pub fn account(self: &Arc<Self>, origin: Origin) -> Account {

@@ -1,4 +1,4 @@
-//! Why a door does not open.
+//! Why an interface does not open.
 
 use std::fmt;
 use std::net::SocketAddr;

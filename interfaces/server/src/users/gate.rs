@@ -23,7 +23,7 @@ pub struct Gate {
     /// Everyone may come in while there are no users.
     opens_without_users: bool,
     guesses: PasswordGuesses<(String, IpAddr)>,
-    /// Finds whose token it is, of those that the HTTP door gave.
+    /// Finds whose token it is, of those that the HTTP interface gave.
     tokens: Mutex<Option<Arc<TokenLookup>>>,
     /// Tokens of an identity provider.
     jwt: Option<JwtVerifier>,
@@ -69,7 +69,7 @@ impl Gate {
         let (guesses, tokens) = (PasswordGuesses::new(lock_time), Mutex::default());
         Arc::new(Gate { users, opens_without_users, guesses, tokens, jwt, admitted, refused })
     }
-    /// From now on tokens that this finds are good at all doors.
+    /// From now on tokens that this finds are good at all interfaces.
     pub(crate) fn take_tokens(&self, find: impl Fn(&str) -> Option<Credential> + Send + Sync + 'static) {
         *self.tokens.lock() = Some(Arc::new(find));
     }
@@ -143,7 +143,7 @@ impl Gate {
         Err(unauthorized("the name or the password is wrong".into()))
     }
 
-    /// Tokens of the HTTP door, and of the identity provider. They are too long to be guessed, so nobody is slowed down.
+    /// Tokens of the HTTP interface, and of the identity provider. They are too long to be guessed, so nobody is slowed down.
     fn admit_bearer(&self, users: &Users, token: &str, from: IpAddr) -> Result<Credential, Error> {
         let find = self.tokens.lock().clone();
         if let Some(known) = find.and_then(|find| find(token)) {

@@ -1,4 +1,4 @@
-//! A client's half of the Gremlin door: GraphSON 3 over WebSocket, bare HTTP.
+//! A client's half of the Gremlin interface: GraphSON 3 over WebSocket, bare HTTP.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "a client needs a socket")]
 
 use database::{Database, MEMORY, Options};

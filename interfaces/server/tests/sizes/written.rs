@@ -1,4 +1,4 @@
-//! Values of any depth and width as each door's clients write them: PackStream, GraphBinary, GraphSON typed and plain. Written without
+//! Values of any depth and width as each interface's clients write them: PackStream, GraphBinary, GraphSON typed and plain. Written without
 //! recursion, so that a client here may be as deep as it likes.
 
 /// What may lie around something.

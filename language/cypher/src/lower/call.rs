@@ -289,12 +289,12 @@ impl Lowerer<'_> {
             [(BACKUP, BACKED_UP, "the folder"), (SET_HISTORY, HISTORY_SET, "how far back is kept")]
         {
             if procedure.name == name {
-                return self.argument_of_door(&arguments[0], told, what).map(|told| vec![told]);
+                return self.argument_of_interface(&arguments[0], told, what).map(|told| vec![told]);
             }
         }
         if procedure.name == EXPORT {
             let begins = format!("{EXPORTED}{} ", export_format(arguments.get(1))?);
-            let told = self.argument_of_door(&arguments[0], &begins, "the folder")?;
+            let told = self.argument_of_interface(&arguments[0], &begins, "the folder")?;
             return Ok(vec![told, Expr::literal(model::Value::Null)]);
         }
         let mut exprs = Vec::with_capacity(procedure.arguments.len());
@@ -309,8 +309,8 @@ impl Lowerer<'_> {
         Ok(exprs)
     }
 
-    /// A door does what the procedure says before the statement runs, and hands in what came of it.
-    fn argument_of_door(&mut self, given: &ast::Expression, told: &str, what: &str) -> Lowered<Expr> {
+    /// An interface does what the procedure says before the statement runs, and hands in what came of it.
+    fn argument_of_interface(&mut self, given: &ast::Expression, told: &str, what: &str) -> Lowered<Expr> {
         let name = match &given.kind {
             ExpressionKind::Parameter(name) => format!("{told}${name}"),
             ExpressionKind::Literal(ast::Literal::String(text)) => format!("{told}{text}"),

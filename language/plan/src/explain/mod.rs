@@ -1,4 +1,4 @@
-//! Showing a plan: numbered nodes, a tree of descriptions for the doors, and a table as text.
+//! Showing a plan: numbered nodes, a tree of descriptions for the interfaces, and a table as text.
 //!
 //! Nodes are numbered in pre-order, inputs in the order of [`Plan::children`]; `execute` attaches its figures by these numbers,
 //! `estimates` lists its by them. Cost: linear in the plan; one detail is at most `DETAIL_LENGTH_MAX` characters.
@@ -41,7 +41,7 @@ pub struct NodeProfile {
     pub time_nanos: u64,
 }
 
-/// A plan as doors send it to clients.
+/// A plan as interfaces send it to clients.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanDescription {
     /// Place in pre-order.

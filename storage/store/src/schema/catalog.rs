@@ -1,4 +1,4 @@
-//! The catalogue of one snapshot: names and numbers, indexes, constraints, entries of the doors.
+//! The catalogue of one snapshot: names and numbers, indexes, constraints, entries of the interfaces.
 
 use crate::StoreError;
 use crate::schema::entries::Entries;
@@ -78,7 +78,7 @@ impl Catalog {
         self.constraints.iter().find(|constraint| constraint.name == name)
     }
 
-    /// What the doors keep: users, tenants, standing queries.
+    /// What the interfaces keep: users, tenants, standing queries.
     pub fn entries(&self) -> &Entries {
         &self.entries
     }

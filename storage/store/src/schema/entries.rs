@@ -1,4 +1,4 @@
-//! Named entries of the catalogue: what the doors keep with the graph, such as users, tenants and standing queries.
+//! Named entries of the catalogue: what the interfaces keep with the graph, such as users, tenants and standing queries.
 //!
 //! Idea: an entry is a kind, a name and bytes. The store knows nothing of their meaning; it keeps them in the commit log and in
 //! checkpoints as it keeps indexes and constraints, so that recovery, backups, history and replicas have them without code of their own.

@@ -1,4 +1,4 @@
-//! Indexes, constraints and the doors' entries in a share. They are the same on every shard, so a reader takes them from any.
+//! Indexes, constraints and the interfaces' entries in a share. They are the same on every shard, so a reader takes them from any.
 
 use crate::StoreError;
 use crate::bytes::{Reader, Writer};

@@ -2,7 +2,7 @@
 //!
 //! Idea: the restriction lies below everything that reads. A [`Snapshot`] with a sight answers each question as the same graph would from
 //! which all that is hidden was removed: hidden vertices are not there, nor edges of hidden types or with a hidden end; a hidden property is
-//! null; a hidden label is carried by nobody. No engine and no door has to know of it.
+//! null; a hidden label is carried by nobody. No engine and no interface has to know of it.
 //! Invariant: whatever leaves a snapshot with a sight passed it. Commits are made of snapshots without one.
 //! Cost: a snapshot without a sight pays one test where it is asked. With one, edges of types that the counts show no hidden vertex to have are
 //! read as without. Any other edge costs a look at a bit of the far end: what versions of chunks keep for this reader (see `shown`) is copied into

@@ -1,6 +1,6 @@
 //! Tablets: what a skewed placement costs queries, and how soon the balancer has mended it.
 //!
-//! As in the paper's section 5.5, but through the database's own door: a client asks a large query at a fixed rate while all tablets are
+//! As in the paper's section 5.5, but through the database's own interface: a client asks a large query at a fixed rate while all tablets are
 //! moved to one executor, and again once the balancer may move them. Every answer is held against the first, and that none fails is part of
 //! the figure. Tablets and moves are read by `SHOW TABLETS`, as a user would.
 

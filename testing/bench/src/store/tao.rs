@@ -1,7 +1,7 @@
 //! The mix of Facebook's TAO (Weaver, Table 5.2) on a snapshot of a social network: many clients, small reads, few writes.
 //!
 //! Eight clients in the process, each with a session of its own, ask in a closed loop; every answer is held against a plain twin.
-//! Other engines run the same mix through the fastest door they have inside a process.
+//! Other engines run the same mix through the fastest interface they have inside a process.
 
 mod client;
 pub mod mix;
@@ -92,7 +92,7 @@ pub fn commits(data: Option<&Path>, report: &mut Report) -> Result<(), String> {
     quarter(&edges, place.path(), &mut twin, report)
 }
 
-/// The same mix in other engines: each through its fastest door.
+/// The same mix in other engines: each through its fastest interface.
 fn beside_rivals(ours: &Outcome, edges: &Path, place: &Path, report: &mut Report) {
     for rival in rivals::RIVALS {
         let name = format!("TAO mix beside {}", rival.name);
@@ -106,24 +106,24 @@ fn beside_rivals(ours: &Outcome, edges: &Path, place: &Path, report: &mut Report
         let (reached, failed): (Vec<_>, Vec<_>) = reached.into_iter().partition(Result::is_ok);
         failed.into_iter().filter_map(Result::err).for_each(|why| report.note(why));
         let reached: Vec<_> = reached.into_iter().flatten().collect();
-        for door in &reached {
+        for interface in &reached {
             report.note(format!(
                 "{} {} ({}): {:.0} operations/s, {:.2} cores busy; for each busy core {:.0}, ours {:.0}",
                 rival.name,
-                door.version,
-                door.door,
-                door.rate,
-                door.cores,
-                door.rate / door.cores,
+                interface.version,
+                interface.interface,
+                interface.rate,
+                interface.cores,
+                interface.rate / interface.cores,
                 ours.rate() / ours.cores
             ));
         }
         let Some(best) = reached.iter().max_by(|a, b| a.rate.total_cmp(&b.rate)) else {
-            report.skipped(&name, "none of its doors answered");
+            report.skipped(&name, "none of its interfaces answered");
             continue;
         };
         let ratio = ours.rate() / best.rate;
-        let target = format!("at least {RATIO_TARGET:.0}x ({})", best.door);
+        let target = format!("at least {RATIO_TARGET:.0}x ({})", best.interface);
         report.figure(&name, &format!("{ratio:.1}x"), &target, ratio >= RATIO_TARGET);
     }
 }

@@ -1,6 +1,6 @@
 //! GraphBinary: what can be read costs no more than its bytes, and a plain value that was read is written so that it is read alike.
 
-use super::gremlin_door::BYTECODE;
+use super::gremlin_interface::BYTECODE;
 use gremlin::{Argument, Object};
 use server::gremlin::message::{Format, Request};
 use server::gremlin::reading::Reader;

@@ -1,6 +1,6 @@
 //! GraphSON: what can be read costs no more than its bytes, and a plain value that was read is written so that it is read alike.
 
-use super::gremlin_door::{BYTECODE_3, EVAL_2};
+use super::gremlin_interface::{BYTECODE_3, EVAL_2};
 use gremlin::{Argument, Object, graphson as reading};
 use server::gremlin::graphson::{Dialect, JsonWriter};
 use server::gremlin::message::{Format, Request};

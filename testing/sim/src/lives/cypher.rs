@@ -1,6 +1,6 @@
 //! Lives of a whole database, in Cypher: sessions, chores and imports on a disk that fails, from one seed.
 //!
-//! The same question as [`super::live`], asked at the door: parser, planner, executors, plan cache and the background's checkpoints take
+//! The same question as [`super::live`], asked at the interface: parser, planner, executors, plan cache and the background's checkpoints take
 //! part. Invariant: the seed decides what is asked, and when the disk fails; executors are threads, so the machine has a say in the rest.
 
 use crate::audit::audit;

@@ -1,7 +1,7 @@
-//! Other engines under the same mix, each inside a Java machine of its own: a small program of ours drives the engine's own doors.
+//! Other engines under the same mix, each inside a Java machine of its own: a small program of ours drives the engine's own interfaces.
 //!
 //! `TANGLEWOOD_BENCH_NEO4J` names a folder with the jars of Neo4j community (and `TANGLEWOOD_BENCH_JANUSGRAPH` one with JanusGraph's).
-//! An engine may be asked through several doors; the fastest counts. A door that fails, or is silent for too long, is told and left out:
+//! An engine may be asked through several interfaces; the fastest counts. An interface that fails, or is silent for too long, is told and left out:
 //! it ends neither the others nor the run.
 
 use super::mix::Mix;
@@ -12,16 +12,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use world::files;
 
-/// An engine and its doors.
+/// An engine and its interfaces.
 #[derive(Debug)]
 pub struct Rival {
     /// For people.
     pub name: &'static str,
     /// The variable that names the folder of its jars.
     variable: &'static str,
-    /// The program and its classes, one a door.
+    /// The program and its classes, one an interface.
     program: (&'static str, &'static str),
-    doors: &'static [(&'static str, &'static str)],
+    interfaces: &'static [(&'static str, &'static str)],
 }
 
 /// Those that are asked.
@@ -30,13 +30,16 @@ pub const RIVALS: [Rival; 2] = [
         name: "Neo4j community",
         variable: "TANGLEWOOD_BENCH_NEO4J",
         program: ("TaoNeo4j.java", include_str!("../../../peers/TaoNeo4j.java")),
-        doors: &[("TaoNeo4j", "Java API"), ("TaoNeo4jCypher", "Cypher, embedded")],
+        interfaces: &[("TaoNeo4j", "Java API"), ("TaoNeo4jCypher", "Cypher, embedded")],
     },
     Rival {
         name: "JanusGraph",
         variable: "TANGLEWOOD_BENCH_JANUSGRAPH",
         program: ("TaoJanusGraph.java", include_str!("../../../peers/TaoJanusGraph.java")),
-        doors: &[("TaoJanusGraph", "BerkeleyDB, Gremlin"), ("TaoJanusGraphMemory", "in memory, Gremlin")],
+        interfaces: &[
+            ("TaoJanusGraph", "BerkeleyDB, Gremlin"),
+            ("TaoJanusGraphMemory", "in memory, Gremlin"),
+        ],
     },
 ];
 
@@ -44,9 +47,9 @@ const MIX: (&str, &str) = ("TaoMix.java", include_str!("../../../peers/TaoMix.ja
 /// Java compiles what is called often, so it gets longer to warm up than we do.
 const WARM_UP_MS: u64 = 20_000;
 const MEASURED_MS: u64 = 8_000;
-/// Silence after which a door is given up: loading, warming up and measuring take the slowest of them about two minutes.
+/// Silence after which an interface is given up: loading, warming up and measuring take the slowest of them about two minutes.
 const SILENCE_SECONDS_MAX: u64 = 420;
-/// What a Java machine is started with: a fixed heap, and the inner doors that the engines' own scripts open.
+/// What a Java machine is started with: a fixed heap, and the inner interfaces that the engines' own scripts open.
 const MACHINE: [&str; 7] = [
     "-Xms4g",
     "-Xmx4g",
@@ -57,11 +60,11 @@ const MACHINE: [&str; 7] = [
     "--add-opens=java.base/java.lang=ALL-UNNAMED",
 ];
 
-/// What an engine reached through one door.
+/// What an engine reached through one interface.
 #[derive(Clone, Debug)]
 pub struct Reached {
-    /// The door.
-    pub door: &'static str,
+    /// The interface.
+    pub interface: &'static str,
     /// The engine's version.
     pub version: String,
     /// Operations a second.
@@ -71,7 +74,7 @@ pub struct Reached {
 }
 
 impl Rival {
-    /// Runs the mix through each door; what each reached, or why it did not.
+    /// Runs the mix through each interface; what each reached, or why it did not.
     ///
     /// # Errors
     /// Its jars are not here, or our program does not compile with them.
@@ -79,13 +82,17 @@ impl Rival {
         let jars = std::env::var_os(self.variable).filter(|folder| !folder.is_empty());
         let jars = jars.ok_or_else(|| format!("{} names no folder of jars", self.variable))?;
         let classes = self.compiled(&PathBuf::from(jars), place)?;
-        Ok(self.doors.iter().map(|door| self.measure(*door, edges, place, mix, &classes)).collect())
+        Ok(self
+            .interfaces
+            .iter()
+            .map(|interface| self.measure(*interface, edges, place, mix, &classes))
+            .collect())
     }
 
     /// The class path with our program compiled.
     fn compiled(&self, jars: &Path, place: &Path) -> Result<String, String> {
         let fault = |error: world::disk::DiskError| error.to_string();
-        let folder = place.join(format!("{}-classes", self.doors[0].0));
+        let folder = place.join(format!("{}-classes", self.interfaces[0].0));
         files::create_folder(&folder).map_err(fault)?;
         let jars = jars.join("*");
         let mut compiler = Command::new("javac");
@@ -100,7 +107,7 @@ impl Rival {
 
     fn measure(
         &self,
-        (class, door): (&'static str, &'static str),
+        (class, interface): (&'static str, &'static str),
         edges: &Path,
         place: &Path,
         mix: Mix,
@@ -112,13 +119,13 @@ impl Rival {
         machine.args(MACHINE).args(["-cp", classes, "TaoMix"]).arg(&work).arg(edges).arg(class);
         let numbers = [CLIENTS.to_string(), SEED.to_string(), mix.writes.to_string(), WARM_UP_MS.to_string()];
         machine.args(numbers).arg(MEASURED_MS.to_string());
-        let answer = last_said(machine).map_err(|why| format!("{} ({door}): {why}", self.name))?;
+        let answer = last_said(machine).map_err(|why| format!("{} ({interface}): {why}", self.name))?;
         let number = |name: &str| answer[name].as_f64().unwrap_or(f64::NAN);
         if number("wrong") != 0.0 {
-            return Err(format!("{} ({door}) answered wrong: {answer}", self.name));
+            return Err(format!("{} ({interface}) answered wrong: {answer}", self.name));
         }
         let version = answer["version"].as_str().unwrap_or("?").to_string();
-        Ok(Reached { door, version, rate: number("rate"), cores: number("cores") })
+        Ok(Reached { interface, version, rate: number("rate"), cores: number("cores") })
     }
 }
 

@@ -1,4 +1,4 @@
-//! A whole connection of the Gremlin door, and requests of HTTP: any frames in any order, to a database that answers.
+//! A whole connection of the Gremlin interface, and requests of HTTP: any frames in any order, to a database that answers.
 //!
 //! An input is a row of frames, each with its length in two bytes in front; the highest bit says that it is text.
 
@@ -27,7 +27,7 @@ static MANNER: LazyLock<Manner> = LazyLock::new(|| {
 });
 
 /// Hands every frame in these bytes to a connection, and the whole to HTTP.
-pub fn gremlin_door(bytes: &[u8]) {
+pub fn gremlin_interface(bytes: &[u8]) {
     let mut connection = Connection::new(MANNER.clone(), PEER, Box::new(|_| {}));
     let mut told = 0;
     let mut sink = |frame: Frame| {

@@ -1,4 +1,4 @@
-//! The HTTP door's sockets: a runtime of its own, connections within the limits of all doors, an end that is announced.
+//! The HTTP interface's sockets: a runtime of its own, connections within the limits of all interfaces, an end that is announced.
 
 use super::metrics;
 use super::outlet::{Answer, whole};
@@ -11,8 +11,8 @@ use super::transactions::Transactions;
 use super::visitor::{Known, Visitor};
 use super::wire::Wire;
 use crate::Limits;
+use crate::listener::acceptor::{listen, permitted, prepare};
 use crate::listener::crowd::{Crowd, Origin};
-use crate::listener::doorway::{listen, permitted, prepare};
 use crate::listener::{ServeError, Server, Tls};
 use crate::trace_counts::TraceCounts;
 use crate::users::Gate;
@@ -43,14 +43,14 @@ use tokio_rustls::TlsAcceptor;
 const WORKERS: usize = 2;
 /// Bytes of stack of a thread that asks the database: texts are parsed and planned on it.
 const STACK_BYTES: usize = 4 << 20;
-/// Time that a door that closes gives its clients.
+/// Time that an interface that closes gives its clients.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// How often transactions are looked after that nobody asks in.
 const SWEEP_EVERY: Duration = Duration::from_millis(200);
 /// Pause when the system gives no more sockets.
 const BREATH: Duration = Duration::from_millis(20);
 
-/// What the door is described by, for programs that make clients of it.
+/// What the interface is described by, for programs that make clients of it.
 const DESCRIPTION: &str = include_str!("openapi.json");
 
 /// Where to listen, to whom, and how.
@@ -89,7 +89,7 @@ impl HttpServeOptions {
 }
 
 /// What all connections share.
-pub(super) struct Door {
+pub(super) struct Interface {
     pub database: Database,
     pub gate: Arc<Gate>,
     pub limits: Limits,
@@ -108,9 +108,9 @@ pub(super) struct Door {
     pub traces: Option<Arc<TraceCounts>>,
 }
 
-/// A running HTTP door. Dropping it closes every connection.
+/// A running HTTP interface. Dropping it closes every connection.
 pub struct HttpServer {
-    door: Arc<Door>,
+    interface: Arc<Interface>,
     runtime: Option<Runtime>,
     stop: watch::Sender<bool>,
     address: SocketAddr,
@@ -125,7 +125,7 @@ impl HttpServer {
         let crowd = Crowd::new(&options.limits);
         HttpServer::start_within(database, options, crowd, None)
     }
-    /// The same as another door of a server: what all clients may cost, they may cost at all doors together.
+    /// The same as another interface of a server: what all clients may cost, they may cost at all interfaces together.
     ///
     /// # Errors
     /// As [`HttpServer::start`].
@@ -169,11 +169,11 @@ impl HttpServer {
         let known = tokens.clone();
         options.gate.take_tokens(move |token| known.find(token));
         let is_wrapped = options.tls.is_some();
-        database.set_door_settings(
+        database.set_interface_settings(
             &name(address),
             crate::settings::of_http(address, is_wrapped, &options.cors, limits),
         );
-        let door = Arc::new(Door {
+        let interface = Arc::new(Interface {
             database,
             gate: options.gate,
             cors: options.cors,
@@ -190,9 +190,9 @@ impl HttpServer {
             limits: options.limits,
         });
         let (stop, stopped) = watch::channel(false);
-        runtime.spawn(accept(door.clone(), listener, stopped));
-        runtime.spawn(sweep(door.clone()));
-        Ok(HttpServer { door, runtime: Some(runtime), stop, address })
+        runtime.spawn(accept(interface.clone(), listener, stopped));
+        runtime.spawn(sweep(interface.clone()));
+        Ok(HttpServer { interface, runtime: Some(runtime), stop, address })
     }
     /// Where it listens; the port is the one the system chose if 0 was asked for.
     pub fn address(&self) -> SocketAddr {
@@ -200,42 +200,43 @@ impl HttpServer {
     }
     /// Connections open now.
     pub fn connections(&self) -> usize {
-        self.door.connections.load(Ordering::Acquire)
+        self.interface.connections.load(Ordering::Acquire)
     }
     /// Transactions that clients have open between requests.
     pub fn transactions(&self) -> usize {
-        self.door.transactions.count()
+        self.interface.transactions.count()
     }
 }
 
-/// By which the database tells the door's settings from those of others.
+/// By which the database tells the interface's settings from those of others.
 fn name(address: SocketAddr) -> String {
     format!("http {address}")
 }
 
 impl Drop for HttpServer {
     fn drop(&mut self) {
-        self.door.is_stopping.store(true, Ordering::Release);
-        self.door.database.set_door_settings(&name(self.address), Vec::new());
+        self.interface.is_stopping.store(true, Ordering::Release);
+        self.interface.database.set_interface_settings(&name(self.address), Vec::new());
         // Nobody listens where there is no connection.
         let _ = self.stop.send(true);
-        self.door.transactions.end_all();
+        self.interface.transactions.end_all();
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_timeout(FAREWELL);
         }
     }
 }
 
-async fn sweep(door: Arc<Door>) {
+async fn sweep(interface: Arc<Interface>) {
     loop {
-        sleep(SWEEP_EVERY.min(door.limits.transaction_idle_timeout / 2).max(Duration::from_millis(1))).await;
-        let swept = door.clone();
+        sleep(SWEEP_EVERY.min(interface.limits.transaction_idle_timeout / 2).max(Duration::from_millis(1)))
+            .await;
+        let swept = interface.clone();
         // A sweep that fails is made again.
-        let _ = door.runtime.spawn_blocking(move || swept.transactions.sweep()).await;
+        let _ = interface.runtime.spawn_blocking(move || swept.transactions.sweep()).await;
     }
 }
 
-async fn accept(door: Arc<Door>, listener: TcpListener, stopped: watch::Receiver<bool>) {
+async fn accept(interface: Arc<Interface>, listener: TcpListener, stopped: watch::Receiver<bool>) {
     for number in 1.. {
         let Ok((socket, peer)) = listener.accept().await else {
             sleep(BREATH).await;
@@ -246,35 +247,35 @@ async fn accept(door: Arc<Door>, listener: TcpListener, stopped: watch::Receiver
         }
         let origin = Origin::from(peer.ip());
         // Whoever is one too many is closed at once.
-        let Ok(stranger) = door.crowd.strangers.take(origin, 1) else { continue };
-        let Ok(place) = door.crowd.places.take(origin, 1) else { continue };
+        let Ok(stranger) = interface.crowd.strangers.take(origin, 1) else { continue };
+        let Ok(place) = interface.crowd.places.take(origin, 1) else { continue };
         if prepare(&socket2::SockRef::from(&socket)).is_err() {
             continue;
         }
         let known = Mutex::new(Known::nobody(stranger));
         let (place, presence) = (Arc::new(place), Arc::new(Presence::default()));
-        let visitor = Visitor { door: door.clone(), peer, origin, number, known, place, presence };
-        door.runtime.spawn(converse(Arc::new(visitor), socket, stopped.clone()));
+        let visitor = Visitor { interface: interface.clone(), peer, origin, number, known, place, presence };
+        interface.runtime.spawn(converse(Arc::new(visitor), socket, stopped.clone()));
     }
 }
 
 /// One connection, from its first byte to its last.
 async fn converse(visitor: Arc<Visitor>, socket: TcpStream, stopped: watch::Receiver<bool>) {
-    let door = visitor.door.clone();
-    door.connections.fetch_add(1, Ordering::AcqRel);
-    let _present = door.crowd.present("http");
-    let wire = Wire::new(socket, door.limits.write_timeout);
-    match &door.tls {
+    let interface = visitor.interface.clone();
+    interface.connections.fetch_add(1, Ordering::AcqRel);
+    let _present = interface.crowd.present("http");
+    let wire = Wire::new(socket, interface.limits.write_timeout);
+    match &interface.tls {
         None => talk(visitor, wire, stopped).await,
         Some(tls) => {
             // A handshake that fails or takes too long is the client's affair.
             let accepted = TlsAcceptor::from(tls.config()).accept(wire);
-            if let Ok(Ok(stream)) = timeout(door.limits.greeting_timeout, accepted).await {
+            if let Ok(Ok(stream)) = timeout(interface.limits.greeting_timeout, accepted).await {
                 talk(visitor, stream, stopped).await;
             }
         }
     }
-    door.connections.fetch_sub(1, Ordering::AcqRel);
+    interface.connections.fetch_sub(1, Ordering::AcqRel);
 }
 
 async fn talk(
@@ -282,7 +283,7 @@ async fn talk(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let limits = visitor.door.limits.clone();
+    let limits = visitor.interface.limits.clone();
     let (served, mut silence) = (visitor.clone(), Silence::new(&limits));
     let (stream, lookout) = read_ahead(stream, visitor.presence.clone());
     let service = service_fn(move |request: Request<Incoming>| {
@@ -299,7 +300,7 @@ async fn talk(
             .serve_connection(TokioIo::new(stream), service)
     );
     let mut stopping = pin!(async move {
-        // A door that is gone has stopped.
+        // An interface that is gone has stopped.
         let _ = stopped.wait_for(|stopped| *stopped).await;
     });
     let mut is_stopping = false;
@@ -319,7 +320,7 @@ async fn talk(
     .await;
 }
 
-impl Door {
+impl Interface {
     /// Answers what is no business of the database's.
     pub fn public(&self, route: &Route, headers: &HeaderMap) -> Answer {
         let json = "application/json";
@@ -360,7 +361,7 @@ impl Door {
             "auth_enabled": self.gate.asks(),
         });
         if let Some(bolt) = self.bolt {
-            // Under the name by which the client came, and the other door's port.
+            // Under the name by which the client came, and the other interface's port.
             let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
             let ssl = if self.tls.is_some() { "+s" } else { "" };
             fields["bolt_direct"] = format!("bolt{ssl}://{name}:{}", bolt.port()).into();

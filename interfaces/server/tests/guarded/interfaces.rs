@@ -1,6 +1,6 @@
-//! The matrix: each privilege by each door, over sockets. Without it, refused or not there; with it, done; denied, refused again.
+//! The matrix: each privilege by each interface, over sockets. Without it, refused or not there; with it, done; denied, refused again.
 //!
-//! The Gremlin door answered the first text after a change of rights by the rights of before: a session that had just logged on saw everything.
+//! The Gremlin interface answered the first text after a change of rights by the rights of before: a session that had just logged on saw everything.
 
 use super::*;
 use common::{gremlin, http};
@@ -59,7 +59,7 @@ const CASES: [(&str, &str, &str); 21] = [
 ];
 
 /// One way in, logged on once.
-enum Door {
+enum Interface {
     Bolt(Client),
     Http(http::Client, &'static str),
     Gremlin(Box<gremlin::Client>),
@@ -72,24 +72,24 @@ enum Came {
     Rows(usize),
 }
 
-impl Door {
+impl Interface {
     fn speaks_gremlin(&self) -> bool {
-        matches!(self, Door::Gremlin(_) | Door::Http(_, "gremlin"))
+        matches!(self, Interface::Gremlin(_) | Interface::Http(_, "gremlin"))
     }
     fn ask(&mut self, text: &str) -> Came {
         match self {
-            Door::Bolt(client) => match ask_as(client, "", text) {
+            Interface::Bolt(client) => match ask_as(client, "", text) {
                 Err(code) if code.ends_with("Forbidden") => Came::Refused,
                 answered => Came::Rows(answered.map_or(0, |rows| rows.len())),
             },
-            Door::Http(client, language) => {
+            Interface::Http(client, language) => {
                 let answer = client.post(http::QUERY, &json!({ "statement": text, "language": *language }));
                 match answer.json()["errors"][0]["code"].as_str() {
                     Some(code) if code.ends_with("Forbidden") => Came::Refused,
                     _ => Came::Rows(answer.json()["data"]["values"].as_array().map_or(0, Vec::len)),
                 }
             }
-            Door::Gremlin(client) => {
+            Interface::Gremlin(client) => {
                 client.eval(text);
                 let mut rows = 0;
                 loop {
@@ -108,10 +108,10 @@ impl Door {
     }
 }
 
-/// Every door of one database, with `guest` behind each.
+/// Every interface of one database, with `guest` behind each.
 struct House {
     database: Database,
-    doors: Vec<(&'static str, Door)>,
+    interfaces: Vec<(&'static str, Interface)>,
     _servers: (Server, HttpServer, GremlinServer),
 }
 
@@ -140,13 +140,13 @@ fn house() -> House {
     client.send("authentication", "traversal", json!({ "sasl": sasl }));
     assert_eq!(client.told().0, 200);
     let web_client = || http::Client::connect(web.address()).basic(GUEST.0, GUEST.1);
-    let doors = vec![
-        ("Bolt", Door::Bolt(enter(&bolt, GUEST.0, GUEST.1))),
-        ("HTTP", Door::Http(web_client(), "cypher")),
-        ("HTTP in Gremlin", Door::Http(web_client(), "gremlin")),
-        ("Gremlin", Door::Gremlin(Box::new(client))),
+    let interfaces = vec![
+        ("Bolt", Interface::Bolt(enter(&bolt, GUEST.0, GUEST.1))),
+        ("HTTP", Interface::Http(web_client(), "cypher")),
+        ("HTTP in Gremlin", Interface::Http(web_client(), "gremlin")),
+        ("Gremlin", Interface::Gremlin(Box::new(client))),
     ];
-    House { database, doors, _servers: (bolt, web, traversals) }
+    House { database, interfaces, _servers: (bolt, web, traversals) }
 }
 
 fn run_all(database: &Database, texts: &[String]) {
@@ -160,7 +160,7 @@ fn run_all(database: &Database, texts: &[String]) {
 }
 
 #[test]
-fn what_is_not_granted_is_refused_at_every_door() {
+fn what_is_not_granted_is_refused_at_every_interface() {
     let mut house = house();
     let all = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
     let fresh = all(&["UNWIND range(1, 9) AS i CREATE (:A)-[:T]->(:B), (:C)"]);
@@ -184,13 +184,13 @@ fn what_is_not_granted_is_refused_at_every_door() {
     {
         run_all(&house.database, &[changes, fresh.clone()].concat());
         for (privilege, cypher, gremlin) in CASES {
-            for (name, door) in &mut house.doors {
-                let text = if door.speaks_gremlin() { gremlin } else { cypher };
+            for (name, interface) in &mut house.interfaces {
+                let text = if interface.speaks_gremlin() { gremlin } else { cypher };
                 // To make an index with names that are new takes two privileges.
                 if text.is_empty() || (refused && text.contains("Fresh") && phase == "denied") {
                     continue;
                 }
-                let came = door.ask(text);
+                let came = interface.ask(text);
                 assert_eq!(came == Came::Refused, refused, "{phase} {privilege} at {name}: {text}: {came:?}");
             }
         }
@@ -198,7 +198,7 @@ fn what_is_not_granted_is_refused_at_every_door() {
 }
 
 #[test]
-fn what_is_hidden_is_there_at_no_door() {
+fn what_is_hidden_is_there_at_no_interface() {
     let mut house = house();
     let all = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
     run_all(
@@ -239,15 +239,15 @@ fn what_is_hidden_is_there_at_no_door() {
     for (grant, cypher, gremlin, before, after) in steps {
         for (wanted, changes) in [(before, Vec::new()), (after, all(&[grant]))] {
             run_all(&house.database, &changes);
-            for (name, door) in &mut house.doors {
-                let text = if door.speaks_gremlin() { gremlin } else { cypher };
-                assert_eq!(door.ask(text), Came::Rows(wanted), "{grant} at {name}: {text}");
+            for (name, interface) in &mut house.interfaces {
+                let text = if interface.speaks_gremlin() { gremlin } else { cypher };
+                assert_eq!(interface.ask(text), Came::Rows(wanted), "{grant} at {name}: {text}");
             }
         }
     }
 }
 
-/// Who came by a token of the HTTP door, at whatever door, is welcome as long as the token is good: until it is taken back, until its time is over, until
+/// Who came by a token of the HTTP interface, at whatever interface, is welcome as long as the token is good: until it is taken back, until its time is over, until
 /// its user is suspended or changed.
 #[test]
 fn sessions_end_with_the_tokens_that_they_came_by() {
@@ -366,8 +366,8 @@ fn figures_are_told_by_name_to_whom_lists_show_them() {
     ];
     for (change, standing, tenants) in steps {
         run_all(&house.database, &all(&[change]));
-        let found = house.doors.iter_mut().find(|(name, _)| *name == "HTTP");
-        let Some((_, Door::Http(client, _))) = found else { panic!("there is a door of HTTP") };
+        let found = house.interfaces.iter_mut().find(|(name, _)| *name == "HTTP");
+        let Some((_, Interface::Http(client, _))) = found else { panic!("there is an interface of HTTP") };
         client.post(http::QUERY, &json!({ "statement": "RETURN 1" }));
         let page = client.ask("GET", "/metrics", &[], None).text().to_string();
         assert_eq!(

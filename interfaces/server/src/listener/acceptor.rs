@@ -1,7 +1,7 @@
-//! A doorway: one listening address, a thread for each who comes in, and a place for only so many.
+//! An acceptor: one listening address, a thread for each who comes in, and a place for only so many.
 //!
-//! Both doors stand in one. What is said with a client is the door's affair: it is given a [`Guest`], whose place is free again when the
-//! guest is dropped, however that comes. A doorway that closes waits until the threads of its guests hold nothing of the door any more, so that whoever
+//! Both interfaces stand in one. What is said with a client is the interface's affair: it is given a [`Guest`], whose place is free again when the
+//! guest is dropped, however that comes. An acceptor that closes waits until the threads of its guests hold nothing of the interface any more, so that whoever
 //! closes the database behind it is the last who holds it; but no longer than [`FAREWELL`], so that one of them cannot hold up the end. The log says
 //! so where that was not enough.
 
@@ -19,7 +19,7 @@ use world::threads::Thread;
 
 /// Bytes of stack of a connection's thread: texts are parsed and planned on it.
 const STACK_BYTES: usize = 4 << 20;
-/// Time that a doorway that closes gives the threads of its guests.
+/// Time that an acceptor that closes gives the threads of its guests.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// A client that vanished without a word is asked for after this long.
 const PROBE_AFTER: Duration = Duration::from_secs(60);
@@ -36,14 +36,14 @@ const BREATH: Duration = Duration::from_millis(20);
 pub(crate) type Serve = dyn Fn(Guest) + Send + Sync;
 
 /// What all who came in share.
-struct Lobby {
+struct OpenConnections {
     stopping: AtomicBool,
     open: Mutex<BTreeMap<u64, Arc<TcpStream>>>,
 }
 
-/// An open doorway. Dropping it closes every connection that came through it.
-pub(crate) struct Doorway {
-    lobby: Arc<Lobby>,
+/// An open acceptor. Dropping it closes every connection that came through it.
+pub(crate) struct Acceptor {
+    connections_open: Arc<OpenConnections>,
     listener: Arc<TcpListener>,
     accepting: Option<Thread<()>>,
     address: SocketAddr,
@@ -65,7 +65,7 @@ pub(crate) struct Guest {
     _present: Present,
 }
 
-/// What a guest's thread holds: what the door shares, and then its name among those that are open. Fields are dropped in this order.
+/// What a guest's thread holds: what the interface shares, and then its name among those that are open. Fields are dropped in this order.
 struct GuestThread {
     serve: Arc<Serve>,
     _open: OpenSocket,
@@ -73,17 +73,17 @@ struct GuestThread {
 
 /// A connection among those that are open.
 struct OpenSocket {
-    lobby: Arc<Lobby>,
+    connections_open: Arc<OpenConnections>,
     number: u64,
 }
 
 impl Drop for OpenSocket {
     fn drop(&mut self) {
-        self.lobby.open.lock().remove(&self.number);
+        self.connections_open.open.lock().remove(&self.number);
     }
 }
 
-impl Doorway {
+impl Acceptor {
     /// Listens; ready when this returns.
     pub(crate) fn open(
         name: &'static str,
@@ -91,7 +91,7 @@ impl Doorway {
         gate: &Gate,
         crowd: &Arc<Crowd>,
         serve: Arc<Serve>,
-    ) -> Result<Doorway, ServeError> {
+    ) -> Result<Acceptor, ServeError> {
         let address = permitted(address, gate)?;
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::AddrInUse => ServeError::Taken(address),
@@ -99,12 +99,14 @@ impl Doorway {
         };
         let listener = Arc::new(listen(address).map_err(failed)?);
         let address = listener.local_addr().map_err(failed)?;
-        let lobby = Arc::new(Lobby { stopping: AtomicBool::new(false), open: Mutex::default() });
-        let accepting = Accepting { name, lobby: lobby.clone(), crowd: crowd.clone(), serve };
+        let connections_open =
+            Arc::new(OpenConnections { stopping: AtomicBool::new(false), open: Mutex::default() });
+        let accepting =
+            Accepting { name, connections_open: connections_open.clone(), crowd: crowd.clone(), serve };
         let heard = listener.clone();
         let accepting =
             Some(world::threads::try_spawn(name, move || accepting.accept(&heard)).map_err(failed)?);
-        Ok(Doorway { lobby, listener, accepting, address })
+        Ok(Acceptor { connections_open, listener, accepting, address })
     }
     /// Where it listens.
     pub(crate) fn address(&self) -> SocketAddr {
@@ -112,17 +114,17 @@ impl Doorway {
     }
     /// Connections open now.
     pub(crate) fn connections(&self) -> usize {
-        self.lobby.open.lock().len()
+        self.connections_open.open.lock().len()
     }
 }
 
-impl Drop for Doorway {
+impl Drop for Acceptor {
     fn drop(&mut self) {
-        self.lobby.stopping.store(true, Ordering::Release);
+        self.connections_open.stopping.store(true, Ordering::Release);
         // A listening socket that is shut lets its thread go. Sockets that are gone already need no farewell.
         let _ = socket2::SockRef::from(&*self.listener).shutdown(Shutdown::Both);
         drop(self.accepting.take());
-        self.lobby.open.lock().values().for_each(|socket| drop(socket.shutdown(Shutdown::Both)));
+        self.connections_open.open.lock().values().for_each(|socket| drop(socket.shutdown(Shutdown::Both)));
         let until_ns = world::clock::after_ns(FAREWELL);
         while self.connections() > 0 && world::clock::monotonic_ns() < until_ns {
             world::threads::sleep(Duration::from_millis(1));
@@ -169,7 +171,7 @@ pub(crate) fn permitted(text: &str, gate: &Gate) -> Result<SocketAddr, ServeErro
 /// What the accepting thread holds.
 struct Accepting {
     name: &'static str,
-    lobby: Arc<Lobby>,
+    connections_open: Arc<OpenConnections>,
     crowd: Arc<Crowd>,
     serve: Arc<Serve>,
 }
@@ -178,7 +180,7 @@ impl Accepting {
     fn accept(&self, listener: &TcpListener) {
         for number in 1.. {
             let accepted = listener.accept();
-            if self.lobby.stopping.load(Ordering::Acquire) {
+            if self.connections_open.stopping.load(Ordering::Acquire) {
                 return;
             }
             // Out of descriptors or threads, usually: some close in time.
@@ -193,9 +195,10 @@ impl Accepting {
         let origin = Origin::from(peer.ip());
         let Ok(stranger) = self.crowd.strangers.take(origin, 1) else { return Ok(()) };
         let Ok(place) = self.crowd.places.take(origin, 1) else { return Ok(()) };
-        let (crowd, lobby, socket) = (self.crowd.clone(), self.lobby.clone(), Arc::new(socket));
-        lobby.open.lock().insert(number, socket.clone());
-        let held = GuestThread { serve: self.serve.clone(), _open: OpenSocket { lobby, number } };
+        let (crowd, connections_open, socket) =
+            (self.crowd.clone(), self.connections_open.clone(), Arc::new(socket));
+        connections_open.open.lock().insert(number, socket.clone());
+        let held = GuestThread { serve: self.serve.clone(), _open: OpenSocket { connections_open, number } };
         let _present = crowd.present(self.name);
         let guest =
             Guest { socket, number, origin, crowd, stranger: Some(stranger), _place: place, _present };

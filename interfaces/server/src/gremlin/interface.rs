@@ -1,4 +1,4 @@
-//! The Gremlin door's sockets: HTTP and WebSocket over TCP or TLS, a thread a connection, and one that watches over clients that go while
+//! The Gremlin interface's sockets: HTTP and WebSocket over TCP or TLS, a thread a connection, and one that watches over clients that go while
 //! their traversal runs.
 
 use super::connection::{Connection, Manner, Next, Watch};
@@ -7,8 +7,8 @@ use super::message::Frame;
 use super::pace::{Pace, Paced};
 use super::request_head::Head;
 use crate::limits::Limits;
+use crate::listener::acceptor::{Acceptor, Guest};
 use crate::listener::crowd::{Crowd, Origin, Share};
-use crate::listener::doorway::{Doorway, Guest};
 use crate::listener::{ServeError, Server, Tls};
 use crate::site::{self, Fault, RequestTarget};
 use database::Interrupter;
@@ -27,7 +27,7 @@ use world::clock::after_ns;
 use world::memory::Pages;
 use world::threads::Thread;
 
-/// The path of the door.
+/// The path of the interface.
 pub const PATH: &str = "/gremlin";
 /// How often clients with a running traversal are looked after.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -49,7 +49,7 @@ pub struct GremlinServeOptions {
     pub tls: Option<Tls>,
     /// What a client may cost.
     pub limits: Limits,
-    /// Sites whose pages may ask, as at the HTTP door; `*` for all.
+    /// Sites whose pages may ask, as at the HTTP interface; `*` for all.
     pub cors: Vec<String>,
 }
 
@@ -69,10 +69,10 @@ struct Shared {
     stopping: AtomicBool,
 }
 
-/// A running Gremlin door. Dropping it closes every connection.
+/// A running Gremlin interface. Dropping it closes every connection.
 pub struct GremlinServer {
     shared: Arc<Shared>,
-    doorway: Option<Doorway>,
+    acceptor: Option<Acceptor>,
     watching: Option<Thread<()>>,
     address: SocketAddr,
 }
@@ -86,7 +86,7 @@ impl GremlinServer {
         let crowd = Crowd::new(&options.limits);
         GremlinServer::start_within(options, &crowd)
     }
-    /// The same as another door of a server: what all clients may cost, they may cost at both doors together.
+    /// The same as another interface of a server: what all clients may cost, they may cost at both interfaces together.
     ///
     /// # Errors
     /// As [`GremlinServer::start`].
@@ -102,15 +102,15 @@ impl GremlinServer {
             let _ = converse(&served, guest);
         };
         let GremlinServeOptions { address, manner, .. } = &shared.options;
-        let doorway = Doorway::open("gremlin", address, &manner.gate, crowd, Arc::new(serve))?;
-        let address = doorway.address();
+        let acceptor = Acceptor::open("gremlin", address, &manner.gate, crowd, Arc::new(serve))?;
+        let address = acceptor.address();
         let watching = world::threads::try_spawn("gremlin-watch", move || watch(&watched))
             .map(Some)
             .map_err(|error| ServeError::Io(address.to_string(), error))?;
         let settings = || crate::settings::of_gremlin(address);
         let sources = manner.sources.values();
-        sources.for_each(|database| database.set_door_settings(&name(address), settings()));
-        Ok(GremlinServer { shared, doorway: Some(doorway), watching, address })
+        sources.for_each(|database| database.set_interface_settings(&name(address), settings()));
+        Ok(GremlinServer { shared, acceptor: Some(acceptor), watching, address })
     }
     /// Where it listens; the port is the one the system chose if 0 was asked for.
     pub fn address(&self) -> SocketAddr {
@@ -118,11 +118,11 @@ impl GremlinServer {
     }
     /// Connections open now.
     pub fn connections(&self) -> usize {
-        self.doorway.as_ref().map_or(0, Doorway::connections)
+        self.acceptor.as_ref().map_or(0, Acceptor::connections)
     }
 }
 
-/// By which a database tells the door's settings from those of others.
+/// By which a database tells the interface's settings from those of others.
 fn name(address: SocketAddr) -> String {
     format!("gremlin {address}")
 }
@@ -130,9 +130,9 @@ fn name(address: SocketAddr) -> String {
 impl Drop for GremlinServer {
     fn drop(&mut self) {
         let sources = self.shared.options.manner.sources.values();
-        sources.for_each(|database| database.set_door_settings(&name(self.address), Vec::new()));
+        sources.for_each(|database| database.set_interface_settings(&name(self.address), Vec::new()));
         self.shared.running.lock().values().for_each(|running| running.interrupter.close());
-        drop(self.doorway.take());
+        drop(self.acceptor.take());
         self.shared.stopping.store(true, Ordering::Release);
         drop(self.watching.take());
     }
@@ -290,7 +290,7 @@ impl Visit<'_> {
     }
 }
 
-/// Someone at the door, among all others.
+/// Someone at the interface, among all others.
 struct Visitor {
     crowd: Arc<Crowd>,
     origin: Origin,
@@ -309,10 +309,10 @@ impl Visitor {
     }
 }
 
-/// Why a request is not for this door.
+/// Why a request is not for this interface.
 fn unwelcome(head: &Head, options: &GremlinServeOptions) -> Option<(u16, &'static str)> {
     if head.path != PATH {
-        return Some((404, "the door is at /gremlin"));
+        return Some((404, "the interface is at /gremlin"));
     }
     let target = RequestTarget { authority: None, needs_host: head.knows_chunks };
     let outcome = site::check_name(head, target, options.manner.gate.asks())

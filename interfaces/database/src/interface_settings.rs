@@ -1,4 +1,4 @@
-//! Settings as they are listed, and those that doors add while they serve.
+//! Settings as they are listed, and those that interfaces add while they serve.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -36,6 +36,6 @@ impl SettingInfo {
     }
 }
 
-/// The settings that doors added, by door.
+/// The settings that interfaces added, by interface.
 #[derive(Debug, Default)]
-pub(crate) struct DoorSettings(pub Mutex<BTreeMap<String, Vec<SettingInfo>>>);
+pub(crate) struct InterfaceSettings(pub Mutex<BTreeMap<String, Vec<SettingInfo>>>);
