@@ -126,11 +126,8 @@ impl Node {
         let database = node.gate(memory).map(of_gate).transpose()?;
         let _beginning = replica.filter(|replica| database.is_some() && replica.is_there()).map(begin);
         let peers = layout.interfaces.iter().map(|interfaces| interfaces.bolt.clone()).collect();
-        let interfaces = database
-            .as_ref()
-            .map(|database| self.interfaces(database, peers, interface_tls))
-            .transpose()?
-            .flatten();
+        let open = |database| self.interfaces(database, peers, interface_tls);
+        let interfaces = database.as_ref().map(open).transpose()?.flatten();
         let orphaned = Arc::new(AtomicBool::new(false));
         let _watching = self.watched.then(|| notice_orphaned(orphaned.clone())).transpose()?;
         let (mut out, mut deaf) = (world::files::stdout(), None);
@@ -151,7 +148,7 @@ impl Node {
             }
             world::threads::sleep(LOOK_EVERY);
         }
-        // Nothing new begins; what was committed gets its place while the gate still answers the others.
+        // Nothing new begins; what was committed gets its version while the gate still answers the others.
         let was_gate = interfaces.is_some();
         drop((interfaces, database));
         if was_gate {

@@ -35,7 +35,7 @@ impl PartialEq for Ordered {
 impl Eq for Ordered {}
 
 /// What one call keeps of a group.
-enum CallState {
+enum AggregateState {
     Count,
     /// The sum of the finite numbers, which is Cypher's; what else there is is kept beside it.
     Sum(Box<RetractableSum>, BTreeMap<Ordered, u64>),
@@ -44,7 +44,7 @@ enum CallState {
 
 struct Group {
     bindings: u64,
-    kept: Vec<CallState>,
+    kept: Vec<AggregateState>,
     /// The fact of the output, where the group has one.
     shown: Option<Row>,
 }
@@ -68,8 +68,10 @@ impl Groups {
     /// Bytes of a group that keeps no value yet: its key, and its calls.
     fn group_bytes(&self) -> usize {
         let calls = self.aggregate.calls.iter().map(|(kind, _)| match kind {
-            AggregateKind::Sum | AggregateKind::Avg => size_of::<CallState>() + size_of::<RetractableSum>(),
-            _ => size_of::<CallState>(),
+            AggregateKind::Sum | AggregateKind::Avg => {
+                size_of::<AggregateState>() + size_of::<RetractableSum>()
+            }
+            _ => size_of::<AggregateState>(),
         });
         size_of::<Word>() * self.aggregate.group + calls.sum::<usize>()
     }
@@ -113,7 +115,7 @@ impl Groups {
         let bytes = &mut self.behind;
         let group = self.groups.entry_ref(&fact[..self.aggregate.group]).or_insert_with(|| {
             *bytes += new;
-            let kept = calls.iter().map(|(kind, _)| CallState::new(*kind)).collect();
+            let kept = calls.iter().map(|(kind, _)| AggregateState::new(*kind)).collect();
             Group { bindings: 0, kept, shown: None }
         });
         if comes {
@@ -122,7 +124,7 @@ impl Groups {
             group.bindings -= 1
         }
         for ((_, column), kept) in calls.iter().zip(&mut group.kept) {
-            if !matches!(kept, CallState::Count) {
+            if !matches!(kept, AggregateState::Count) {
                 let before = kept.bytes();
                 kept.note(words.value(fact[*column]), comes);
                 *bytes = *bytes + kept.bytes() - before;
@@ -174,36 +176,36 @@ impl Groups {
         if group.bindings == 0 {
             // Nothing is bound, so nothing is kept. A sum keeps the room of the floats that are gone.
             let kept = self.groups.remove(&key).map_or(Vec::new(), |group| group.kept);
-            let calls: usize = kept.iter().map(|kept| size_of::<CallState>() + kept.bytes()).sum();
+            let calls: usize = kept.iter().map(|kept| size_of::<AggregateState>() + kept.bytes()).sum();
             self.behind -= size_of::<Word>() * self.aggregate.group + calls;
         }
         Ok(())
     }
 }
 
-impl CallState {
-    fn new(kind: AggregateKind) -> CallState {
+impl AggregateState {
+    fn new(kind: AggregateKind) -> AggregateState {
         match kind {
-            AggregateKind::Count => CallState::Count,
-            AggregateKind::Sum | AggregateKind::Avg => CallState::Sum(Box::default(), BTreeMap::new()),
-            AggregateKind::Min | AggregateKind::Max => CallState::Extreme(BTreeMap::new()),
+            AggregateKind::Count => AggregateState::Count,
+            AggregateKind::Sum | AggregateKind::Avg => AggregateState::Sum(Box::default(), BTreeMap::new()),
+            AggregateKind::Min | AggregateKind::Max => AggregateState::Extreme(BTreeMap::new()),
         }
     }
     fn bytes(&self) -> usize {
         match self {
-            CallState::Count => 0,
-            CallState::Sum(sum, others) => sum.bytes() + tree_bytes(others),
-            CallState::Extreme(values) => tree_bytes(values),
+            AggregateState::Count => 0,
+            AggregateState::Sum(sum, others) => sum.bytes() + tree_bytes(others),
+            AggregateState::Extreme(values) => tree_bytes(values),
         }
     }
     fn note(&mut self, value: Value, comes: bool) {
         let kept = match self {
-            CallState::Count => return,
-            CallState::Sum(sum, others) => match sum.update(&value, if comes { 1 } else { -1 }) {
+            AggregateState::Count => return,
+            AggregateState::Sum(sum, others) => match sum.update(&value, if comes { 1 } else { -1 }) {
                 true => return,
                 false => others,
             },
-            CallState::Extreme(kept) => kept,
+            AggregateState::Extreme(kept) => kept,
         };
         let key = Ordered(value);
         if comes {
@@ -217,12 +219,12 @@ impl CallState {
     }
     fn result(&self, kind: AggregateKind, bindings: u64) -> Option<Value> {
         match self {
-            CallState::Count => i64::try_from(bindings).ok().map(Value::Int),
-            CallState::Extreme(values) if kind == AggregateKind::Min => {
+            AggregateState::Count => i64::try_from(bindings).ok().map(Value::Int),
+            AggregateState::Extreme(values) if kind == AggregateKind::Min => {
                 values.first_key_value().map(|(value, _)| value.0.clone())
             }
-            CallState::Extreme(values) => values.last_key_value().map(|(value, _)| value.0.clone()),
-            CallState::Sum(sum, others) => {
+            AggregateState::Extreme(values) => values.last_key_value().map(|(value, _)| value.0.clone()),
+            AggregateState::Sum(sum, others) => {
                 let values = others.iter().map(|(value, times)| (&value.0, *times));
                 if !values.clone().all(|(value, _)| matches!(value, Value::Float(_))) {
                     return None;

@@ -208,11 +208,8 @@ impl View {
                     fates.push((*edge, number, false));
                 }
                 Change::SetEdgeProperty { edge, key, value } => {
-                    put(
-                        self.delta.edge_properties.entry((edge.id, *key)).or_default(),
-                        timestamp,
-                        value.clone(),
-                    );
+                    let versions = self.delta.edge_properties.entry((edge.id, *key)).or_default();
+                    put(versions, timestamp, value.clone());
                     touched.edge_properties.push((*edge, *key));
                 }
                 Change::DefineName(_) | Change::CreateIndex(_) | Change::DropIndex(_) => {}

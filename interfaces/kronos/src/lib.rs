@@ -13,10 +13,11 @@
 //! Invariants: no answer before its entry is on the disks of a majority; every queue has a limit, and what is over it is refused with a code.
 //!
 //! Reading order: [`Options`], [`serve`], `server_core` (the replica and the calls that wait) and its thread `node`, `machine`, `service` (the
-//! calls), `peers` (messages), `guard` (tokens, TLS), `group` and `places` (who is let in), `wire` (types), `metrics`; `simulation` (three servers, tested).
+//! calls), `peers` (messages), `guard` (tokens, TLS), `group` and `admission` (who is let in), `wire` (types), `metrics`; `simulation` (three servers, tested).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 
+mod admission;
 mod error;
 mod group;
 mod guard;
@@ -26,7 +27,6 @@ mod metrics;
 mod node;
 mod options;
 mod peers;
-mod places;
 mod serve;
 mod server_core;
 mod service;
@@ -35,11 +35,11 @@ mod simulation;
 mod status;
 mod wire;
 
+pub use admission::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX};
 pub use error::KronosServerError;
 pub use guard::{TOKEN_BYTES_MAX, TOKEN_BYTES_MIN, TOKENS_MAX, Tls, Tokens};
 pub use in_process::InProcess;
 pub use options::{CALLS_MAX, MEMBERS_MAX, MESSAGE_BYTES_MAX, Options};
-pub use places::{CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX};
 pub use serve::{Running, serve};
 pub use status::{status, status_text};
 pub use wire::v1;

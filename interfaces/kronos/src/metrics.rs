@@ -2,7 +2,7 @@
 //!
 //! Limits: connections at once, bytes and time of a request. A connection serves one request.
 
-use crate::places::ACCEPT_PAUSE;
+use crate::admission::ACCEPT_PAUSE;
 use crate::service::Service;
 use crate::wire::v1::StatsResponse;
 use std::fmt::Write;

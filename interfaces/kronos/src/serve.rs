@@ -9,7 +9,7 @@ use crate::service::Service;
 use crate::wire::peers::peers_server::PeersServer;
 use crate::wire::v1::kronos_server::KronosServer;
 use crate::{KronosServerError, MESSAGE_BYTES_MAX, Options};
-use crate::{metrics, places};
+use crate::{admission, metrics};
 use order::kronos::Machine;
 use parking_lot::RwLock;
 use replicate::{Members, Replica, ReplicaOptions, ReplicateError};
@@ -51,7 +51,7 @@ pub fn serve(options: &Options) -> Result<Running, KronosServerError> {
         .enable_all()
         .build()
         .map_err(KronosServerError::Listen)?;
-    let (address, listener) = runtime.block_on(places::listen(options.listen))?;
+    let (address, listener) = runtime.block_on(admission::listen(options.listen))?;
     let own = options.advertise.clone().unwrap_or_else(|| address.to_string());
     let members = match (options.join, options.peers.is_empty()) {
         (true, _) => Members::default(),
@@ -92,7 +92,7 @@ pub fn serve(options: &Options) -> Result<Running, KronosServerError> {
     let serving = builder
         .add_service(calls)
         .add_service(peers)
-        .serve_with_incoming_shutdown(places::served(listener), async { drop(stopped.await) });
+        .serve_with_incoming_shutdown(admission::served(listener), async { drop(stopped.await) });
     runtime.spawn(serving);
     Ok(Running {
         address,

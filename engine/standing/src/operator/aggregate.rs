@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What one call keeps of one group.
-enum CallState {
+enum AggregateState {
     /// Rows, or values that are not null.
     Count(isize),
     /// Numbers by their sum, other values as they are.
@@ -56,7 +56,7 @@ struct Group {
     keys: Alike,
     /// How often it is there even without rows: once, or not at all.
     whole: isize,
-    kept: Vec<CallState>,
+    kept: Vec<AggregateState>,
     shown: Option<Row>,
 }
 
@@ -73,37 +73,37 @@ pub(crate) struct Aggregate {
 /// What a group has in common.
 type Key = (GroupKey, Row);
 
-impl CallState {
-    fn new(Call { call, order, with_nulls, .. }: &Call) -> CallState {
+impl AggregateState {
+    fn new(Call { call, order, with_nulls, .. }: &Call) -> AggregateState {
         match call.function {
-            AggregateFunction::CountRows => CallState::Count(0),
-            AggregateFunction::Count if !call.distinct => CallState::Count(0),
+            AggregateFunction::CountRows => AggregateState::Count(0),
+            AggregateFunction::Count if !call.distinct => AggregateState::Count(0),
             AggregateFunction::Sum | AggregateFunction::Average if !call.distinct => {
-                CallState::Sum(Box::default())
+                AggregateState::Sum(Box::default())
             }
             AggregateFunction::Collect if *with_nulls || !order.is_empty() => {
-                CallState::List(BTreeMap::new())
+                AggregateState::List(BTreeMap::new())
             }
-            _ => CallState::Values(BTreeMap::new()),
+            _ => AggregateState::Values(BTreeMap::new()),
         }
     }
     fn update(&mut self, call: &Call, arguments: Option<Row>, diff: isize) {
         let is_null = !call.with_nulls && arguments.as_ref().is_some_and(|row| row.values()[0].is_null());
         match (self, arguments) {
-            (CallState::List(values), Some(row)) if !is_null => {
+            (AggregateState::List(values), Some(row)) if !is_null => {
                 // Behind the value stands what it is ordered by.
                 let keys = call.order.iter().enumerate().map(|(at, (_, descending))| (at + 1, *descending));
                 keep(values, Ordered { row, keys: keys.collect() }, diff);
             }
-            (CallState::Count(count), _) if !is_null => *count += diff,
-            (CallState::Sum(sum), Some(row)) if !is_null => sum.update(row, diff),
-            (CallState::Values(values), Some(row)) if !is_null => keep(values, row, diff),
+            (AggregateState::Count(count), _) if !is_null => *count += diff,
+            (AggregateState::Sum(sum), Some(row)) if !is_null => sum.update(row, diff),
+            (AggregateState::Values(values), Some(row)) if !is_null => keep(values, row, diff),
             _ => {}
         }
     }
     fn value(&self, Call { call, .. }: &Call) -> Result<Value, StandingError> {
         match self {
-            CallState::List(values) => {
+            AggregateState::List(values) => {
                 let mut seen = HashSet::default();
                 let mut list = Vec::new();
                 for (ordered, count) in values {
@@ -114,9 +114,9 @@ impl CallState {
                 }
                 Value::try_list(list).map_err(|error| StandingError::Failed(error.to_string()))
             }
-            CallState::Count(count) => Ok(Value::Int(*count as i64)),
-            CallState::Sum(sum) => sum.value(call),
-            CallState::Values(values) => {
+            AggregateState::Count(count) => Ok(Value::Int(*count as i64)),
+            AggregateState::Sum(sum) => sum.value(call),
+            AggregateState::Values(values) => {
                 let mut aggregator = Aggregator::new(call.function, call.distinct);
                 let extremes = matches!(call.function, AggregateFunction::Min | AggregateFunction::Max);
                 let mut feed = |row: &Row, count: isize| {
@@ -174,7 +174,7 @@ impl Aggregate {
             rows: 0,
             keys: Alike::default(),
             whole: 0,
-            kept: calls.iter().map(CallState::new).collect(),
+            kept: calls.iter().map(AggregateState::new).collect(),
             shown: None,
         })
     }
@@ -228,13 +228,13 @@ impl Aggregate {
     }
 }
 
-impl Weight for CallState {
+impl Weight for AggregateState {
     fn bytes_behind(&self) -> usize {
         match self {
-            CallState::Count(_) => 0,
-            CallState::Sum(sum) => size_of::<Sum>() + sum.others.bytes_behind(),
-            CallState::Values(values) => values.bytes_behind(),
-            CallState::List(values) => values.bytes_behind(),
+            AggregateState::Count(_) => 0,
+            AggregateState::Sum(sum) => size_of::<Sum>() + sum.others.bytes_behind(),
+            AggregateState::Values(values) => values.bytes_behind(),
+            AggregateState::List(values) => values.bytes_behind(),
         }
     }
 }
@@ -265,7 +265,7 @@ mod tests {
         for function in [AggregateFunction::Sum, AggregateFunction::Average] {
             let call = AggregateCall { function, arguments: Vec::new(), distinct: false };
             let call = Call { call, arguments: vec![0], order: Vec::new(), with_nulls: false };
-            let (mut kept, mut there) = (CallState::new(&call), Vec::new());
+            let (mut kept, mut there) = (AggregateState::new(&call), Vec::new());
             for step in 0..2_000 {
                 if !there.is_empty() && chance.happens(0.5) {
                     let value: Value = there.swap_remove(chance.index(there.len()));

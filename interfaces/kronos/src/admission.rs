@@ -1,4 +1,4 @@
-//! How many connections are served at once, in all and from one address: one that finds no place is closed at once.
+//! How many connections are served at once, in all and from one address: one that finds no slot is closed at once.
 //!
 //! Idea: whoever opens connections and says nothing must not take the place of others, so one address has three quarters of them at the most.
 
@@ -28,12 +28,12 @@ pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Places that are taken, by address.
 #[derive(Default)]
-struct Slots {
+struct AdmissionSlots {
     taken: Mutex<HashMap<IpAddr, usize>>,
 }
 
-impl Slots {
-    fn take(self: &Arc<Slots>, address: IpAddr) -> Option<Slot> {
+impl AdmissionSlots {
+    fn take(self: &Arc<AdmissionSlots>, address: IpAddr) -> Option<AdmissionSlot> {
         let mut taken = self.taken.lock();
         if taken.values().sum::<usize>() >= CONNECTIONS_MAX {
             return None;
@@ -43,19 +43,19 @@ impl Slots {
             return None;
         }
         *of_address += 1;
-        Some(Slot { places: self.clone(), address })
+        Some(AdmissionSlot { slots: self.clone(), address })
     }
 }
 
-/// One place, until it is dropped.
-struct Slot {
-    places: Arc<Slots>,
+/// One slot, until it is dropped.
+struct AdmissionSlot {
+    slots: Arc<AdmissionSlots>,
     address: IpAddr,
 }
 
-impl Drop for Slot {
+impl Drop for AdmissionSlot {
     fn drop(&mut self) {
-        let mut taken = self.places.taken.lock();
+        let mut taken = self.slots.taken.lock();
         if let Some(count) = taken.get_mut(&self.address) {
             *count -= 1;
             if *count == 0 {
@@ -65,20 +65,20 @@ impl Drop for Slot {
     }
 }
 
-/// A connection that has a place.
+/// A connection that has a slot.
 pub(crate) struct Served {
     stream: TcpStream,
-    _place: Slot,
+    _slot: AdmissionSlot,
 }
 
-/// Connections as they come, without those that find no place.
+/// Connections as they come, without those that find no slot.
 pub(crate) fn served(listener: TcpListenerStream) -> impl Stream<Item = io::Result<Served>> {
-    let places = Arc::new(Slots::default());
+    let slots = Arc::new(AdmissionSlots::default());
     Accepted { incoming: listener, pause: None }.filter_map(move |stream| {
         // Of a listener that is handed over, the library leaves connections as they are: an answer would wait until the one before it is acknowledged.
         stream.set_nodelay(true).ok()?;
         let address = stream.peer_addr().ok()?.ip();
-        places.take(address).map(|place| Ok(Served { stream, _place: place }))
+        slots.take(address).map(|slot| Ok(Served { stream, _slot: slot }))
     })
 }
 
@@ -189,19 +189,19 @@ mod tests {
 
     #[test]
     fn places_are_bounded_and_given_back() {
-        let places = Arc::new(Slots::default());
+        let slots = Arc::new(AdmissionSlots::default());
         let address = |last: u8| IpAddr::from([10, 0, 0, last]);
-        let mut first: Vec<Slot> =
-            (0..CONNECTIONS_PER_ADDRESS_MAX).filter_map(|_| places.take(address(1))).collect();
+        let mut first: Vec<AdmissionSlot> =
+            (0..CONNECTIONS_PER_ADDRESS_MAX).filter_map(|_| slots.take(address(1))).collect();
         assert_eq!(first.len(), CONNECTIONS_PER_ADDRESS_MAX);
-        assert!(places.take(address(1)).is_none(), "an address has no more");
+        assert!(slots.take(address(1)).is_none(), "an address has no more");
         let left = CONNECTIONS_MAX - CONNECTIONS_PER_ADDRESS_MAX;
-        let others: Vec<Slot> = (0..left).filter_map(|_| places.take(address(2))).collect();
+        let others: Vec<AdmissionSlot> = (0..left).filter_map(|_| slots.take(address(2))).collect();
         assert_eq!(others.len(), left);
-        assert!(places.take(address(3)).is_none(), "there are no more");
+        assert!(slots.take(address(3)).is_none(), "there are no more");
         first.pop();
-        assert!(places.take(address(3)).is_some());
+        assert!(slots.take(address(3)).is_some());
         drop((first, others));
-        assert!(places.taken.lock().is_empty());
+        assert!(slots.taken.lock().is_empty());
     }
 }
