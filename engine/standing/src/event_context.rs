@@ -1,4 +1,4 @@
-//! What goes from step to step at one tick: changes of rows, and what happened then.
+//! What goes from step to step at one timestamp: changes of rows, and what happened then.
 
 use crate::row::Row;
 use crate::view::{Timestamp, Touched, View};
@@ -6,11 +6,11 @@ use crate::view::{Timestamp, Touched, View};
 /// Rows that come (positive) and go (negative), so many times each.
 pub(crate) type Changes = Vec<(Row, isize)>;
 
-/// What happens at one tick.
+/// What happens at one timestamp.
 pub(crate) struct EventContext<'a> {
     pub view: &'a View,
     pub timestamp: Timestamp,
-    /// What the commit of this tick touched, if it is one.
+    /// What the commit of this timestamp touched, if it is one.
     pub touched: Option<&'a Touched>,
 }
 

@@ -6,7 +6,7 @@ use ::rules::{Change, GraphFact};
 use datalog::{Program, RelationNo, Source as Origin};
 use model::{EdgeTypeId, KeyId, Value, VertexId};
 
-/// What a commit changed of a relation: facts that were none before its tick and are now, and the other way round, each once.
+/// What a commit changed of a relation: facts that were none before its timestamp and are now, and the other way round, each once.
 pub(crate) fn changes(
     program: &Program,
     relation: RelationNo,

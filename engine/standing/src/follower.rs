@@ -1,4 +1,4 @@
-//! Following the commits: the view of the graph moves with them, tick by tick.
+//! Following the commits: the view of the graph moves with them, timestamp by timestamp.
 
 use crate::StandingError;
 use crate::limits::COMMITS_KNOWN_MAX;
@@ -50,7 +50,7 @@ impl Follower {
         let (view, shown) = view_of(snapshot, restriction);
         Follower { view, timestamp: 1, at, feed, waker, known: VecDeque::from([at]), shown }
     }
-    /// As [`Follower::begin`], from now on, with the same waker and the same restriction; its ticks go on.
+    /// As [`Follower::begin`], from now on, with the same waker and the same restriction; its timestamps go on.
     pub fn begin_anew(&self, engine: &Engine) -> Follower {
         let restriction = self.shown.as_ref().map(Shown::restriction);
         Follower { timestamp: self.timestamp + 1, ..Follower::begin(engine, self.waker.clone(), restriction) }

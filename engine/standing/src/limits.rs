@@ -6,7 +6,7 @@ use std::time::Duration;
 pub(crate) const BLOCK_ROWS: usize = 1_024;
 /// Standing queries of one database.
 pub const QUERIES_MAX: usize = 10_000;
-/// Rows and differences that may wait for one subscriber; one that falls further behind is cut off.
+/// Rows and deltas that may wait for one subscriber; one that falls further behind is cut off.
 pub const SUBSCRIBER_ROWS_MAX: usize = 1 << 20;
 /// Differences that a query remembers, so that a subscriber who comes back can go on where it was.
 pub const REMEMBERED_ROWS_MAX: usize = 1 << 18;

@@ -1,7 +1,7 @@
 //! A standing query at work: its steps in order, each fed with the changes of those before it.
 //!
-//! One tick at a time goes through the whole network, from the graph's changes to those of the answer; work is proportional to
-//! change. Idea: as ticks are totally ordered and every step keeps what it needs, a step's new changes follow from its inputs' and
+//! One timestamp at a time goes through the whole network, from the graph's changes to those of the answer; work is proportional to
+//! change. Idea: as timestamps are totally ordered and every step keeps what it needs, a step's new changes follow from its inputs' and
 //! its state alone, without any bookkeeping of times.
 
 use crate::StandingError;
@@ -37,13 +37,13 @@ impl Network {
         let arguments = arguments.iter().map(|(_, place)| *place).collect();
         Ok(Network { steps, arguments, answers: HashMap::default(), rows: 0, weighed: Weighed::default() })
     }
-    /// The changes of the answer at this tick; the arguments' own are given.
+    /// The changes of the answer at this timestamp; the arguments' own are given.
     pub fn advance(
         &mut self,
         turn: &EventContext<'_>,
         arguments: &Changes,
     ) -> Result<Changes, StandingError> {
-        // Now, while nobody else holds the rows of the tick before.
+        // Now, while nobody else holds the rows of the timestamp before.
         if self.weighed.is_due() {
             self.weigh();
         }

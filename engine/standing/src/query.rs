@@ -194,7 +194,7 @@ impl Query {
             Err(error) => self.fail(error),
         }
     }
-    /// Takes a tick through the network. After an error what is kept is of no use any more.
+    /// Takes a timestamp through the network. After an error what is kept is of no use any more.
     fn feed(
         &mut self,
         view: &View,

@@ -33,10 +33,10 @@ pub(crate) fn view_of(graph: Snapshot, restriction: Option<&Arc<Restriction>>) -
     }
 }
 
-/// What a vertex is at a tick: its labels, where it is shown.
+/// What a vertex is at a timestamp: its labels, where it is shown.
 type Sight = Option<LabelSetId>;
 
-/// One commit, between two ticks.
+/// One commit, between two timestamps.
 struct Translation<'a> {
     whole: &'a View,
     /// Knows what is shown of each label set and type.

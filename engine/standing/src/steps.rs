@@ -1,4 +1,4 @@
-//! Steps at work: each fed with the changes of those before it, one tick at a time.
+//! Steps at work: each fed with the changes of those before it, one timestamp at a time.
 
 use crate::StandingError;
 use crate::evaluate::{Evaluator, Surroundings, satisfying};
@@ -115,7 +115,7 @@ impl Steps {
         }
         Ok(Steps { operators, inputs, output, moved: 0 })
     }
-    /// What the last step's rows change by, when the rows of its first change so. It may be called again for the same tick, with more
+    /// What the last step's rows change by, when the rows of its first change so. It may be called again for the same timestamp, with more
     /// rows and without the commit.
     pub fn advance(
         &mut self,

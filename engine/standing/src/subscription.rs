@@ -34,7 +34,7 @@ pub enum Event {
         commit_version: u64,
         /// Wall clock at the commit, microseconds since 1970; 0 where that is not known.
         time_micros: u64,
-        /// Rows with their differences; each row once.
+        /// Rows with their deltas; each row once.
         rows: Arc<Vec<(Row, isize)>>,
     },
     /// Commits up to this version changed nothing more.

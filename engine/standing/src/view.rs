@@ -1,10 +1,10 @@
-//! The graph as of any tick of the present turn, without a copy of it.
+//! The graph as of any timestamp of the present turn, without a copy of it.
 //!
-//! Idea: a snapshot of the store is the *base*; what was committed since is a small *delta* that knows the tick of each change. A
-//! read at tick `t` is the base, corrected by what the delta says up to `t`. When no query has anything left to read in the past,
+//! Idea: a snapshot of the store is the *base*; what was committed since is a small *delta* that knows the timestamp of each change. A
+//! read at timestamp `t` is the base, corrected by what the delta says up to `t`. When no query has anything left to read in the past,
 //! the newest snapshot becomes the base and the delta is empty again: so nothing is held but what the store holds anyway.
 //!
-//! Ticks number the commits (and other events) in the order in which the queries see them; see `runner`.
+//! Timestamps number the commits (and other events) in the order in which the queries see them; see `runner`.
 
 mod at;
 mod values;
@@ -29,7 +29,7 @@ pub(crate) use at::At;
 /// Number of an event, in the order in which queries see them.
 pub(crate) type Timestamp = u64;
 
-/// What one thing was, from which tick on; the last entry of a tick counts.
+/// What one thing was, from which timestamp on; the last entry of a timestamp counts.
 type Timeline<T> = SmallVec<[(Timestamp, T); 1]>;
 
 /// Where a vertex's first properties are read: in the record of its commit, which is kept as long as the delta.
@@ -79,7 +79,7 @@ pub(crate) struct Touched {
     pub edge_properties: Vec<(EdgeRef, KeyId)>,
 }
 
-/// The graph as of any tick since its base.
+/// The graph as of any timestamp since its base.
 pub(crate) struct View {
     base: Snapshot,
     /// Knows every name that the delta may use.
@@ -289,7 +289,7 @@ impl View {
     pub fn has_changed(&self, vertex: VertexId) -> bool {
         self.delta.vertices.contains_key(&vertex)
     }
-    /// Was the vertex born at this tick?
+    /// Was the vertex born at this timestamp?
     pub fn is_born_at(&self, vertex: VertexId, timestamp: Timestamp) -> bool {
         self.delta.births.get(&vertex).is_some_and(|birth| birth.since == timestamp)
     }
@@ -430,7 +430,7 @@ impl View {
         at(self.delta.edges.get(&edge.id), timestamp).is_some_and(|state| *state == Some(edge))
             && self.birth(edge.id, timestamp) == Some(since)
     }
-    /// Has nothing at this vertex changed since the base, at any tick?
+    /// Has nothing at this vertex changed since the base, at any timestamp?
     pub fn is_as_based(&self, vertex: VertexId) -> bool {
         vertex.0 < self.base.vertex_bound() as u64
             && !self.delta.born.contains_key(&vertex)
@@ -493,7 +493,7 @@ impl View {
         }
         Ok(found)
     }
-    /// Vertices among which are all that pass the filter and of which the property equals `value`, at this tick or any other since
+    /// Vertices among which are all that pass the filter and of which the property equals `value`, at this timestamp or any other since
     /// the base: through the index, if there is one.
     pub fn candidates(
         &self,

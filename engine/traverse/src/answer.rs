@@ -10,7 +10,6 @@
 mod elements;
 pub mod ending;
 pub mod graph_adapter;
-pub mod kept;
 mod lowered;
 mod outcome;
 pub mod own_ids;
@@ -19,6 +18,7 @@ mod programs;
 pub mod report;
 pub mod running;
 mod shown;
+pub mod stored_value;
 pub mod texts;
 
 pub use graph_adapter::MayCall;

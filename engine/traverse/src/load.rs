@@ -8,7 +8,7 @@ pub(crate) mod exact;
 mod there;
 
 use crate::Kept;
-use crate::answer::{AnswerError, kept, own_ids};
+use crate::answer::{AnswerError, own_ids, stored_value};
 use execute::watch;
 use gremlin::Object;
 use gremlin::graphson::{self, FileEdge, FileVertex};
@@ -230,10 +230,10 @@ impl Loading<'_> {
         }
         let value = match kept {
             [only] if only.meta.is_empty() => self.value(key, &only.value)?,
-            several => kept::many_to_value(several)
+            several => stored_value::many_to_value(several)
                 .ok_or_else(|| Wrong(format!("the values of `{key}` cannot be kept")))?,
         };
-        Ok((kept::key_for(&self.transaction, key, kept)?, value))
+        Ok((stored_value::key_for(&self.transaction, key, kept)?, value))
     }
     fn end(&self, id: &Object) -> Result<VertexId, Wrong> {
         let found = self.vertices.get(&name(id)).copied();
@@ -252,7 +252,7 @@ impl Loading<'_> {
         Ok(vec![(key, self.value("id", id)?)])
     }
     fn value(&self, key: &str, object: &Object) -> Result<Value, Wrong> {
-        let value = kept::to_value(object);
+        let value = stored_value::to_value(object);
         value.ok_or_else(|| Wrong(format!("`{key}` is a {}, which cannot be kept", object.type_name())))
     }
 }

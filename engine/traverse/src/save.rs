@@ -3,7 +3,7 @@
 //! Ids are those that Gremlin shows: the one a client gave, or else the number. Labels are joined by `::`; where that does not tell them, a field `labels`
 //! lists them. Values that GraphSON has no form for are written as [`exact`] says. Cost: one walk; memory for one vertex with its edges.
 
-use crate::answer::{AnswerError, kept};
+use crate::answer::{AnswerError, stored_value};
 use crate::load::{LINE_BYTES_MAX, exact};
 use gremlin::graphson::{BagTooLarge, Dialect, JsonWriter};
 use gremlin::object::VertexProperty;
@@ -118,12 +118,13 @@ impl Saving<'_> {
                 let mut vertices = Vec::new();
                 snapshot.scan_chunk(chunk, &LabelFilter::Any, &mut vertices)?;
                 for vertex in vertices {
-                    taken.extend(kept::to_object(&snapshot.property(vertex, own)?).as_long());
+                    taken.extend(stored_value::to_object(&snapshot.property(vertex, own)?).as_long());
                 }
             }
         }
         let names = catalog.names().keys().iter();
-        let wide = names.filter(|name| kept::is_wide(snapshot, name)).filter_map(|name| catalog.key(name));
+        let wide =
+            names.filter(|name| stored_value::is_wide(snapshot, name)).filter_map(|name| catalog.key(name));
         let wide = wide.collect();
         let (saved, scratch) = (Saved::default(), EdgeScratch::default());
         Ok(Saving { snapshot, saved, own, taken, wide, properties: 0, scratch })
@@ -137,7 +138,7 @@ impl Saving<'_> {
         Ok(match given {
             Value::Null if self.taken.contains(&number) => Object::string(format!("{NUMBERED}{number}")),
             Value::Null => Object::Long(number),
-            given => kept::read(&given, self.own.is_some_and(|own| self.wide.contains(&own))),
+            given => stored_value::read(&given, self.own.is_some_and(|own| self.wide.contains(&own))),
         })
     }
     fn value(&self, key: KeyId, name: &str, value: &Value, of: VertexId) -> Result<Object, AnswerError> {
@@ -227,7 +228,7 @@ impl Saving<'_> {
         let held = self.snapshot.edge_properties(edge)?;
         if let Some((own, id)) = held.iter().find(|(key, _)| Some(*key) == self.own) {
             line.put("\"id\":");
-            Self::object(line, &kept::read(id, self.wide.contains(own)))?;
+            Self::object(line, &stored_value::read(id, self.wide.contains(own)))?;
             line.put(",");
         }
         line.put(format_args!("\"{end}\":"));
@@ -253,7 +254,7 @@ impl Saving<'_> {
             line.put(":[");
             let is_many = matches!(value, Value::Map(_));
             let values = match is_many {
-                true => kept::many_of(value, self.wide.contains(key)),
+                true => stored_value::many_of(value, self.wide.contains(key)),
                 false => vec![crate::Kept::plain(self.value(*key, &name, value, vertex)?)],
             };
             for (number, one) in values.iter().enumerate() {

@@ -6,7 +6,7 @@ use model::Value;
 use plan::hidden::{TAGGED, WIDE};
 use std::sync::Arc;
 use tanglewood_traverse::Kept;
-use tanglewood_traverse::answer::kept::{many_of, many_to_value, marks, read, to_object, to_value};
+use tanglewood_traverse::answer::stored_value::{many_of, many_to_value, marks, read, to_object, to_value};
 use world::chance::Chance;
 
 /// An object of any kind that can be kept, lists, sets and maps up to so deep.

@@ -478,7 +478,7 @@ impl Database {
         &self.inner.runtime
     }
 
-    /// What the planner may know of this snapshot. What was sampled for all tells of what is hidden from some, so each lens samples for itself.
+    /// What the planner may know of this snapshot. What was sampled for all tells of what is hidden from some, so each restricted view samples for itself.
     pub(crate) fn planning(
         &self,
         snapshot: &Snapshot,

@@ -228,7 +228,7 @@ impl Allowed {
     }
 }
 
-/// The lenses in use, so that all who have the same rights share one.
+/// The restricted views in use, so that all who have the same rights share one.
 #[derive(Default)]
 pub(crate) struct Lenses {
     known: Mutex<BTreeMap<Rights, Weak<RestrictedView>>>,

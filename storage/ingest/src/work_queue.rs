@@ -1,6 +1,6 @@
 //! Blocks that many threads parse, handed on one after the other in the order of the files.
 //!
-//! Question: how is a graph the same with any number of threads, and no file held in memory? Idea: parsed blocks wait on a belt until
+//! Question: how is a graph the same with any number of threads, and no file held in memory? Idea: parsed blocks wait on a work queue until
 //! all before them were handed on; whoever puts the one that is due hands on as many as are ready. Invariant: one thread at a time hands
 //! on. While [`WAITING_MANY`] wait, threads cut blocks of the file that is due, so what is due is never behind what waits; while
 //! [`WAITING_MAX`] wait and somebody hands on, the others pause.
@@ -37,7 +37,7 @@ impl<T> State<T> {
     }
 }
 
-/// The belt; `F` takes a job and what was parsed of a block.
+/// The work queue; `F` takes a job and what was parsed of a block.
 pub(crate) struct WorkQueue<T, F, E> {
     state: Mutex<State<T>>,
     /// Only locked by who hands on.
@@ -82,7 +82,7 @@ impl<T, F: FnMut(usize, T) -> Result<(), E>, E> WorkQueue<T, F, E> {
         }
         (state.waiting.len() >= WAITING_MANY).then_some(state.due.0)
     }
-    /// Puts a block on the belt, and hands on what is ready unless another thread does.
+    /// Puts a block on the work queue, and hands on what is ready unless another thread does.
     pub fn put(&self, job: usize, number: usize, parsed: Option<T>) {
         self.state.lock().waiting.insert((job, number), parsed);
         self.hand_on();

@@ -5,7 +5,7 @@
 //! `CURRENT` names either the old checkpoint or the new one, and the log reaches back to whichever it is.
 
 use crate::history::Point;
-use crate::kept::{Horizon, files_of, thinned};
+use crate::kept_files::{Horizon, files_of, thinned};
 use crate::{Engine, TransactError};
 use durable::{Anchor, BlobRef, CheckpointMark, CheckpointSink, DurableError};
 use std::collections::BTreeSet;

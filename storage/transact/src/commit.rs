@@ -1,6 +1,6 @@
-//! The way of a commit: stamped by a gatekeeper, validated against all before it, applied behind them, and put into flight.
+//! The way of a commit: stamped by a gatekeeper, validated against all before it, applied behind them, and put into pending commits.
 //!
-//! Each thread does this for its own transaction, under the committer's lock, and then waits for the landing without it. Invariants:
+//! Each thread does this for its own transaction, under the committer's lock, and then waits for the publishing without it. Invariants:
 //! commit versions strictly increase; a record in the log applies to the snapshot of the record before it; a name is in a record that
 //! is synced before or with the first that uses it.
 
@@ -80,7 +80,7 @@ impl Shared {
         self.gatekeepers.lock().stamp(gatekeeper, now_us)
     }
 
-    /// Validates a transaction, applies it behind all that were accepted, and puts it into flight: whom to wait by, and whether to lead.
+    /// Validates a transaction, applies it behind all that were accepted, and puts it into pending commits: whom to wait by, and whether to lead.
     pub fn accept(
         &self,
         committer: &mut Committer,
@@ -122,7 +122,7 @@ impl Shared {
         Ok(ahead)
     }
 
-    /// Applies a valid transaction behind all others, and puts it into flight, with new names of so many bytes.
+    /// Applies a valid transaction behind all others, and puts it into pending commits, with new names of so many bytes.
     fn put_behind(
         &self,
         committer: &mut Committer,

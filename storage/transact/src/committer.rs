@@ -104,7 +104,7 @@ impl Committer {
         (self.named, self.is_amid) = (None, false);
         self.tip = tip;
     }
-    /// Did a panic end a commit half done? Then what is in flight has to land before the next is built on anything.
+    /// Did a panic end a commit half done? Then what is pending has to be published before the next is built on anything.
     pub fn is_torn(&self) -> bool {
         self.is_amid
     }

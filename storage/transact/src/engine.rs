@@ -1,16 +1,16 @@
 //! The engine: what transactions of one database share, and the interfaces to it.
 //!
 //! ```text
-//!   commit -> validate, apply (one at a time) -> fly (many) -> append + sync (one group at a time) -> publish -> feed
+//!   commit -> validate, apply (one at a time) -> pending (many) -> append + sync (one group at a time) -> publish -> feed
 //! ```
 //!
 //! How a commit gets its version is in `commit`, how it gets onto the disk and into view in `pending`. Invariant: a snapshot is published
-//! only after its records are synced. Locks are taken in this order: committer, flight, feeds.
+//! only after its records are synced. Locks are taken in this order: committer, pending commits, feeds.
 
 use crate::committer::{Basis, Committer, Input, Refusal};
 use crate::feed::{Feed, Feeds, Waker};
 use crate::history::Point;
-use crate::kept::{Files, KeptLimits};
+use crate::kept_files::{Files, KeptLimits};
 use crate::past::Past;
 use crate::pending::{LogThread, PendingCommits};
 use crate::reads::Inner as Reads;
@@ -45,7 +45,7 @@ pub(crate) struct Shared {
     pub pending: Mutex<PendingCommits>,
     /// Made when two commits first meet; none if the operating system gave none then.
     pub log_thread: OnceLock<Option<LogThread>>,
-    /// A group has landed, or failed.
+    /// A group is published, or failed.
     pub all_landed: Condvar,
     /// Snapshots that writing transactions began with, and how many did.
     pub active: Mutex<BTreeMap<u64, usize>>,

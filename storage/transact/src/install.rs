@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Idea: putting a build onto a later snapshot costs what changed in between. So it is done first without the lock of commits, and what
-//! came of it is written and synced with a manifest of its own. Then the load flies as a commit among others, whose record says no more than
+//! came of it is written and synced with a manifest of its own. Then the load is pending as a commit among others, whose record says no more than
 //! where that manifest is: commits wait for it as long as for each other. A checkpoint right behind it makes the record unnecessary.
 //! Invariants: the load is durable, by its record, before anyone sees it; whatever fails before, the graph is as it was. The graph with it
 //! is the manifest's with the commits behind that one's base, which is how an open after a crash finishes what was begun.

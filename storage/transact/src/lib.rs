@@ -29,7 +29,7 @@ mod footprint;
 mod history;
 mod inspect;
 mod install;
-mod kept;
+mod kept_files;
 mod limits;
 mod open;
 mod options;

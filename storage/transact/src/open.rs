@@ -4,7 +4,7 @@
 
 use crate::checkpoint::{Blobs, Stand, mark};
 use crate::history::{History, Point};
-use crate::kept::{Horizon, KeptLimits, files_of};
+use crate::kept_files::{Horizon, KeptLimits, files_of};
 use crate::past::Past;
 use crate::remote::GateParts;
 use crate::replay::{Replayed, graph_with_load, replay};

@@ -97,7 +97,7 @@ impl Past {
             newest.recent.push_back(Known { snapshot, at: last, until: None });
         }
     }
-    /// Replaces the current snapshot by the same graph in another shape. No commit may land meanwhile.
+    /// Replaces the current snapshot by the same graph in another shape. No commit may be published meanwhile.
     pub fn reshape(&self, store: &Store, graph: Snapshot) {
         let _newest = self.newest.lock();
         store.publish(graph);

@@ -1,4 +1,4 @@
-//! Commits in flight: accepted, built upon by the next, not yet on disk, seen by nobody.
+//! Commits pending: accepted, built upon by the next, not yet on disk, seen by nobody.
 //!
 //! ```text
 //!   accept  --a--b--c---d-e----f--g--h---->      each on its own thread, behind the last one accepted
@@ -6,12 +6,12 @@
 //!   seen              a        b c          d e f
 //! ```
 //! Idea: while one group is synced the next is validated and applied, so the disk waits for nobody's thinking. Who finds nobody leading
-//! leads: appends and syncs all that fly, makes the last of them the present, and wakes each of its group by a signal of its own. If more
-//! came meanwhile, the log's own thread leads on, group after group, until a sync ends with nothing in flight: between two syncs no thread
-//! has to be woken, and nobody who has landed is kept. In memory, where syncs cost nothing, the first of those who came leads instead.
+//! leads: appends and syncs all that are pending, makes the last of them the present, and wakes each of its group by a signal of its own. If more
+//! came meanwhile, the log's own thread leads on, group after group, until a sync ends with nothing pending: between two syncs no thread
+//! has to be woken, and nobody who is published is kept. In memory, where syncs cost nothing, the first of those who came leads instead.
 //!
-//! Invariants: records land in the order of their commit versions; nothing is seen or acknowledged before its sync; what was accepted behind a group
-//! that failed fails too, since it was built upon it; whoever holds the committer and has seen everything land is alone.
+//! Invariants: records are published in the order of their commit versions; nothing is seen or acknowledged before its sync; what was accepted behind a group
+//! that failed fails too, since it was built upon it; whoever holds the committer and has seen everything be published is alone.
 //! Cost: a thread sleeps and is woken once a commit; one thread more, made when two commits first meet. Bounded by [`FLIGHT_BYTES_ENOUGH`].
 
 use crate::TransactError;
@@ -32,7 +32,7 @@ use world::failpoint;
 use world::panics::{Panicked, caught};
 use world::threads::{Background, Pace};
 
-/// A commit in flight.
+/// A commit pending.
 pub(crate) struct Accepted {
     pub record: Arc<CommitRecord>,
     /// Its bytes for the log.
@@ -51,7 +51,7 @@ impl Accepted {
     }
 }
 
-/// All that fly, by commit version.
+/// All that are pending, by commit version.
 #[derive(Default)]
 pub(crate) struct PendingCommits {
     all: VecDeque<(Accepted, Arc<Waiting>)>,
@@ -64,7 +64,7 @@ pub(crate) struct PendingCommits {
     is_stopped: bool,
 }
 
-/// Whoever waits for a commit to land.
+/// Whoever waits for a commit to be published.
 #[derive(Default)]
 pub(crate) struct Waiting {
     news: Mutex<Option<News>>,
@@ -98,7 +98,7 @@ impl Waiting {
 #[must_use]
 struct GroupOutcome {
     outcomes: Vec<(Arc<Waiting>, News)>,
-    /// The first of those who fly now, if any do.
+    /// The first of those who are pending now, if any do.
     next: Option<Arc<Waiting>>,
 }
 
@@ -137,7 +137,7 @@ impl LogThread {
 }
 
 impl Shared {
-    /// Sees to it that the committer builds upon what is or will be on disk, and that there is room for one more in flight.
+    /// Sees to it that the committer builds upon what is or will be on disk, and that there is room for one more pending.
     ///
     /// # Errors
     /// No commit is possible any more.
@@ -157,7 +157,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Takes a commit into the flight, behind all others. An error if the flight it was built upon has failed.
+    /// Takes a commit into the pending commits, behind all others. An error if the pending commits it was built upon has failed.
     pub fn take_off(
         &self,
         accepted: Accepted,
@@ -179,7 +179,7 @@ impl Shared {
         Ok((waiting, !std::mem::replace(&mut pending.led, true)))
     }
 
-    /// Waits for a commit to land, and leads where that is due.
+    /// Waits for a commit to be published, and leads where that is due.
     pub fn await_landing(&self, waiting: &Waiting, mut leads: bool) -> Result<u64, TransactError> {
         loop {
             if leads {
@@ -208,7 +208,7 @@ impl Shared {
         }
     }
 
-    /// Leads, for one who goes on to put commits into flight: beside it where the log has a thread.
+    /// Leads, for one who goes on to put commits into pending commits: beside it where the log has a thread.
     pub fn lead_beside(&self) {
         match self.log_thread() {
             Some(thread) => thread.lead_on(),
@@ -224,7 +224,7 @@ impl Shared {
         self.log_thread.get_or_init(|| LogThread::start(self.itself.clone()).ok()).as_ref()
     }
 
-    /// A turn of the log's thread: leads until nothing flies. It lets go of the engine before the last of them is told: who has been told
+    /// A turn of the log's thread: leads until nothing is pending. It lets go of the engine before the last of them is told: who has been told
     /// may drop it, and open its folder again.
     fn lead_to_the_end(self: Arc<Shared>) {
         loop {
@@ -237,7 +237,7 @@ impl Shared {
         }
     }
 
-    /// Appends and syncs all that fly now, and makes them the present. Where a panic ends that, everything in flight fails, and nobody waits
+    /// Appends and syncs all that are pending now, and makes them the present. Where a panic ends that, everything pending fails, and nobody waits
     /// for ever.
     fn land_all(&self) -> GroupOutcome {
         // It is done for all of them, whoever's work is over.
@@ -267,7 +267,7 @@ impl Shared {
     fn landed(&self, count: usize, bytes: usize) -> GroupOutcome {
         let mut pending = self.pending.lock();
         let first = pending.all.front().map(|(first, _)| first.point());
-        // They stay in flight until they are seen, so that all who wait can be told of a panic.
+        // They stay pending until they are seen, so that all who wait can be told of a panic.
         if let (Some(first), Some((last, _))) = (first, pending.all.range_mut(..count).next_back()) {
             failpoint::visit("group is on disk");
             self.store.names().mark_durable(last.named);
@@ -335,7 +335,7 @@ impl Shared {
         GroupOutcome { outcomes: all.into_iter().enumerate().map(failed).collect(), next: None }
     }
 
-    /// Goes back to what is on disk, if a group has failed or a panic ended a commit half done. Then nothing is in flight.
+    /// Goes back to what is on disk, if a group has failed or a panic ended a commit half done. Then nothing is pending.
     fn go_back(&self, committer: &mut Committer) {
         let mut pending = self.pending.lock();
         let has_failed = !pending.is_stopped && pending.failure.take().is_some();
@@ -345,7 +345,7 @@ impl Shared {
         }
     }
 
-    /// Waits until nothing up to this commit version is in flight.
+    /// Waits until nothing up to this commit version is pending.
     pub fn land(&self, commit_version: u64) {
         let mut pending = self.pending.lock();
         while pending.all.front().is_some_and(|(first, _)| first.record.commit_version <= commit_version) {
@@ -359,7 +359,7 @@ impl Shared {
         }
     }
 
-    /// The committer, with nothing in flight: no commit happens while it is held, and what it builds upon is the present.
+    /// The committer, with nothing pending: no commit happens while it is held, and what it builds upon is the present.
     pub fn alone(&self) -> MutexGuard<'_, Committer> {
         let mut committer = self.committer.lock();
         self.land(u64::MAX);
@@ -367,7 +367,7 @@ impl Shared {
         committer
     }
 
-    /// Replaces what the next commit builds upon by the same graph in another shape; readers see it with the last that flies.
+    /// Replaces what the next commit builds upon by the same graph in another shape; readers see it with the last that is pending.
     pub fn reshape(&self, committer: &mut Committer, graph: Snapshot) {
         debug_assert_eq!(committer.tip.commit_version(), graph.commit_version());
         let mut pending = self.pending.lock();
@@ -412,7 +412,7 @@ mod tests {
         assert_eq!((engine.counts().commits, engine.snapshot().commit_version()), (100, 100));
     }
 
-    /// Four commits fly while nobody leads; then the log's thread is told to.
+    /// Four commits are pending while nobody leads; then the log's thread is told to.
     fn led_by_the_logs_thread(engine: &Engine) {
         let shared = &engine.shared;
         shared.pending.lock().led = true;

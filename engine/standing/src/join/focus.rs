@@ -3,7 +3,7 @@
 //! Idea: where an indexed property of a vertex must equal a column of the input, as in `(a:N {id: $s})`, the vertices that have one of the
 //! given values are few and known. A change whose ends are not among them, and an edge that leads nowhere among them, would be found to
 //! be nobody's only after its properties were read and the input was asked; here it is one look-up in a small table.
-//! Invariant: the members of a focus are all vertices that have a given value at this tick or had it at the tick before, and maybe more: the
+//! Invariant: the members of a focus are all vertices that have a given value at this timestamp or had it at the timestamp before, and maybe more: the
 //! join decides, a focus only spares work. Cost: an index look-up for each given value; nothing for edges that come and go.
 
 use super::pattern::{Atom, Join, SlotNo};
@@ -36,7 +36,7 @@ struct Focus {
     /// Values given now, and how often.
     values: HashMap<GroupKey, isize>,
     members: HashSet<VertexId>,
-    /// Members that have no given value any more, unless it was given again: they stay for who asks for the tick before.
+    /// Members that have no given value any more, unless it was given again: they stay for who asks for the timestamp before.
     leaving: Vec<VertexId>,
 }
 
@@ -72,7 +72,7 @@ impl Moment<'_> {
             _ => None,
         }
     }
-    /// What a vertex has at a tick.
+    /// What a vertex has at a timestamp.
     fn value(&self, vertex: VertexId, key: KeyId, timestamp: Timestamp) -> Result<Value, StandingError> {
         match self.view.labels(vertex, timestamp)? {
             Some(_) => Ok(self.view.property(vertex, key, timestamp)?),

@@ -464,7 +464,7 @@ impl Run<'_> {
         if value.is_null() {
             return Ok(());
         }
-        // The two relations may be read at different ticks.
+        // The two relations may be read at different timestamps.
         let (timestamp, value_tick) = (self.tick_of(vertex_atom), self.tick_of(attribute));
         let index = index(self.view.base_catalog(), labels, *key);
         for found in self.view.candidates(filter, index, *key, value, timestamp)? {

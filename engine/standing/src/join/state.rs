@@ -1,7 +1,7 @@
-//! What a join keeps from tick to tick: its input, indexed as its routes ask for it.
+//! What a join keeps from timestamp to timestamp: its input, indexed as its routes ask for it.
 //!
 //! Conditions are asked as soon as what they read is bound: of a relationship whose end turns out to have another label, and of bindings that are
-//! half of the tick before, which come and go again. One that fails on such a row must not end the query, so rows on which
+//! half of the timestamp before, which come and go again. One that fails on such a row must not end the query, so rows on which
 //! a condition fails go on, and it is asked once more of what is left of them in the end.
 
 use super::focus::{Foci, Moment};
@@ -36,7 +36,7 @@ impl JoinState {
         let foci = Foci::of(&join, surroundings.names.catalog());
         Ok(JoinState { conditions, lives, input, foci, join, names: None })
     }
-    /// Changes of the answer that follow from those of the graph and of the input at this tick.
+    /// Changes of the answer that follow from those of the graph and of the input at this timestamp.
     pub fn advance(&mut self, turn: &EventContext<'_>, input: &Changes) -> Result<Changes, StandingError> {
         let table = turn.view.newest().catalog().names();
         if !self.names.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, table)) {

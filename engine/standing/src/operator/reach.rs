@@ -32,7 +32,7 @@ pub(crate) struct Reach {
     sources: HashMap<VertexId, Source>,
 }
 
-/// The graph of a walk at one tick.
+/// The graph of a walk at one timestamp.
 pub(super) struct Ground<'a> {
     view: &'a View,
     types: Vec<EdgeTypeId>,
@@ -53,7 +53,7 @@ pub(super) trait Ways {
     fn previous(&self, vertex: VertexId, found: &mut dyn FnMut(VertexId)) -> Result<(), StandingError>;
 }
 
-/// Edges that went and came at a tick: pairs of the near and the far end, as the walk goes.
+/// Edges that went and came at a timestamp: pairs of the near and the far end, as the walk goes.
 #[derive(Default)]
 pub(super) struct Moved {
     pub gone: Vec<(VertexId, VertexId)>,
@@ -74,7 +74,7 @@ impl<'a> Ground<'a> {
         let is_barren = !walk.types.is_empty() && types.is_empty();
         Ground { view: turn.view, types, is_barren, direction, timestamp: turn.timestamp, max }
     }
-    /// What this tick changed of it.
+    /// What this timestamp changed of it.
     pub fn moved(&self, turn: &EventContext<'_>) -> Moved {
         let mut moved = Moved::default();
         for (edge, diff) in turn.touched.iter().filter(|_| !self.is_barren).flat_map(|touched| &touched.moved)
@@ -156,7 +156,7 @@ impl Source {
         state.relax(due, ground, &mut HashMap::default())?;
         Ok(state)
     }
-    /// Sets a distance, and notes what it was before this tick.
+    /// Sets a distance, and notes what it was before this timestamp.
     fn set(&mut self, vertex: VertexId, distance: Option<u32>, before: &mut HashMap<VertexId, Option<u32>>) {
         let old = match distance {
             Some(distance) => self.distances.insert(vertex, distance),

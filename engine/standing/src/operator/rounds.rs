@@ -2,7 +2,7 @@
 //!
 //! A repeated group with a sub-query in it cannot be read from the graph's edges: whether a step is there depends on the sub-query, and on
 //! columns of the row outside (the *context*). So each context keeps the steps that its walks have met, and the inner query is run for
-//! the vertices that they reach, no others: a walk that gets to a new vertex asks for its steps within the same tick, and goes on when they
+//! the vertices that they reach, no others: a walk that gets to a new vertex asks for its steps within the same timestamp, and goes on when they
 //! have come. Vertices that no walk reaches any more are asked for no longer. On these steps the distances from every source are kept as
 //! [`super::Reach`] keeps them. Work is proportional to the vertices affected and their steps.
 
@@ -64,7 +64,7 @@ impl Ways for Bounded<'_> {
     }
 }
 
-/// Distances that changed at this tick, as they were before it.
+/// Distances that changed at this timestamp, as they were before it.
 type Before = HashMap<VertexId, Option<u32>>;
 
 /// One context.
@@ -76,7 +76,7 @@ struct Ring {
     wanted: HashMap<VertexId, usize>,
 }
 
-/// What happened to the sources of a context at this tick.
+/// What happened to the sources of a context at this timestamp.
 #[derive(Default)]
 struct News {
     moved: Moved,

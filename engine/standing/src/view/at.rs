@@ -1,4 +1,4 @@
-//! A view at one tick, read as any other graph.
+//! A view at one timestamp, read as any other graph.
 
 use super::{Timestamp, View, at};
 use model::schema::{IndexId, SchemaTarget};
@@ -7,7 +7,7 @@ use store::{
     AdjacencyRead, AdjacencyView, Catalog, GraphRead, LabelFilter, PropertyRef, Statistics, StoreError,
 };
 
-/// The graph of a view, as it is at a tick.
+/// The graph of a view, as it is at a timestamp.
 pub(crate) struct At<'a> {
     view: &'a View,
     timestamp: Timestamp,
@@ -19,7 +19,7 @@ impl<'a> At<'a> {
     }
 }
 
-/// The edges of some types in one direction, at a tick.
+/// The edges of some types in one direction, at a timestamp.
 struct Along<'a> {
     view: &'a View,
     timestamp: Timestamp,

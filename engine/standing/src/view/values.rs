@@ -1,4 +1,4 @@
-//! What changed since the base, found by value: vertices that have had it at any tick, as an index of the delta would say.
+//! What changed since the base, found by value: vertices that have had it at any timestamp, as an index of the delta would say.
 //!
 //! Made for a property when it is first asked for after a commit was taken up: one walk over the delta, however many values are
 //! sought then. Values are told apart by their hashes alone: whoever seeks looks at what was found.

@@ -1,6 +1,6 @@
 //! Ids, labels and properties of vertices and edges, as clients know them.
 
-use super::kept::{self, OWN_ID};
+use super::stored_value::{self, OWN_ID};
 use gremlin::Object;
 use model::{EdgeRef, Value, VertexId};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(super) fn vertex_id(view: &Snapshot, vertex: VertexId) -> Result<Object, Sto
     Ok(if own.is_null() {
         Object::Long(vertex.0 as i64)
     } else {
-        kept::read(&own, kept::is_wide(view, OWN_ID))
+        stored_value::read(&own, stored_value::is_wide(view, OWN_ID))
     })
 }
 
@@ -50,6 +50,6 @@ pub(super) fn edge_id(view: &Snapshot, edge: &EdgeRef) -> Result<Object, StoreEr
     Ok(if own.is_null() {
         Object::Long(edge.id.0 as i64)
     } else {
-        kept::read(&own, kept::is_wide(view, OWN_ID))
+        stored_value::read(&own, stored_value::is_wide(view, OWN_ID))
     })
 }

@@ -2,8 +2,8 @@
 //!
 //! What is read of a transaction that may write is recorded, so that its commit is validated like any other's.
 
-use super::kept::{self, OWN_ID};
 use super::own_ids::{self, OwnIds};
+use super::stored_value::{self, OWN_ID};
 use crate::{Graph, Kept, Outcome, TraverseError, Wanted};
 use execute::CacheAccess;
 use execute::program::Ended;
@@ -160,7 +160,7 @@ impl GraphAdapter {
         }
     }
     fn value(&self, object: &Object) -> Outcome<Value> {
-        kept::to_value(object).ok_or_else(|| {
+        stored_value::to_value(object).ok_or_else(|| {
             let kind = object.type_name();
             TraverseError::step(
                 "property",
@@ -220,8 +220,8 @@ impl GraphAdapter {
             }
         }
         // An id of another kind may look alike: the text of a UUID, for instance.
-        let all = if kept::is_plain_key(&view, OWN_ID) { unindexed } else { Vec::new() };
-        if !all.is_empty() || !kept::is_plain_key(&view, OWN_ID) {
+        let all = if stored_value::is_plain_key(&view, OWN_ID) { unindexed } else { Vec::new() };
+        if !all.is_empty() || !stored_value::is_plain_key(&view, OWN_ID) {
             return self.scan_for_id(key, id, &all);
         }
         // Whoever finds none depends on all that others add, whatever its label.
@@ -230,7 +230,7 @@ impl GraphAdapter {
     }
     fn has_id(&self, view: &Snapshot, vertex: VertexId, key: KeyId, id: &Object) -> Outcome<bool> {
         let value = view.property(vertex, key).map_err(unread)?;
-        Ok(!value.is_null() && alike(&kept::to_object(&value), id))
+        Ok(!value.is_null() && alike(&stored_value::to_object(&value), id))
     }
     /// Looks at every vertex of these labels, or at all.
     fn scan_for_id(&self, key: KeyId, id: &Object, labels: &[Arc<str>]) -> Outcome<Option<VertexId>> {
@@ -258,7 +258,7 @@ impl GraphAdapter {
         };
         let is_wanted = |edge: &EdgeRef| -> Outcome<bool> {
             let value = view.edge_property(edge.id, key).map_err(unread)?;
-            Ok(!value.is_null() && alike(&kept::to_object(&value), id))
+            Ok(!value.is_null() && alike(&stored_value::to_object(&value), id))
         };
         let (targets, candidates) = (self.id_targets(&view, OF_TYPE), own_ids::candidates(id));
         for index in targets.iter().flat_map(|targets| targets.iter()).filter_map(|(_, index)| *index) {
@@ -272,7 +272,7 @@ impl GraphAdapter {
             }
         }
         let is_indexed = |targets: &IdTargets| targets.iter().all(|(_, index)| index.is_some());
-        if targets.as_ref().is_some_and(is_indexed) && kept::is_plain_key(&view, OWN_ID) {
+        if targets.as_ref().is_some_and(is_indexed) && stored_value::is_plain_key(&view, OWN_ID) {
             // The first id of an edge of any other type makes a name known.
             self.record(|reads| reads.catalogue());
             return Ok(None);
@@ -295,7 +295,7 @@ impl GraphAdapter {
         if let Some((_, known)) = wide.iter().find(|(known, _)| **known == *key) {
             return *known;
         }
-        let known = kept::is_wide(view, key);
+        let known = stored_value::is_wide(view, key);
         if wide.len() >= WIDE_MAX {
             wide.clear();
         }
@@ -334,7 +334,7 @@ impl GraphAdapter {
         // By its names the catalogue tells what nothing has, and of which keys an index does not find all that is meant.
         self.record(|reads| wanted.equal.iter().for_each(|_| reads.catalogue()));
         for (key, value) in &wanted.equal {
-            if !kept::is_plain_key(view, key) {
+            if !stored_value::is_plain_key(view, key) {
                 continue;
             }
             let Some(key) = view.catalog().key(key) else { return Ok(Some(Vec::new())) };
@@ -475,7 +475,7 @@ impl Graph for GraphAdapter {
         let view = self.view()?;
         self.record(|reads| reads.vertex(vertex));
         let Some(id) = view.catalog().key(key) else { return Ok(Vec::new()) };
-        Ok(kept::many_of(&view.property(vertex, id).map_err(unread)?, self.is_wide(&view, key)))
+        Ok(stored_value::many_of(&view.property(vertex, id).map_err(unread)?, self.is_wide(&view, key)))
     }
     fn properties(&self, vertex: VertexId) -> Outcome<Vec<(Arc<str>, Vec<Kept>)>> {
         let view = self.view()?;
@@ -483,7 +483,7 @@ impl Graph for GraphAdapter {
         let all = super::elements::named(&view, view.properties(vertex).map_err(unread)?);
         let mut found = Vec::new();
         for (key, value) in all {
-            let values = kept::many_of(&value, self.is_wide(&view, &key));
+            let values = stored_value::many_of(&value, self.is_wide(&view, &key));
             found.push((key, values));
         }
         Ok(found)
@@ -493,7 +493,7 @@ impl Graph for GraphAdapter {
         self.record(|reads| reads.edge(edge.id));
         let Some(id) = view.catalog().key(key) else { return Ok(None) };
         let value = view.edge_property(edge.id, id).map_err(unread)?;
-        Ok((!value.is_null()).then(|| kept::read(&value, self.is_wide(&view, key))))
+        Ok((!value.is_null()).then(|| stored_value::read(&value, self.is_wide(&view, key))))
     }
     fn edge_properties(&self, edge: &EdgeRef) -> Outcome<Vec<(Arc<str>, Object)>> {
         let view = self.view()?;
@@ -501,7 +501,7 @@ impl Graph for GraphAdapter {
         let all = super::elements::named(&view, view.edge_properties(edge.id).map_err(unread)?);
         let mut found = Vec::new();
         for (key, value) in all {
-            let value = kept::read(&value, self.is_wide(&view, &key));
+            let value = stored_value::read(&value, self.is_wide(&view, &key));
             found.push((key, value));
         }
         Ok(found)
@@ -547,20 +547,20 @@ impl Graph for GraphAdapter {
                 for kept in many {
                     self.value(&kept.value)?;
                 }
-                kept::many_to_value(many).ok_or_else(|| {
+                stored_value::many_to_value(many).ok_or_else(|| {
                     TraverseError::step("property", format!("the properties of {key} cannot be kept"))
                 })?
             }
         };
         let transaction = self.writing()?;
-        let key = kept::key_for(transaction, key, values).map_err(refused)?;
+        let key = stored_value::key_for(transaction, key, values).map_err(refused)?;
         transaction.set_property(vertex, key, value).map_err(refused)
     }
     fn set_edge_property(&self, edge: &EdgeRef, key: &str, value: Option<&Object>) -> Outcome<()> {
         let values: Vec<Kept> = value.cloned().map(Kept::plain).into_iter().collect();
         let value = value.map_or(Ok(Value::Null), |value| self.value(value))?;
         let transaction = self.writing()?;
-        let key = kept::key_for(transaction, key, &values).map_err(refused)?;
+        let key = stored_value::key_for(transaction, key, &values).map_err(refused)?;
         transaction.set_edge_property(*edge, key, value).map_err(refused)
     }
     fn remove_vertex(&self, vertex: VertexId) -> Outcome<()> {

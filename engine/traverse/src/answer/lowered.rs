@@ -1,7 +1,7 @@
 //! Rows of a lowered traversal as the objects a traversal gives.
 
-use super::kept;
 use super::outcome::{AnswerError, Objects};
+use super::stored_value;
 use execute::ResultStream;
 use gremlin::{Object, ResultKind, Shape};
 use model::{Batch, Value};
@@ -56,7 +56,7 @@ fn object(batch: &Batch, row: usize, result: &ResultKind) -> Object {
 fn shaped(value: &Value, shape: &Shape) -> Object {
     match (shape, value) {
         (Shape::Long, Value::Int(number)) => Object::Long(*number),
-        (Shape::Wide, value) => kept::to_wide(value),
+        (Shape::Wide, value) => stored_value::to_wide(value),
         (Shape::List(shape), Value::List(elements)) => {
             Object::list(elements.iter().map(|element| shaped(element, shape)).collect())
         }
@@ -68,7 +68,7 @@ fn shaped(value: &Value, shape: &Shape) -> Object {
                     .collect(),
             )
         }
-        (_, value) => kept::to_object(value),
+        (_, value) => stored_value::to_object(value),
     }
 }
 

@@ -6,7 +6,7 @@
 //! Invariant: where the name [`OF_LABEL`] ([`OF_TYPE`]) is known, each label (type) of an element with such an id has its name. Graphs of earlier
 //! versions lack it, and are scanned.
 
-use super::kept;
+use super::stored_value;
 use crate::Kept;
 use gremlin::Object;
 use model::schema::SchemaTarget;
@@ -32,7 +32,7 @@ pub fn key_for<'a>(
     for name in names(catalog, mark, of) {
         transaction.key(&name)?;
     }
-    kept::key_for(transaction, OWN_ID, &[Kept::plain(id.clone())])
+    stored_value::key_for(transaction, OWN_ID, &[Kept::plain(id.clone())])
 }
 
 /// The names to make known before an element of these labels, or this type, gets an id.
@@ -57,7 +57,8 @@ fn target(catalog: &Catalog, mark: &str, key: &str) -> Option<SchemaTarget> {
 /// Ids that are kept as these values may be meant: a number is the same as its text.
 pub fn candidates(id: &Object) -> Vec<Value> {
     let text = crate::convert::shown(id);
-    let mut values: Vec<Value> = kept::to_value(id).into_iter().filter(|value| !value.is_null()).collect();
+    let mut values: Vec<Value> =
+        stored_value::to_value(id).into_iter().filter(|value| !value.is_null()).collect();
     values.extend(text.parse::<i64>().ok().map(Value::Int));
     values.extend(text.parse::<f64>().ok().filter(|number| number.is_finite()).map(Value::Float));
     values.extend(text.parse::<bool>().ok().map(Value::Bool));

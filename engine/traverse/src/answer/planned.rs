@@ -3,8 +3,8 @@
 //! Kept with each is the traversal it was made for, so that a hash that two shapes share misleads nobody; and that a shape has no plan
 //! is kept too. Cost of a look-up: the traversal is read twice, and nothing is printed.
 
-use super::kept;
 use super::outcome::{AnswerError, Params};
+use super::stored_value;
 use super::texts::{Known, TextOutcome, Texts};
 use execute::{PLANS_MAX, Prepared};
 use gremlin::{Bindings, Request, ResultKind, Traversal, shape};
@@ -102,7 +102,7 @@ impl Plans {
         traversal: &Traversal,
         snapshot: &Snapshot,
     ) -> Result<Option<PlannedTraversal>, AnswerError> {
-        let Some(facts) = kept::facts(snapshot, traversal) else { return Ok(None) };
+        let Some(facts) = stored_value::facts(snapshot, traversal) else { return Ok(None) };
         let hash = shape::hash(traversal);
         if let Some(entry) = self.get(hash, traversal, snapshot) {
             return Ok(entry.plan.clone().filter(|plan| !plan.bulks));

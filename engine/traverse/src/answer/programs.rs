@@ -1,6 +1,6 @@
 //! Node programs that `call` runs: parameters as values, rows as objects.
 
-use super::kept;
+use super::stored_value;
 use crate::error::{Outcome, TraverseError};
 use execute::watch::LoopBytes;
 use execute::{CacheAccess, ProgramWalk};
@@ -28,7 +28,7 @@ fn value(object: &Object) -> Option<Value> {
         Object::Vertex(vertex) => Some(Value::Vertex(*vertex)),
         Object::List(elements) => Value::try_list(elements.iter().map(value).collect::<Option<_>>()?).ok(),
         Object::Map(pairs) => map(pairs),
-        other => kept::to_value(other),
+        other => stored_value::to_value(other),
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn run(
         let is_enough = held.set(walk.bytes() as u64);
         is_enough.map_err(|stopped| TraverseError::Limit(stopped.to_string()))?;
         for (vertex, value) in found.drain(..) {
-            each(vertex, kept::to_object(&value))?;
+            each(vertex, stored_value::to_object(&value))?;
         }
         if !goes_on {
             return Ok(());

@@ -2,7 +2,7 @@
 
 use super::elements::{edge_id, labels, named, vertex_id};
 use super::outcome::AnswerError;
-use super::{Answer, kept};
+use super::{Answer, stored_value};
 use gremlin::{Object, ShownEdge, ShownVertex, VertexProperty};
 use model::{EdgeRef, VertexId};
 use std::sync::Arc;
@@ -16,8 +16,8 @@ impl Answer {
         let mut properties = Vec::new();
         if view.exists(vertex)? {
             for (key, value) in named(view, view.properties(vertex)?) {
-                let is_wide = kept::is_wide(view, &key);
-                for (place, one) in kept::many_of(&value, is_wide).into_iter().enumerate() {
+                let is_wide = stored_value::is_wide(view, &key);
+                for (place, one) in stored_value::many_of(&value, is_wide).into_iter().enumerate() {
                     let (key, place) = (key.clone(), place as u32);
                     properties.push(VertexProperty { vertex, key, place, value: one.value, meta: one.meta });
                 }
@@ -45,7 +45,7 @@ impl Answer {
             properties: properties
                 .into_iter()
                 .map(|(key, value)| {
-                    let value = kept::read(&value, kept::is_wide(view, &key));
+                    let value = stored_value::read(&value, stored_value::is_wide(view, &key));
                     (key, value)
                 })
                 .collect(),

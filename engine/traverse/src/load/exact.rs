@@ -3,7 +3,7 @@
 //! Dates, local times, times with a zone's name, durations of months or days, and points are a map whose only key names the type, such as
 //! `{"tanglewood:date": "2024-02-29"}`. Invariant: what [`to_object`] makes of a value, [`to_value`] makes the same value of.
 
-use crate::answer::kept;
+use crate::answer::stored_value;
 use gremlin::{Instant, Object};
 use model::Value;
 use model::temporal::build::{Kind, duration_from_text, from_text};
@@ -33,8 +33,8 @@ pub(crate) fn to_object(value: &Value, is_wide: bool) -> Option<Object> {
             return Some(marked("point", format!("{}{text}", point.srid)));
         }
         Value::DateTime(_) => {
-            let object = kept::read(value, is_wide);
-            let text = model::temporal::text(&kept::to_value(&object)?)?;
+            let object = stored_value::read(value, is_wide);
+            let text = model::temporal::text(&stored_value::to_value(&object)?)?;
             let is_read = Instant::parse(&text).is_some_and(|read| same(&read.to_value(), value));
             if is_read {
                 return Some(object);
@@ -42,14 +42,14 @@ pub(crate) fn to_object(value: &Value, is_wide: bool) -> Option<Object> {
             "datetime"
         }
         Value::Duration(span) if span.months == 0 && span.days == 0 => {
-            return Some(kept::read(value, is_wide));
+            return Some(stored_value::read(value, is_wide));
         }
         Value::Duration(_) => "duration",
         Value::Date(_) => "date",
         Value::LocalTime(_) => "localtime",
         Value::Time(_) => "time",
         Value::LocalDateTime(_) => "localdatetime",
-        value => return Some(kept::read(value, is_wide)),
+        value => return Some(stored_value::read(value, is_wide)),
     };
     let object = marked(name, model::temporal::text(value)?);
     to_value(&object).is_some_and(|read| same(&read, value)).then_some(object)
@@ -63,7 +63,8 @@ pub(crate) fn to_value(object: &Object) -> Option<Value> {
             _ => None,
         },
         Object::List(elements) if elements.iter().any(|element| to_value(element).is_some()) => {
-            let held = elements.iter().map(|element| to_value(element).or_else(|| kept::to_value(element)));
+            let held =
+                elements.iter().map(|element| to_value(element).or_else(|| stored_value::to_value(element)));
             Value::try_list(held.collect::<Option<Vec<_>>>()?).ok()
         }
         _ => None,
@@ -136,7 +137,7 @@ mod tests {
             .collect();
         for value in values.iter().chain(&lists) {
             let object = to_object(value, true).unwrap_or_else(|| panic!("{value:?} has a form"));
-            let read = to_value(&object).or_else(|| kept::to_value(&object)).unwrap();
+            let read = to_value(&object).or_else(|| stored_value::to_value(&object)).unwrap();
             assert!(same(&read, value), "{value:?} is read as {read:?}");
         }
     }

@@ -3,7 +3,7 @@
 //! Each edge of the graph counts for one of the file. Cost: one walk over the vertices; the edges of a vertex are read when the file speaks of one.
 
 use super::name;
-use crate::answer::kept;
+use crate::answer::stored_value;
 use model::{Direction, EdgeId, EdgeTypeId, KeyId, Value, VertexId};
 use plan::hidden::OWN_ID;
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ impl There {
                 for vertex in found {
                     let id = snapshot.property(vertex, own)?;
                     if !id.is_null() {
-                        vertices.insert(name(&kept::to_object(&id)), vertex);
+                        vertices.insert(name(&stored_value::to_object(&id)), vertex);
                     }
                 }
             }

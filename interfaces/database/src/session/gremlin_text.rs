@@ -11,7 +11,7 @@ use model::Value;
 use std::sync::Arc;
 use store::Snapshot;
 use transact::Mode;
-use traverse::answer::kept;
+use traverse::answer::stored_value;
 
 /// What a text gives, in parts.
 pub struct GremlinRows {
@@ -36,8 +36,10 @@ impl Session {
         params: &Params,
         options: &GremlinOptions,
     ) -> Result<GremlinRows, Error> {
-        let bindings: Bindings =
-            params.iter().map(|(name, value)| (name.to_string(), kept::to_object(value).into())).collect();
+        let bindings: Bindings = params
+            .iter()
+            .map(|(name, value)| (name.to_string(), stored_value::to_object(value).into()))
+            .collect();
         let mut source = Source::Nothing;
         let requests = match self.gremlin_script(text, &bindings, options)? {
             Script::Answer(ended) => return Ok(GremlinRows { source: Source::Traversal(ended) }),
@@ -117,7 +119,7 @@ fn value_of(object: &Object) -> Value {
         Object::BigInt(number) => Value::string(number.to_string()),
         Object::BigDecimal(_) => Value::string(object.to_string().trim_end_matches(['m', 'M'])),
         Object::Char(letter) => Value::string(letter.to_string()),
-        other => kept::to_value(other).unwrap_or_else(|| Value::string(other.to_string())),
+        other => stored_value::to_value(other).unwrap_or_else(|| Value::string(other.to_string())),
     }
 }
 
@@ -129,7 +131,7 @@ fn readable(mut hydrated: Hydrated) -> Hydrated {
         _ => return hydrated,
     };
     for (_, value) in properties.iter_mut().filter(|(_, value)| matches!(value, Value::Map(_))) {
-        *value = value_of(&kept::to_object(value));
+        *value = value_of(&stored_value::to_object(value));
     }
     hydrated
 }

@@ -149,7 +149,7 @@ impl SubscriptionRows {
         let now = self.database.snapshot();
         self.allowed.settle(credential.name(), now.catalog().entries(), self.database.restricted_views());
         let now = self.allowed.restricted_view();
-        // The lens of a gate is another than that of its replica; what it shows is the same.
+        // The restricted view of a gate is another than that of its replica; what it shows is the same.
         let rights = |restricted_view: Option<&Arc<RestrictedView>>| {
             restricted_view.map(|restricted_view| restricted_view.rights.clone())
         };

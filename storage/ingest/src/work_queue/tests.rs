@@ -2,7 +2,7 @@ use super::*;
 use world::chance::Chance;
 use world::threads;
 
-/// Blocks put in any order by several threads come out in order; the belt never holds more than its threads can add to the limit.
+/// Blocks put in any order by several threads come out in order; the work queue never holds more than its threads can add to the limit.
 #[test]
 fn blocks_come_out_in_order() {
     let mut chance = Chance::from_system();
