@@ -74,7 +74,7 @@ pub use ingest::{
 pub use interface_settings::SettingInfo;
 pub use interrupt::Interrupter;
 pub use model::{Batch, Value};
-pub use notification::{NOTIFICATIONS_MAX, Notification, Place, Severity};
+pub use notification::{NOTIFICATIONS_MAX, Notification, Position, Severity};
 pub use options::Options;
 pub use params::Params;
 pub use plan::Quoted;

@@ -31,9 +31,9 @@ pub enum Severity {
     Information,
 }
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     /// Characters before it.
     pub offset: usize,
     /// Its line, from 1.
@@ -58,7 +58,7 @@ pub struct Notification {
     /// Neo4j's category (which is also the classification of statuses).
     pub category: &'static str,
     /// Where in the text.
-    pub position: Option<Place>,
+    pub position: Option<Position>,
 }
 
 /// What about a statement is suspicious.
@@ -76,7 +76,7 @@ enum Suspicion {
 #[derive(Debug)]
 struct Suspect {
     suspicion: Suspicion,
-    place: Option<Place>,
+    place: Option<Position>,
     meant: Vec<Arc<str>>,
 }
 
@@ -285,9 +285,9 @@ fn is_component(name: &str) -> bool {
 }
 
 /// The name's first place in the text as a word of its own.
-fn place_of(suspicion: &Suspicion, text: &str) -> Option<Place> {
+fn place_of(suspicion: &Suspicion, text: &str) -> Option<Position> {
     let (Suspicion::Label(name) | Suspicion::EdgeType(name) | Suspicion::Key(name)) = suspicion else {
-        return Some(Place { offset: 0, line: 1, column: 1 });
+        return Some(Position { offset: 0, line: 1, column: 1 });
     };
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let at = text
@@ -296,7 +296,7 @@ fn place_of(suspicion: &Suspicion, text: &str) -> Option<Place> {
         .find(|at| !text[..*at].ends_with(is_word) && !text[at + name.len()..].starts_with(is_word))?;
     let before = &text[..at];
     let (line, column) = text::line_and_column(text, at);
-    Some(Place { offset: before.chars().count(), line, column })
+    Some(Position { offset: before.chars().count(), line, column })
 }
 
 fn told(suspect: &Suspect, snapshot: &Snapshot) -> Notification {

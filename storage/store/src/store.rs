@@ -37,7 +37,7 @@ impl Store {
     pub fn current(&self) -> Snapshot {
         Snapshot::clone(&self.current.load())
     }
-    /// Makes `snapshot` the current one. The caller sees to it that places only rise.
+    /// Makes `snapshot` the current one. The caller sees to it that commit versions only rise.
     pub fn publish(&self, snapshot: Snapshot) {
         self.current.store(Arc::new(snapshot));
     }

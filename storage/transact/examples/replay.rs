@@ -116,7 +116,7 @@ fn main() {
     let wanted = counts(&engine);
     let took = (monotonic_ns() - began) as f64 / 1e9;
     println!(
-        "{commits} commits in {took:.1} s without waiting for the disk, {bytes} bytes of log, place {commit_version}"
+        "{commits} commits in {took:.1} s without waiting for the disk, {bytes} bytes of log, version {commit_version}"
     );
     drop(engine);
     let began = monotonic_ns();

@@ -103,7 +103,7 @@ impl Moment {
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Moment::CommitVersion(commit_version) => write!(f, "place {commit_version}"),
+            Moment::CommitVersion(commit_version) => write!(f, "version {commit_version}"),
             Moment::Time(micros) => write!(f, "{}", time_text(*micros)),
         }
     }
@@ -121,9 +121,9 @@ pub struct Point {
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.commit_version, self.time_micros) {
-            (0, _) => write!(f, "the beginning (place 0)"),
-            (commit_version, 0) => write!(f, "place {commit_version}"),
-            (commit_version, micros) => write!(f, "place {commit_version} ({})", time_text(micros)),
+            (0, _) => write!(f, "the beginning (version 0)"),
+            (commit_version, 0) => write!(f, "version {commit_version}"),
+            (commit_version, micros) => write!(f, "version {commit_version} ({})", time_text(micros)),
         }
     }
 }
@@ -174,10 +174,10 @@ mod tests {
     #[test]
     fn moments_are_shown_in_words() {
         let point = Point { commit_version: 7, time_micros: 1_500_000 };
-        assert_eq!(point.to_string(), "place 7 (1970-01-01T00:00:01.500Z)");
-        assert_eq!(Point::default().to_string(), "the beginning (place 0)");
-        assert_eq!(Point { commit_version: 7, time_micros: 0 }.to_string(), "place 7");
-        assert_eq!(Moment::CommitVersion(7).to_string(), "place 7");
+        assert_eq!(point.to_string(), "version 7 (1970-01-01T00:00:01.500Z)");
+        assert_eq!(Point::default().to_string(), "the beginning (version 0)");
+        assert_eq!(Point { commit_version: 7, time_micros: 0 }.to_string(), "version 7");
+        assert_eq!(Moment::CommitVersion(7).to_string(), "version 7");
         assert_eq!(Moment::Time(86_400_000_001).to_string(), "1970-01-02T00:00:00.000001Z");
         assert!(!Moment::CommitVersion(6).includes(point) && Moment::Time(1_500_000).includes(point));
         assert!(Moment::CommitVersion(7).includes(point) && !Moment::Time(1_499_999).includes(point));

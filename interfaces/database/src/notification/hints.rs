@@ -1,6 +1,6 @@
 //! Hints (`USING …`) that a plan does not follow because it cannot: whoever gave them is told.
 
-use super::{Notification, Place, Severity};
+use super::{Notification, Position, Severity};
 use plan::expr::Name;
 use plan::{Plan, Statement, StatementKind, Var};
 
@@ -40,7 +40,7 @@ fn sorted<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 /// What is told of a hint that is not followed.
-pub(super) fn told(hint: &str, position: Option<Place>) -> Notification {
+pub(super) fn told(hint: &str, position: Option<Position>) -> Notification {
     let (code, gql_status, title, why) = match hint {
         hint if hint.starts_with("INDEX ") => (
             "Neo.ClientNotification.Schema.HintedIndexNotFound",

@@ -1,6 +1,6 @@
 //! What a server tells at the end of a result, as the summary of a query in this process: counters, plan, notices, and errors.
 
-use database::{Counters, Error, Notification, Place, RequestKind, SchemaCounters, Severity, Summary};
+use database::{Counters, Error, Notification, Position, RequestKind, SchemaCounters, Severity, Summary};
 use model::{Map, Value};
 use std::fmt::Write;
 use std::time::Duration;
@@ -136,7 +136,7 @@ fn notices(metadata: &Map) -> Vec<Notification> {
         };
         let position = map.get("position").and_then(as_map).and_then(|place| {
             let number = |key: &str| usize::try_from(place.get(key)?.as_int()?).ok();
-            Some(Place { offset: number("offset")?, line: number("line")?, column: number("column")? })
+            Some(Position { offset: number("offset")?, line: number("line")?, column: number("column")? })
         });
         Some(Notification {
             code: NOTICES.into_iter().find(|known| *known == code).unwrap_or(OTHER_NOTICE),

@@ -100,7 +100,7 @@ pub struct Snapshot {
 
 impl std::fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Snapshot(place {}, {} chunks)", self.root.commit_version, self.root.directory.bound())
+        write!(f, "Snapshot(version {}, {} chunks)", self.root.commit_version, self.root.directory.bound())
     }
 }
 

@@ -79,7 +79,7 @@ impl Verifier {
         all.push(record.stamp.clone());
         let count = all.len();
         if count as u64 != commit_version {
-            self.breaks(format!("{node:?} executes place {commit_version} after {} others", count - 1));
+            self.breaks(format!("{node:?} executes version {commit_version} after {} others", count - 1));
         }
     }
 
@@ -87,7 +87,7 @@ impl Verifier {
     pub(super) fn pinned(&mut self, node: Node, read: &Stamp, commit_version: u64, oracle: &Oracle) {
         let all = &self.executed[&node];
         if commit_version as usize > all.len() {
-            self.breaks(format!("{node:?} pins place {commit_version} of {}", all.len()));
+            self.breaks(format!("{node:?} pins version {commit_version} of {}", all.len()));
             return;
         }
         let same = |(_, stamp): &(usize, &Stamp)| stamp.epoch() == read.epoch();
@@ -101,7 +101,7 @@ impl Verifier {
             if below && order != EventOrder::Before || !below && order != EventOrder::After {
                 let stamp = &self.executed[&node][at];
                 self.breaks(format!(
-                    "prefix law: {node:?} pins {commit_version} for {read}, and place {} ({stamp}) is {order:?}",
+                    "prefix law: {node:?} pins {commit_version} for {read}, and version {} ({stamp}) is {order:?}",
                     at + 1
                 ));
             }
@@ -111,11 +111,11 @@ impl Verifier {
     pub(super) fn published(&mut self, commit_version: u64, commit: CommitId, truth: &MemoryTruth) {
         self.count("published");
         if self.published.get(&commit_version).is_some_and(|other| *other != commit) {
-            self.breaks(format!("place {commit_version} is published twice, as two commits"));
+            self.breaks(format!("version {commit_version} is published twice, as two commits"));
         }
         self.published.insert(commit_version, commit);
         if truth.versioned(commit_version).map(|record| CommitId::of(&record.stamp)) != Some(commit) {
-            self.breaks(format!("place {commit_version} is published and not written"));
+            self.breaks(format!("version {commit_version} is published and not written"));
         }
     }
 
