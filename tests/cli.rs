@@ -187,24 +187,24 @@ fn the_past_is_asked_and_kept_in_backups() {
     place.run(&["query", "a.db", &set(30), "--create", "--history", "forever"]).ok();
     place.run(&["query", "a.db", &set(31)]).ok();
     let shown = place.run(&["history", "a.db"]).ok();
-    says(&shown, &["history  forever\n", "oldest   the beginning (place 0)\n", "newest   place 2 ("]);
+    says(&shown, &["history  forever\n", "oldest   the beginning (version 0)\n", "newest   version 2 ("]);
     let ages = |database: &str, version: &str| {
         let text = format!("{version} MATCH (p:P) RETURN p.age AS age");
         place.run(&["query", database, &text, "--format", "csv"]).ok()
     };
     assert_eq!((ages("a.db", "AS OF 1"), ages("a.db", "")), ("age\n30\n".into(), "age\n31\n".into()));
 
-    says(&place.run(&["backup", "a.db", "b/monday"]).ok(), &["last commit at place 2\n"]);
+    says(&place.run(&["backup", "a.db", "b/monday"]).ok(), &["last commit version 2\n"]);
     says(&place.run(&["check", "b/monday"]).ok(), &["a sound backup"]);
     // A backup is read as it lies there, and opened as a database by none.
     assert_eq!(ages("b/monday", ""), "age\n31\n");
     says(&place.run(&["history", "b/monday"]).failed(1), &["is a backup", "tanglewood restore"]);
     says(&place.run(&["backup", "a.db", "b/monday"]).failed(1), &["is there already"]);
-    says(&place.run(&["restore", "b/monday", "c.db"]).ok(), &["last commit at place 2\n"]);
+    says(&place.run(&["restore", "b/monday", "c.db"]).ok(), &["last commit version 2\n"]);
     assert_eq!(ages("c.db", "AS OF 1"), "age\n30\n");
     says(&place.run(&["restore", "a.db", "d.db"]).failed(1), &["is not a backup"]);
 
-    says(&place.run(&["history", "a.db", "none"]).ok(), &["history  none\n", "oldest   place 2 ("]);
+    says(&place.run(&["history", "a.db", "none"]).ok(), &["history  none\n", "oldest   version 2 ("]);
     let refused = place.run(&["query", "a.db", "AS OF 1 RETURN 1"]).failed(1);
     says(&refused, &["keeps no history", "tanglewood history"]);
     says(&place.run(&["history", "a.db", "soon"]).failed(2), &["is not none, forever, or a time"]);

@@ -88,12 +88,12 @@ fn check(engine: &Engine, remembered: &Remembered, moment: usize, chance: &mut C
     let at = |moment| {
         contents(&engine.snapshot_at(moment).unwrap_or_else(|e| panic!("seed {seed}: {moment}: {e}")))
     };
-    assert_eq!(at(Moment::CommitVersion(*commit_version)), *twin, "seed {seed}, place {commit_version}");
+    assert_eq!(at(Moment::CommitVersion(*commit_version)), *twin, "seed {seed}, version {commit_version}");
     // The last state of this microsecond is what its time means.
     if next.is_none_or(|(_, later, _)| later > time) {
         let until = next.map_or(*time, |(_, later, _)| later - 1);
         let asked = time + chance.below(until - time + 1);
-        assert_eq!(at(Moment::Time(asked)), *twin, "seed {seed}, place {commit_version} by its time");
+        assert_eq!(at(Moment::Time(asked)), *twin, "seed {seed}, version {commit_version} by its time");
     }
 }
 
@@ -170,7 +170,7 @@ fn what_lies_behind_the_horizon_is_given_up_while_the_database_is_open() {
     assert_eq!(refused.code(), "Tanglewood.ClientError.History.NotKept");
     let said = refused.to_string();
     assert!(
-        said.contains(&format!("the oldest that is kept is that at place {} (1970-", oldest.commit_version)),
+        said.contains(&format!("the oldest that is kept is that at version {} (1970-", oldest.commit_version)),
         "{said}"
     );
     assert!(engine.snapshot_at(Moment::Time(oldest.time_micros - 1)).is_err());

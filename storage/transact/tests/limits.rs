@@ -323,7 +323,7 @@ impl Run {
         if let Some(at) = self.past.len().checked_sub(1) {
             let (commit_version, then) = &self.past[self.chance.below(at as u64 + 1) as usize];
             let found = self.engine().snapshot_at(Moment::CommitVersion(*commit_version)).unwrap();
-            assert!(read(&found) == *then, "at place {commit_version}: {:#?}", self.trace);
+            assert!(read(&found) == *then, "at version {commit_version}: {:#?}", self.trace);
         }
     }
 }

@@ -36,7 +36,7 @@ fn told(database: &Database, name: &str) -> Result<Rows, String> {
     while at.is_none_or(|at| at < commit_version) {
         let event = subscription.next(WAIT_MAX).map_err(|end| format!("{name}: {end:?}"))?;
         let Some(event) = event else {
-            return Err(format!("{name} tells nothing up to place {commit_version}"));
+            return Err(format!("{name} tells nothing up to version {commit_version}"));
         };
         at = Some(event.commit_version());
         if let Event::Snapshot { rows: new, .. } | Event::Changes { rows: new, .. } = event {

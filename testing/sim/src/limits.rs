@@ -557,7 +557,7 @@ impl Run {
         match (found, past.statistics().edges()) == (nodes, edges) {
             true => Ok(()),
             false => Err(format!(
-                "at place {commit_version} there were {nodes} nodes, {edges} edges, found {found}"
+                "at version {commit_version} there were {nodes} nodes, {edges} edges, found {found}"
             )),
         }
     }
