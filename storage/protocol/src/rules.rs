@@ -31,6 +31,8 @@ pub struct Rules {
     pub cuts_are_noticed: bool,
     /// Truth knows that it gave commit versions, also when they are cut off from the log by now.
     pub versions_outlive_cuts: bool,
+    /// A scribe whose commit versions truth denies, in the epoch that its keeper holds open, begins a new life, and with it comes a new epoch.
+    pub denied_scribes_begin_anew: bool,
 }
 
 impl Default for Rules {
@@ -50,6 +52,7 @@ impl Default for Rules {
             points_know_taken: true,
             cuts_are_noticed: true,
             versions_outlive_cuts: true,
+            denied_scribes_begin_anew: true,
         }
     }
 }

@@ -4,7 +4,8 @@
 //! the next record as a shard does that owns everything, so its sequence is one of the linear extensions that all shards agree with. It asks
 //! the oracle about concurrent commits that share no shard, too: a read may have seen one of them without the other, and a reader of
 //! the sequence must not see it the other way round.
-//! Invariants: a commit version is published after it is written; what a shard reports next is what the sequence has next of that shard.
+//! Invariants: a commit version is published after it is written; what a shard reports next is what the sequence has next of that shard. An epoch that the scribe has
+//! left it does not take part in again: shards have forgotten what they had reported by then.
 
 use crate::choose::{Choice, Decided, Head, Question, choose};
 use crate::limits::{Timing, UNVERSIONED_MAX, VERSIONS_MAX};
@@ -37,6 +38,8 @@ pub struct Scribe {
     member: Member,
     now_us: u64,
     part: Option<Part>,
+    /// The epoch in which truth denied its commit versions. It is over, as a rule, and the next is told soon.
+    denied: Option<u64>,
     next_question: u64,
     counts: ScribeCounts,
 }
@@ -81,7 +84,8 @@ impl Scribe {
     /// A process that has just started.
     pub fn new(incarnation: u64, timing: Timing, rules: Rules) -> Scribe {
         let member = Member::new(incarnation, timing);
-        Scribe { rules, member, now_us: 0, part: None, next_question: 0, counts: ScribeCounts::default() }
+        let counts = ScribeCounts::default();
+        Scribe { rules, member, now_us: 0, part: None, denied: None, next_question: 0, counts }
     }
     /// What was done so far.
     pub fn counts(&self) -> ScribeCounts {
@@ -150,10 +154,8 @@ impl Scribe {
             return;
         }
         if let Body::Begin { incarnation, members } = body {
-            let newer = self.part.as_ref().is_none_or(|part| part.members.epoch < members.epoch);
-            if incarnation == self.member.incarnation && newer {
-                self.member.tell_keeper(self.now_us, members.epoch, true);
-                self.part = Some(Part::new(members));
+            if incarnation == self.member.incarnation {
+                self.begin(members);
             }
             return;
         }
@@ -185,6 +187,18 @@ impl Scribe {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn begin(&mut self, members: Arc<Members>) {
+        if self.denied == Some(members.epoch) && self.rules.denied_scribes_begin_anew {
+            // The keeper takes a new life for a new process, and begins an epoch with it.
+            self.denied = None;
+            self.member.incarnation += 1;
+            self.member.tell_keeper(self.now_us, 0, false);
+        } else if self.part.as_ref().is_none_or(|part| part.members.epoch < members.epoch) {
+            self.member.tell_keeper(self.now_us, members.epoch, true);
+            (self.part, self.denied) = (Some(Part::new(members)), None);
         }
     }
 
@@ -262,8 +276,11 @@ impl Scribe {
                     }
                 }
             }
-            // The epoch is over: the keeper writes the rest.
-            Ok(_) => self.part = None,
+            // The epoch is over: the keeper writes the rest. If it holds the epoch open, it tells the scribe of it again.
+            Ok(_) => {
+                self.denied = Some(part.members.epoch);
+                self.part = None;
+            }
             Err(Unknown) => {
                 writing.token = None;
                 part.writing = Some(writing);

@@ -370,3 +370,47 @@ fn what_is_of_another_epoch_or_life_is_passed_over() {
     };
     assert!(outputs.iter().any(ready));
 }
+
+/// Truth denied places in an epoch that the keeper held open: the scribe took part in it again from its first place, no shard had reported for that, and no
+/// commit got a version any more.
+#[test]
+fn a_scribe_that_is_denied_begins_a_new_life_unless_a_new_epoch_comes() {
+    let mut chance = Chance::seeded(3);
+    let given = given(&mut chance, 1, 1, 9);
+    let denied = || {
+        let mut scribe = begun(1, 1);
+        let (records, taken) = reported(&given, 0, 1);
+        let body = Body::Executed { from: 0, records, taken: Some(taken) };
+        let outputs = scribe.step(1, [message(Node::Shard(0), EPOCH, body)]);
+        let commit_version = |output: &Output| match output {
+            Output::Call { token, call: Call::AssignVersions { .. } } => Some(*token),
+            _ => None,
+        };
+        let token = outputs.iter().find_map(commit_version).expect("there are commits");
+        scribe.step(2, [Input::Answer { token, answer: Ok(Reply::Assigned(false)) }]);
+        assert!(scribe.part.is_none());
+        scribe
+    };
+    let begin = |epoch, incarnation| {
+        let members = Arc::new(Members { epoch, gates: vec![0], shards: 1, first_version: FIRST_VERSION });
+        message(Node::Keeper, epoch, Body::Begin { incarnation, members })
+    };
+    let lives = |outputs: Vec<Output>| -> Vec<(u64, bool)> {
+        let alive = |output| match output {
+            Output::Send {
+                message: Message { body: Body::Alive { incarnation, ready, .. }, .. }, ..
+            } => Some((incarnation, ready)),
+            _ => None,
+        };
+        outputs.into_iter().filter_map(alive).collect()
+    };
+    let mut scribe = denied();
+    assert_eq!(lives(scribe.step(3, [begin(EPOCH + 1, 1)])), [(1, true)], "the epoch was over");
+    assert!(scribe.part.is_some());
+
+    let mut scribe = denied();
+    assert_eq!(lives(scribe.step(3, [begin(EPOCH, 1)])), [(2, false)], "the keeper held it open");
+    assert!(scribe.part.is_none());
+    assert!(lives(scribe.step(4, [begin(EPOCH, 1)])).is_empty(), "that was for the life before");
+    assert_eq!(lives(scribe.step(5, [begin(EPOCH + 1, 2)])), [(2, true)]);
+}

@@ -82,10 +82,11 @@ fn shards_that_begin_with_a_checkpoint_are_strictly_serializable() {
 }
 
 /// A scribe asks again for commit versions whose outcome it does not know. They may be cut off from the log by then: truth denied that it had given them, the scribe
-/// left its epoch, and the cluster stood still.
+/// left its epoch, and the cluster stood still. Either rule mends it: that truth knows what it gave, and that a scribe which is denied begins anew.
 #[test]
 fn places_that_are_forgotten_with_a_cut_are_found_out() {
-    let rules = Rules { versions_outlive_cuts: false, ..Rules::default() };
+    let forgets = Rules { versions_outlive_cuts: false, ..Rules::default() };
+    let rules = Rules { denied_scribes_begin_anew: false, ..forgets };
     // Outcomes are often unknown, the log is often cut, and no process is lost: a new epoch would begin anew.
     let setup = |seed| Setup {
         faults: Faults { unknown: 0.2, log_cuts: 0.3, late: 0.0, ..Faults::none() },
@@ -96,11 +97,11 @@ fn places_that_are_forgotten_with_a_cut_are_found_out() {
         |run: &Run| run.stuck || run.counts.get("without a version").is_some_and(|count| *count > 0);
     let found = (0..1_000).find(|seed| stands_still(&simulate(setup(*seed).with(rules), *seed)));
     let seed = found.expect("commits get no version any more");
-    for seed in seed..seed + 100 {
-        let run = simulate(setup(seed), seed);
+    for (rules, seed) in (seed..seed + 100).flat_map(|seed| [(Rules::default(), seed), (forgets, seed)]) {
+        let run = simulate(setup(seed).with(rules), seed);
         assert!(
             run.faults().is_none() && !stands_still(&run),
-            "seed {seed} is wrong with the rule, too: {:?}",
+            "seed {seed} is wrong with {rules:?}, too: {:?}",
             run.faults()
         );
     }

@@ -297,7 +297,8 @@ impl Net {
                 epoch: 0,
             })),
             Node::Oracle => Process::Oracle(Box::new(Oracle::new(rules))),
-            Node::Scribe => Process::Scribe(Box::new(Scribe::new(life, TIMING, rules))),
+            // It may begin lives of its own.
+            Node::Scribe => Process::Scribe(Box::new(Scribe::new(life << 16, TIMING, rules))),
             Node::Keeper => Process::Keeper(Box::new(Keeper::new(setup.gates, setup.shards, TIMING))),
         };
         let process = running.kept.take();
