@@ -463,10 +463,7 @@ impl Compiler {
         F: Fn() -> S + Send + Sync + 'static,
     {
         let environment = self.environment.clone();
-        self.attach(name, feed, layout, move || Stepping {
-            step: make(),
-            execution: ExecutionContext::new(&environment),
-        })
+        self.attach(name, feed, layout, move || Stepping::new(make(), ExecutionContext::new(&environment)))
     }
     /// Puts a [`FanOut`] behind its feed; `new` are the columns it adds.
     pub(crate) fn attach_fan_out<F, M>(

@@ -18,6 +18,7 @@ mod demand;
 mod drawing;
 pub mod error;
 pub mod execution;
+mod fetch;
 mod imports;
 pub mod job;
 mod labels;

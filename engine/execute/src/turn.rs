@@ -6,6 +6,7 @@
 
 use crate::access::{Environment, EnvironmentSlot};
 use crate::demand::DemandPort;
+use crate::fetch::fetches_vertices;
 use crate::reads::ReadView;
 use crate::rows::Rows;
 use dataflow::{Context, Failure, Flow, Operator, Outcome, Tag};
@@ -53,6 +54,10 @@ impl ExecutionContext {
 
 /// One batch in, one batch out.
 pub(crate) trait Step: Send {
+    /// Columns whose vertices it reads: their chunks are fetched before, where another machine has them.
+    fn reads(&self) -> &[usize] {
+        &[]
+    }
     fn step(&mut self, port: usize, batch: Batch, execution: &mut ExecutionContext) -> Try<Batch>;
     /// Is it as if nothing had come yet, so that it may serve another scope instance?
     fn is_fresh(&self) -> bool {
@@ -62,17 +67,39 @@ pub(crate) trait Step: Send {
 
 /// Runs a [`Step`].
 pub(crate) struct Stepping<S> {
-    pub(crate) step: S,
-    pub(crate) execution: ExecutionContext,
+    step: S,
+    execution: ExecutionContext,
+    /// A batch whose chunks are on their way, and its port.
+    waiting: Option<(usize, Batch)>,
 }
 
-impl<S: Step> Operator<Rows> for Stepping<S> {
-    fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+impl<S: Step> Stepping<S> {
+    pub(crate) fn new(step: S, execution: ExecutionContext) -> Stepping<S> {
+        Stepping { step, execution, waiting: None }
+    }
+    fn run(&mut self, port: usize, batch: Batch, context: &mut Context<'_, Rows>) -> Outcome {
         let batch = self.step.step(port, batch, &mut self.execution)?;
         if !batch.is_empty() {
             context.send(Rows(batch));
         }
         Ok(Flow::Ready)
+    }
+}
+
+impl<S: Step> Operator<Rows> for Stepping<S> {
+    fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
+        let columns = self.step.reads();
+        if !columns.is_empty() && fetches_vertices(self.execution.snapshot(), &batch, columns, context) {
+            self.waiting = Some((port, batch));
+            return Ok(Flow::Waiting);
+        }
+        self.run(port, batch, context)
+    }
+    fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        match self.waiting.take() {
+            Some((port, batch)) => self.run(port, batch, context),
+            None => Ok(Flow::Ready),
+        }
     }
     fn recycle(&mut self) -> bool {
         self.step.is_fresh() && self.execution.environment.has_one_view()
@@ -90,6 +117,10 @@ pub(crate) enum Progress {
 
 /// Each row in becomes any number of rows out.
 pub(crate) trait FanOut: Send {
+    /// Columns whose vertices it reads: their chunks are fetched before, where another machine has them.
+    fn reads(&self) -> &[usize] {
+        &[]
+    }
     /// A new batch of input.
     fn begin(&mut self, batch: &Batch, execution: &mut ExecutionContext) -> Try<()>;
     /// Works for a slice of some tens of microseconds, or until `rows` has `rows_max` entries: appends to `rows` the input row of
@@ -173,6 +204,8 @@ pub(crate) struct Fanning<F> {
     carry: Arc<[usize]>,
     demand: DemandPort,
     current: Option<Batch>,
+    /// The operator does not know the current batch yet: its chunks are on their way.
+    is_new: bool,
     rows: Vec<u32>,
 }
 
@@ -184,7 +217,7 @@ impl<F: FanOut> Fanning<F> {
         carry: Arc<[usize]>,
         demand: DemandPort,
     ) -> Fanning<F> {
-        Fanning { fan, execution, carry, demand, current: None, rows: Vec::new() }
+        Fanning { fan, execution, carry, demand, current: None, is_new: false, rows: Vec::new() }
     }
     /// A slice of work: rows, once there are as many as are handed on together or no more come, and whether the batch is exhausted.
     fn slice(&mut self, context: &mut Context<'_, Rows>) -> Try<(Option<Batch>, Progress)> {
@@ -216,6 +249,11 @@ impl<F: FanOut> Fanning<F> {
         Ok((output, progress))
     }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        if std::mem::take(&mut self.is_new)
+            && let Some(batch) = &self.current
+        {
+            self.fan.begin(batch, &mut self.execution)?;
+        }
         let batch_rows = self.execution.environment.batch_rows;
         while self.current.is_some() {
             let (output, progress) = self.slice(context)?;
@@ -243,16 +281,18 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
             return Ok(Flow::Ready);
         }
         self.demand.enter(context, batch.len());
-        self.fan.begin(&batch, &mut self.execution)?;
-        self.current = Some(batch);
-        self.run(context)
+        let columns = self.fan.reads();
+        let waits =
+            !columns.is_empty() && fetches_vertices(self.execution.snapshot(), &batch, columns, context);
+        (self.current, self.is_new) = (Some(batch), true);
+        if waits { Ok(Flow::Waiting) } else { self.run(context) }
     }
     fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         self.run(context)
     }
     fn recycle(&mut self) -> bool {
         self.demand.recycle();
-        self.current = None;
+        (self.current, self.is_new) = (None, false);
         self.rows.clear();
         // All that was charged has been given back: what is kept for later rows would be held without a charge.
         let serves = self.fan.recycle() && self.fan.charged() == 0;
@@ -262,6 +302,10 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
 
 /// All input first, then output.
 pub(crate) trait Breaker: Send {
+    /// Columns whose vertices it reads: their chunks are fetched before, where another machine has them.
+    fn reads(&self) -> &[usize] {
+        &[]
+    }
     /// A batch of input.
     fn take(&mut self, port: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()>;
     /// A slice of the work that comes before more input is taken, such as putting rows aside on disk; emits nothing.
@@ -276,6 +320,8 @@ pub(crate) trait Breaker: Send {
 pub(crate) struct Breaking<B> {
     breaker: B,
     execution: ExecutionContext,
+    /// A batch whose chunks are on their way, and its port.
+    waiting: Option<(usize, Batch)>,
     ports_open: usize,
     making_room: bool,
     draining: bool,
@@ -283,7 +329,16 @@ pub(crate) struct Breaking<B> {
 
 impl<B: Breaker> Breaking<B> {
     pub(crate) fn new(breaker: B, execution: ExecutionContext, ports: usize) -> Breaking<B> {
-        Breaking { breaker, execution, ports_open: ports, making_room: false, draining: false }
+        Breaking { breaker, execution, waiting: None, ports_open: ports, making_room: false, draining: false }
+    }
+    fn take(&mut self, port: usize, batch: Batch, context: &mut Context<'_, Rows>) -> Outcome {
+        self.breaker.take(
+            port,
+            batch,
+            &mut Turn { execution: &mut self.execution, context, demand: None },
+        )?;
+        self.making_room = true;
+        self.run(context)
     }
     fn run(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         while self.making_room || self.draining {
@@ -303,16 +358,18 @@ impl<B: Breaker> Breaking<B> {
 
 impl<B: Breaker> Operator<Rows> for Breaking<B> {
     fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
-        self.breaker.take(
-            port,
-            batch,
-            &mut Turn { execution: &mut self.execution, context, demand: None },
-        )?;
-        self.making_room = true;
-        self.run(context)
+        let columns = self.breaker.reads();
+        if !columns.is_empty() && fetches_vertices(self.execution.snapshot(), &batch, columns, context) {
+            self.waiting = Some((port, batch));
+            return Ok(Flow::Waiting);
+        }
+        self.take(port, batch, context)
     }
     fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
-        self.run(context)
+        match self.waiting.take() {
+            Some((port, batch)) => self.take(port, batch, context),
+            None => self.run(context),
+        }
     }
     fn on_instance_end(&mut self, _: Tag, context: &mut Context<'_, Rows>) -> Outcome {
         self.draining = true;

@@ -157,6 +157,14 @@ impl Compiled {
             _ => None,
         }
     }
+    /// The columns whose vertices and edges it looks at for every row.
+    pub fn looks_at(&self) -> Vec<usize> {
+        let mut columns = Vec::new();
+        self.root.looks_at(&mut columns);
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
     /// The column it reads, if it does nothing else.
     pub fn column_position(&self) -> Option<usize> {
         match self.root {

@@ -83,6 +83,26 @@ impl Node {
             _ => false,
         }
     }
+
+    /// Adds the columns whose vertices and edges it looks at for every row, whatever it finds there: not what it only may look at.
+    pub(super) fn looks_at(&self, columns: &mut Vec<usize>) {
+        match self {
+            Node::Property(a, _) | Node::HasLabels(a, _) | Node::MapProjection(a, _) => match **a {
+                Node::Column(position) => columns.push(position),
+                _ => a.looks_at(columns),
+            },
+            Node::Unary(_, a) | Node::InSet(a, _) | Node::MatchesConstant(a, _) => a.looks_at(columns),
+            // What is behind one that decides is not looked at for every row.
+            Node::Binary(BinaryOperator::And | BinaryOperator::Or, a, _) => a.looks_at(columns),
+            Node::Binary(_, a, b) | Node::Index(a, b) => {
+                a.looks_at(columns);
+                b.looks_at(columns);
+            }
+            Node::List(all) => all.iter().for_each(|one| one.looks_at(columns)),
+            Node::Map(all) => all.iter().for_each(|(_, one)| one.looks_at(columns)),
+            _ => {}
+        }
+    }
 }
 
 /// An item of a compiled map projection.

@@ -139,7 +139,8 @@ impl Drop for Driver {
         // The thread of the machine holds the way to that of truth, which ends when nobody can call any more.
         self.thread.take();
         self.truth.take();
-        self.waiting.lock().end();
+        let left = self.waiting.lock().end();
+        left.into_iter().for_each(|waiter| waiter.tell(None));
     }
 }
 
@@ -194,10 +195,10 @@ impl Running {
             let now_ns = clock::monotonic_ns();
             if now_ns >= tick_ns {
                 let mut waiting = self.waiting.lock();
-                waiting.expire(now_ns);
-                let over = waiting.take_over(now_ns);
+                let (late, over) = (waiting.take_late(now_ns), waiting.take_over(now_ns));
                 drop(waiting);
                 drop(over);
+                late.into_iter().for_each(|waiter| waiter.tell(None));
                 tick_ns = clock::after_ns(TICK);
                 inputs.push(Input::Tick);
             }
@@ -227,6 +228,12 @@ impl Running {
         }
     }
 
+    fn tell(&self, request: u64, told: Told) {
+        let waiter = self.waiting.lock().take(request);
+        if let Some(waiter) = waiter {
+            waiter.tell(Some(told));
+        }
+    }
     fn send(&self, to: Node, message: &Message) {
         for address in self.addresses.of(to) {
             self.inputs.net().post(address, wire::encode(self.node, message));
@@ -251,11 +258,9 @@ impl Running {
                 }
             }
             (Output::Answered { request, answers }, _) => {
-                self.waiting.lock().tell(request, RequestOutcome::Answered(answers));
+                self.tell(request, RequestOutcome::Answered(answers));
             }
-            (Output::Ended { request, end }, _) => {
-                self.waiting.lock().tell(request, RequestOutcome::Ended(end))
-            }
+            (Output::Ended { request, end }, _) => self.tell(request, RequestOutcome::Ended(end)),
             (Output::Reset, Machine::Shard(_, content)) => content.reset(),
             (Output::Apply { commit_version, record }, Machine::Shard(_, content)) => {
                 let own = record.parts.iter().find(|(shard, _)| Node::Shard(*shard) == self.node);

@@ -58,7 +58,12 @@ pub trait GraphCopy: Send {
         Ok(())
     }
     /// It began with nothing, and has the whole base of the log now. Earlier moments are none of the cluster's: nobody may ask for them.
-    fn has_base(&mut self) {}
+    ///
+    /// # Errors
+    /// Its past does not begin here yet; it is told again, before it takes more.
+    fn has_base(&mut self) -> Result<(), NotTaken> {
+        Ok(())
+    }
 }
 
 /// How far it is.
@@ -105,7 +110,10 @@ impl Follower {
         copy: impl GraphCopy + 'static,
     ) -> std::io::Result<Follower> {
         let progress = Arc::new(FollowProgress::default());
-        progress.state.lock().commit_version = copy.commit_version();
+        // One that has all of its base is there only when it has been told so.
+        let begun = copy.base_begun().map(|base| base.saturating_sub(1));
+        progress.state.lock().commit_version =
+            begun.map_or(copy.commit_version(), |before| before.min(copy.commit_version()));
         let following = FollowerState {
             name: name.to_string(),
             truth,
@@ -198,6 +206,11 @@ impl FollowerState {
         if let Err(unknown) = self.say(copy.commit_version()) {
             return Ok(Err(unknown));
         }
+        match end_base(copy) {
+            Ok(true) => self.reached(copy.commit_version()),
+            Ok(false) => {}
+            Err(why) => return self.not_taken(why),
+        }
         let page = match self.truth.after(copy.commit_version(), LOG_PAGE) {
             Ok(page) => page,
             Err(unknown) => return Ok(Err(unknown)),
@@ -206,10 +219,8 @@ impl FollowerState {
             return Err(too_old(copy.commit_version(), page.base));
         }
         if copy.commit_version() < page.base && copy.base_begun() != Some(page.base) {
-            match copy.begin_base(page.base) {
-                Ok(()) => {}
-                Err(NotTaken::ForNow(why)) => return Ok(Err(self.tell(why))),
-                Err(NotTaken::ForGood(why)) => return Err(why),
+            if let Err(why) = copy.begin_base(page.base) {
+                return self.not_taken(why);
             }
         }
         self.begun = page.base;
@@ -232,15 +243,24 @@ impl FollowerState {
             }
         }
         let taken = copy.take(commits);
-        if copy.base_begun().is_some_and(|base| copy.commit_version() >= base) {
-            copy.has_base();
+        // Whoever waits for its commit version may ask for the past at once.
+        if let Err(why) = end_base(copy) {
+            return self.not_taken(why);
         }
-        self.progress.state.lock().commit_version = copy.commit_version();
-        self.progress.moved.notify_all();
+        self.reached(copy.commit_version());
         match taken {
             Ok(()) => Ok(Ok(true)),
-            Err(NotTaken::ForNow(why)) => Ok(Err(self.tell(why))),
-            Err(NotTaken::ForGood(why)) => Err(why),
+            Err(why) => self.not_taken(why),
+        }
+    }
+    fn reached(&self, commit_version: u64) {
+        self.progress.state.lock().commit_version = commit_version;
+        self.progress.moved.notify_all();
+    }
+    fn not_taken(&mut self, why: NotTaken) -> Result<Result<bool, Unknown>, String> {
+        match why {
+            NotTaken::ForNow(why) => Ok(Err(self.tell(why))),
+            NotTaken::ForGood(why) => Err(why),
         }
     }
     /// Tells once why nothing was taken.
@@ -283,6 +303,15 @@ impl FollowerState {
         let owner = |chunk: ChunkNo| self.owners.get(&chunk).copied();
         merged(parts, owner).map(Ok).ok_or_else(|| failed("its parts do not fit each other".into()))
     }
+}
+
+/// Tells a copy that it has the base that it began, if it has.
+fn end_base(copy: &mut impl GraphCopy) -> Result<bool, NotTaken> {
+    let has_it = copy.base_begun().is_some_and(|base| copy.commit_version() >= base);
+    if has_it {
+        copy.has_base()?;
+    }
+    Ok(has_it)
 }
 
 /// Why a copy cannot go on: what it lacks is cut off from the log.

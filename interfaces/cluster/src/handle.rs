@@ -44,7 +44,7 @@ impl std::error::Error for Failure {}
 
 /// Where one answer is waited for. Who waits sleeps at once: a channel that looks a few times first takes the processor from who makes the answer.
 #[derive(Default)]
-struct AnswerSlot {
+pub(crate) struct AnswerSlot {
     state: Mutex<AnswerSlotState>,
     came: Condvar,
 }
@@ -101,11 +101,11 @@ pub(crate) enum RequestOutcome {
     Ended(End),
 }
 
-/// Takes an answer, or nothing where none came in time, on the thread of the gate: it does little, and asks the gate nothing that waits.
+/// Takes an answer, or nothing where none came in time, on the thread of the gate, which holds no lock meanwhile: it does little, and waits for nothing.
 pub(crate) type TakeAnswer = Box<dyn FnOnce(Option<RequestOutcome>) + Send>;
 
 /// Who waits for an answer.
-enum Waiter {
+pub(crate) enum Waiter {
     /// A thread.
     Slot(Arc<AnswerSlot>),
     /// Nobody; until this time (of [`monotonic_ns`]).
@@ -113,7 +113,7 @@ enum Waiter {
 }
 
 impl Waiter {
-    fn tell(self, told: Option<RequestOutcome>) {
+    pub(crate) fn tell(self, told: Option<RequestOutcome>) {
         match self {
             Waiter::Slot(slot) => slot.tell(told),
             Waiter::Later(_, take) => take(told),
@@ -133,23 +133,22 @@ pub(crate) struct Waiting {
 type Lingering = Arc<dyn Any + Send + Sync>;
 
 impl Waiting {
-    /// Nobody will be told any more.
-    pub(crate) fn end(&mut self) {
-        std::mem::take(&mut self.by_request).into_values().for_each(|waiter| waiter.tell(None));
+    /// Who is left when the gate has ended, to be told so by who holds no lock.
+    pub(crate) fn end(&mut self) -> Vec<Waiter> {
         self.lingering = None;
+        std::mem::take(&mut self.by_request).into_values().collect()
     }
     /// What lingers no more, to be dropped by who holds no lock.
     pub(crate) fn take_over(&mut self, now_ns: u64) -> Option<Lingering> {
         let is_over = self.lingering.as_ref().is_some_and(|(until_ns, _)| now_ns >= *until_ns);
         if is_over { self.lingering.take().map(|(_, lingering)| lingering) } else { None }
     }
-    pub(crate) fn tell(&mut self, request: u64, told: RequestOutcome) {
-        if let Some(waiter) = self.by_request.remove(&request) {
-            waiter.tell(Some(told));
-        }
+    /// Who waits for this request, to be told by who holds no lock.
+    pub(crate) fn take(&mut self, request: u64) -> Option<Waiter> {
+        self.by_request.remove(&request)
     }
-    /// Who waits for later is told that nothing came in its time.
-    pub(crate) fn expire(&mut self, now_ns: u64) {
+    /// Who waits for later and got nothing in its time, to be told so by who holds no lock.
+    pub(crate) fn take_late(&mut self, now_ns: u64) -> Vec<Waiter> {
         let is_late = |waiter: &Waiter| matches!(waiter, Waiter::Later(until_ns, _) if now_ns >= *until_ns);
         let late: Vec<u64> = self
             .by_request
@@ -157,9 +156,7 @@ impl Waiting {
             .filter(|(_, waiter)| is_late(waiter))
             .map(|(request, _)| *request)
             .collect();
-        late.iter()
-            .filter_map(|request| self.by_request.remove(request))
-            .for_each(|waiter| waiter.tell(None));
+        late.iter().filter_map(|request| self.by_request.remove(request)).collect()
     }
 }
 
@@ -272,16 +269,27 @@ impl GateHandle {
                 Some(RequestOutcome::Ended(_)) | None => None,
             });
         });
-        {
-            let mut waiting = self.waiting.lock();
-            if waiting.by_request.len() >= REQUESTS_MAX {
-                return false;
-            }
-            waiting.by_request.insert(request, Waiter::Later(after_ns(longest), take));
+        if !self.tell_later(request, longest, take) {
+            return false;
         }
         if !self.inputs.put(Input::Read { request, queries }) {
             return self.waiting.lock().by_request.remove(&request).is_none();
         }
+        true
+    }
+
+    /// Runs something after this time, or when the gate ends, on a thread that holds no lock; it does little, and waits for nothing. False where it will not.
+    pub(crate) fn after(&self, time: Duration, run: impl FnOnce() + Send + 'static) -> bool {
+        self.tell_later(self.next_request(), time, Box::new(|_| run()))
+    }
+
+    fn tell_later(&self, request: u64, longest: Duration, take: TakeAnswer) -> bool {
+        let mut waiting = self.waiting.lock();
+        // Behind the end of the gate nobody would tell anything.
+        if waiting.by_request.len() >= REQUESTS_MAX || self.inputs.is_closed() {
+            return false;
+        }
+        waiting.by_request.insert(request, Waiter::Later(after_ns(longest), take));
         true
     }
 

@@ -226,12 +226,7 @@ impl DatabaseCopy {
     fn new(database: &Database, folder: &Path) -> DatabaseCopy {
         let base_file = folder.join(BASE_NAME);
         let base = files::read_text(&base_file).ok().and_then(|text| text.trim().parse().ok());
-        let mut copy = DatabaseCopy { database: database.clone(), base_file, base };
-        // It was ended between the last record and the end of the base.
-        if base.is_some_and(|base| copy.commit_version() >= base) {
-            copy.has_base();
-        }
-        copy
+        DatabaseCopy { database: database.clone(), base_file, base }
     }
 }
 
@@ -254,14 +249,17 @@ impl GraphCopy for DatabaseCopy {
         self.base = Some(base);
         Ok(())
     }
-    fn has_base(&mut self) {
-        // What is kept of the past begins with a checkpoint.
-        if let Err(error) = self.database.checkpoint() {
-            eprintln!("the replica of this gate cannot make its first checkpoint: {error}");
-        }
-        if let Err(error) = files::remove_file(&self.base_file) {
-            eprintln!("the replica of this gate cannot note that it has the log's base: {error}");
+    fn has_base(&mut self) -> Result<(), NotTaken> {
+        // What is kept of the past begins with a checkpoint; it must be there before nobody knows any more that it is needed.
+        let failed = |what: &str, why: String| NotTaken::ForNow(format!("{what}: {why}"));
+        let made = self.database.checkpoint();
+        made.map_err(|error| failed("its first checkpoint cannot be made", error.to_string()))?;
+        if files::exists(&self.base_file) {
+            let removed = files::remove_file(&self.base_file);
+            removed
+                .map_err(|error| failed("it cannot note that it has the log's base", error.to_string()))?;
         }
         self.base = None;
+        Ok(())
     }
 }

@@ -17,6 +17,7 @@ use self::partial::{Partial, Shared};
 use self::streaming::Streaming;
 use crate::ExecuteError;
 use crate::compile::Compiler;
+use crate::fetch::looked_at;
 use crate::stream::{Feed, Stream};
 use crate::turn::{Breaking, ExecutionContext};
 use expression::{Compiled, Layout};
@@ -46,7 +47,8 @@ fn grouping(
         output.push(*variable);
     }
     let every = compiler.inside.as_ref().filter(|_| node.keys.is_empty()).map(|inside| inside.rows.clone());
-    Ok(Grouping { single: keys.is_empty(), keys, calls, every })
+    let looks_at = looked_at(keys.iter().chain(calls.iter().flat_map(|call: &Call| &call.arguments)));
+    Ok(Grouping { single: keys.is_empty(), keys, calls, every, looks_at })
 }
 
 pub(crate) fn compile(

@@ -576,6 +576,9 @@ impl Expand {
 }
 
 impl FanOut for Expand {
+    fn reads(&self) -> &[usize] {
+        std::slice::from_ref(&self.plan.from)
+    }
     fn begin(&mut self, batch: &Batch, execution: &mut ExecutionContext) -> Try<()> {
         Bound::bind(&mut self.bound, &self.plan, batch, execution);
         (self.row, self.run_end, self.place, self.assembled) = (0, 0, 0, false);
@@ -637,6 +640,9 @@ struct ExpandCount {
 }
 
 impl Step for ExpandCount {
+    fn reads(&self) -> &[usize] {
+        std::slice::from_ref(&self.plan.from)
+    }
     fn step(&mut self, _: usize, batch: Batch, execution: &mut ExecutionContext) -> Try<Batch> {
         Bound::bind(&mut self.bound, &self.plan, &batch, execution);
         let bound = self.bound.as_ref().expect("just bound");

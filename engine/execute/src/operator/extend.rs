@@ -2,6 +2,7 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
+use crate::fetch::looked_at;
 use crate::stream::{Feed, Stream};
 use crate::turn::{ExecutionContext, Step, Try};
 use expression::Compiled;
@@ -12,10 +13,14 @@ use std::sync::Arc;
 #[derive(Clone)]
 struct Extend {
     items: Arc<Vec<Compiled>>,
+    looks_at: Arc<[usize]>,
     carry: Arc<[usize]>,
 }
 
 impl Step for Extend {
+    fn reads(&self) -> &[usize] {
+        &self.looks_at
+    }
     fn step(&mut self, _: usize, mut batch: Batch, execution: &mut ExecutionContext) -> Try<Batch> {
         for item in self.items.iter() {
             let column = item.evaluate_carried(&batch, &execution.scope())?;
@@ -35,12 +40,16 @@ pub(crate) fn compile(
     feed: Feed,
 ) -> Result<Stream, ExecuteError> {
     let mut layout = feed.layout();
+    let input_columns = layout.len();
     let mut items = Vec::new();
     for (variable, expression) in &node.items {
         items.push(compiler.expression(expression, &layout)?);
         layout.push(*variable);
     }
     let (carry, kept) = compiler.carry(&layout, required);
-    let extend = Extend { items: Arc::new(items), carry };
+    // Columns of items before are none of the input.
+    let mut looks_at = looked_at(&items);
+    looks_at.retain(|column| *column < input_columns);
+    let extend = Extend { items: Arc::new(items), looks_at: looks_at.into(), carry };
     Ok(compiler.attach_step("Extend", &feed, kept, move || extend.clone()))
 }

@@ -12,11 +12,15 @@ use std::sync::Arc;
 #[derive(Clone)]
 struct Filter {
     predicate: Arc<Compiled>,
+    looks_at: Arc<[usize]>,
     carry: Arc<[usize]>,
     selected: Vec<u32>,
 }
 
 impl Step for Filter {
+    fn reads(&self) -> &[usize] {
+        &self.looks_at
+    }
     fn step(&mut self, _: usize, batch: Batch, execution: &mut ExecutionContext) -> Try<Batch> {
         self.predicate.select(&batch, &execution.scope(), &mut self.selected)?;
         let kept = batch.project(&self.carry);
@@ -39,6 +43,7 @@ pub(crate) fn compile(
     let layout = feed.layout();
     let (carry, kept) = compiler.carry(&layout, required);
     let predicate = Arc::new(compiler.expression(&node.predicate, &layout)?);
-    let filter = Filter { predicate, carry, selected: Vec::new() };
+    let looks_at = predicate.looks_at().into();
+    let filter = Filter { predicate, looks_at, carry, selected: Vec::new() };
     Ok(compiler.attach_step("Filter", &feed, kept, move || filter.clone()))
 }

@@ -2,6 +2,7 @@
 
 use crate::ExecuteError;
 use crate::compile::Compiler;
+use crate::fetch::looked_at;
 use crate::stream::{Feed, Stream};
 use crate::turn::{ExecutionContext, Step, Try};
 use dataflow::watch::LoopBytes;
@@ -14,9 +15,13 @@ use std::sync::Arc;
 #[derive(Clone)]
 struct Project {
     items: Arc<Vec<Compiled>>,
+    looks_at: Arc<[usize]>,
 }
 
 impl Step for Project {
+    fn reads(&self) -> &[usize] {
+        &self.looks_at
+    }
     fn step(&mut self, _: usize, batch: Batch, execution: &mut ExecutionContext) -> Try<Batch> {
         let mut columns: Vec<Carried> = Vec::with_capacity(self.items.len());
         let mut hold = LoopBytes::default();
@@ -55,6 +60,7 @@ pub(crate) fn compile(
         items.push(compiler.expression(expression, &layout)?);
         kept.push(*variable);
     }
-    let project = Project { items: Arc::new(items) };
+    let looks_at = looked_at(&items).into();
+    let project = Project { items: Arc::new(items), looks_at };
     Ok(compiler.attach_step("Project", &feed, kept, move || project.clone()))
 }

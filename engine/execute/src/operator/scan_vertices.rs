@@ -6,6 +6,7 @@
 use crate::ExecuteError;
 use crate::compile::Compiler;
 use crate::demand::DemandPort;
+use crate::fetch::fetches_chunks;
 use crate::labels;
 use crate::limits::SCAN_CHUNKS_ALONE_MAX;
 use crate::rows::Rows;
@@ -18,7 +19,7 @@ use plan::LabelExpr;
 use plan::VarSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use store::{Fetched, LabelFilter, Snapshot};
+use store::LabelFilter;
 
 /// The chunks of one scan, drawn one by one by all executors.
 #[derive(Default)]
@@ -65,7 +66,7 @@ impl ScanLeaf {
             Some(chunk) => chunk,
             None => match chunks.get(self.dispatcher.next.fetch_add(1, Ordering::Relaxed)) {
                 None => return Ok(Progress::Done),
-                Some(chunk) if fetches(self.execution.snapshot(), *chunk, context) => {
+                Some(chunk) if fetches_chunks(self.execution.snapshot(), [*chunk], context) => {
                     self.awaited = Some(*chunk);
                     return Ok(Progress::Waiting);
                 }
@@ -89,27 +90,6 @@ impl ScanLeaf {
         self.sent = end;
         self.demand.handed_on(batch_rows)
     }
-}
-
-/// Is a chunk on its way from another machine, so that the operator should wait without holding its executor?
-fn fetches(snapshot: &Snapshot, chunk: ChunkNo, context: &mut Context<'_, Rows>) -> bool {
-    if !snapshot.is_away(chunk) {
-        return false;
-    }
-    let waker = context.waker();
-    if !waker.can_wake() {
-        return false;
-    }
-    let fetched: Fetched = Arc::new({
-        let waker = waker.clone();
-        move || waker.wake()
-    });
-    let is_asked = snapshot.fetch_chunk(chunk, &fetched);
-    if !is_asked {
-        // Whoever waits within this call for something else is not parked on a waker that nobody calls.
-        waker.wake();
-    }
-    is_asked
 }
 
 impl Operator<Rows> for ScanLeaf {

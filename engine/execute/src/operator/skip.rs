@@ -28,9 +28,8 @@ pub(crate) fn compile(
     let input = compiler.rows(feed)?;
     let row = compiler.row().map(|row| Compiler::position(&input.layout, row)).transpose()?;
     let environment = compiler.environment.clone();
-    let vertex = compiler.vertex("Skip", compiler.options(1), move || Stepping {
-        step: Skip { count, seen: Counted::new(row) },
-        execution: ExecutionContext::new(&environment),
+    let vertex = compiler.vertex("Skip", compiler.options(1), move || {
+        Stepping::new(Skip { count, seen: Counted::new(row) }, ExecutionContext::new(&environment))
     });
     compiler.gather(&input, vertex, 0);
     Ok(Stream { vertex, output: 0, parallel: false, fans_out: false, ..input })

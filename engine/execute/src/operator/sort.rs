@@ -7,6 +7,7 @@
 use crate::ExecuteError;
 use crate::columns::{concatenate, piece};
 use crate::compile::Compiler;
+use crate::fetch::looked_at;
 use crate::limits::{TOP_PARTIAL_ROWS_MAX, TOP_ROWS_SLACK};
 use crate::operator::limit::row_count;
 use crate::spill::{PIECE_BYTES, SpillFile, SpilledRows, is_tight};
@@ -217,6 +218,9 @@ impl Partial {
 }
 
 impl Breaker for Partial {
+    fn reads(&self) -> &[usize] {
+        &self.plan.looks_at
+    }
     fn take(&mut self, _: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
         let scope = turn.execution.scope();
         let keys = self.plan.keys.iter().map(|key| key.expression.evaluate_carried(&batch, &scope));
@@ -302,6 +306,9 @@ struct Final {
 }
 
 impl Breaker for Final {
+    fn reads(&self) -> &[usize] {
+        &self.partial.plan.looks_at
+    }
     fn take(&mut self, port: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
         self.partial.take(port, batch, turn)
     }
@@ -343,6 +350,9 @@ impl Breaker for Final {
 }
 
 impl Breaker for Sort {
+    fn reads(&self) -> &[usize] {
+        &self.plan.looks_at
+    }
     fn take(&mut self, _: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
         if self.plan.limit == Some(0) {
             return Ok(());
@@ -513,5 +523,6 @@ fn sorting(
         keys.push(Key { expression, descending: key.descending, order: key.order });
     }
     let (carry, kept) = compiler.carry(layout, required);
-    Ok(Sorting { keys, limit, by_row: compiler.inside.is_some(), width: kept.len(), carry })
+    let looks_at = looked_at(keys.iter().map(|key: &Key| &key.expression));
+    Ok(Sorting { keys, limit, by_row: compiler.inside.is_some(), width: kept.len(), carry, looks_at })
 }

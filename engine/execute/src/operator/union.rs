@@ -113,10 +113,8 @@ pub(crate) fn compile(
     let environment = compiler.environment.clone();
     let port_order = usize::from(algorithm == Algorithm::SecondWaits);
     let options = VertexOptions { port_order, ..compiler.options(2) };
-    let vertex = compiler.vertex("Union", options, move || Stepping {
-        step: union.clone(),
-        execution: ExecutionContext::new(&environment),
-    });
+    let vertex = compiler
+        .vertex("Union", options, move || Stepping::new(union.clone(), ExecutionContext::new(&environment)));
     let mut parallel = compiler.connect(&Stream { fans_out: false, ..left }, vertex, 0);
     parallel |= compiler.connect(&Stream { fans_out: false, ..right }, vertex, 1);
     let stream = Stream { vertex, output: 0, layout, parallel, ordered: false, fans_out: false };

@@ -4,6 +4,7 @@ use super::*;
 use model::schema::IndexId;
 use model::{EdgeId, EdgeRef, EdgeTypeId, KeyId, Value, VertexId};
 
+use protocol::{Bytes, CommitId, Following, LogCut, LogPage, MemoryTruth, Record, Route, ToldUsage};
 use world::chance::Chance;
 
 const SHARDS: u16 = 3;
@@ -82,4 +83,105 @@ fn lists_that_do_not_fit_are_refused() {
     assert!(refused > 10, "{refused}");
     let far = Change::SetProperty { id: VertexId::new(100, 0), key: KeyId(0), value: Value::Null };
     assert!(merged(vec![(0, [far].into())], owner).is_none(), "nobody has this chunk");
+}
+
+/// A log of one record, which is its base.
+#[derive(Default)]
+struct BaseAlone(MemoryTruth);
+
+impl Sequence for BaseAlone {
+    fn after(&mut self, after: u64, _: usize) -> Result<LogPage, Unknown> {
+        let stamp = order::Stamp::from_parts(1, 0, [1].into()).ok_or(Unknown)?;
+        let record = Arc::new(Record { stamp, parts: Vec::new() });
+        let commit = VersionedCommit { commit_version: BASE, at_us: 1, record };
+        Ok(LogPage {
+            base: BASE,
+            commits: [commit].into_iter().filter(|commit| commit.commit_version > after).collect(),
+        })
+    }
+    fn follows(&mut self, name: &str, commit_version: u64) -> Result<(), Unknown> {
+        self.0.follows(name, commit_version)
+    }
+    fn followers(&mut self) -> Result<Vec<Following>, Unknown> {
+        self.0.followers()
+    }
+    fn put_base(&mut self, _: &str, _: u64, _: u64, _: &[(u16, Bytes)]) -> Result<(), Unknown> {
+        Err(Unknown)
+    }
+    fn cut(&mut self, _: &str, _: u64, _: u64) -> Result<LogCut, Unknown> {
+        Err(Unknown)
+    }
+    fn tell_usage(&mut self, _: &str, _: &[u8]) -> Result<ToldUsage, Unknown> {
+        Err(Unknown)
+    }
+    fn delete_below_base(&mut self) -> Result<bool, Unknown> {
+        Ok(false)
+    }
+    fn newest(&mut self) -> Result<(u64, Vec<CommitId>), Unknown> {
+        self.0.newest()
+    }
+    fn version_of(&mut self, commits: &[CommitId]) -> Result<Option<u64>, Unknown> {
+        self.0.version_of(commits)
+    }
+    fn routes(&mut self) -> Result<Vec<Route>, Unknown> {
+        self.0.routes()
+    }
+}
+
+const BASE: u64 = 5;
+
+/// A copy whose first checkpoint fails so often.
+#[derive(Default)]
+struct Failing {
+    commit_version: u64,
+    base: Option<u64>,
+    failures: u32,
+}
+
+impl GraphCopy for Failing {
+    fn commit_version(&self) -> u64 {
+        self.commit_version
+    }
+    fn take(&mut self, commits: Vec<Followed>) -> Result<(), NotTaken> {
+        self.commit_version = commits.last().map_or(self.commit_version, |commit| commit.commit_version);
+        Ok(())
+    }
+    fn base_begun(&self) -> Option<u64> {
+        self.base
+    }
+    fn begin_base(&mut self, base: u64) -> Result<(), NotTaken> {
+        self.base = Some(base);
+        Ok(())
+    }
+    fn has_base(&mut self) -> Result<(), NotTaken> {
+        if self.failures > 0 {
+            self.failures -= 1;
+            return Err(NotTaken::ForNow("the disk is full".into()));
+        }
+        self.base = None;
+        Ok(())
+    }
+}
+
+/// A replica forgot that it had begun a base when its checkpoint failed: it told of a past that was none of the cluster's.
+#[test]
+fn a_copy_whose_first_checkpoint_fails_is_told_again_and_is_not_there_before() {
+    let mut copy = Failing { failures: 3, ..Failing::default() };
+    let mut state = FollowerState {
+        name: "gate-0".into(),
+        truth: Box::new(BaseAlone::default()),
+        begun: 0,
+        said: None,
+        is_at_end: false,
+        owners: BTreeMap::new(),
+        told: None,
+        progress: Arc::default(),
+    };
+    for failures in (0..3).rev() {
+        assert_eq!(state.step(&mut copy), Ok(Err(Unknown)));
+        assert_eq!((copy.failures, copy.commit_version, copy.base), (failures, BASE, Some(BASE)));
+        assert_eq!(state.progress.read().0, 0, "whoever waits for it waits on");
+    }
+    assert_eq!(state.step(&mut copy), Ok(Ok(false)));
+    assert_eq!((copy.base, state.progress.read().0), (None, BASE));
 }

@@ -13,7 +13,7 @@ pub(super) const ANSWER: Duration = Duration::from_secs(3);
 /// A snapshot or a chunk is asked for so long: longer than a lost process takes to come back.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 /// A pause before a refused question is put again.
-const PAUSE: Duration = Duration::from_millis(5);
+pub(super) const PAUSE: Duration = Duration::from_millis(5);
 
 /// A read that is open at the gate.
 pub(super) struct OpenRead {

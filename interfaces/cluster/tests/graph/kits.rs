@@ -1,13 +1,14 @@
 //! The outside suites through a gate over three shards: every scenario comes out as on one machine; those that show an order which Gremlin leaves open are asked for it. In the
 //! short form a part of them, in the long one all.
 
-use super::{Cluster, cluster};
+use super::cluster;
 use database::Database;
-use std::borrow::Borrow;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tanglewood_conformance::gherkin::Scenario;
 use tanglewood_conformance::gremlin::Graphs;
-use tanglewood_conformance::scenario::Outcome;
+use tanglewood_conformance::scenario::{self, Outcome};
 use tanglewood_conformance::suite;
+use world::clock::monotonic_ns;
 
 /// Of so many scenarios the short form runs one.
 const CYPHER_SHARE: usize = 100;
@@ -22,10 +23,47 @@ const OPEN_ORDER: [&str; 2] = [
 ];
 const IN_ORDER: [&str; 2] = [".V().", ".V().order().by(T.id)."];
 
-impl Borrow<Database> for Cluster {
-    fn borrow(&self) -> &Database {
-        &self.gates[0]
+/// How a long run gets on is told after so many scenarios, and at its end which took longest.
+const TOLD_EVERY: usize = 200;
+const SLOWEST: usize = 8;
+
+/// As [`suite::run`], each on a cluster of its own; it tells how it gets on.
+fn on_shards(name: &str, scenarios: &[Scenario]) -> Vec<Outcome> {
+    let (next, began_ns, opened_us) = (AtomicUsize::new(0), monotonic_ns(), AtomicU64::new(0));
+    let work = |_| {
+        let mut outcomes = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(one) = scenarios.get(at) else { return outcomes };
+            let opens_ns = monotonic_ns();
+            let cluster = cluster();
+            let runs_ns = monotonic_ns();
+            let outcome = scenario::run(one, &cluster.gates[0]);
+            let ran_us = (monotonic_ns() - runs_ns) / 1_000;
+            outcomes.push((at, outcome, ran_us));
+            let all_us = opened_us.fetch_add((runs_ns - opens_ns) / 1_000, Ordering::Relaxed);
+            if (at + 1).is_multiple_of(TOLD_EVERY) {
+                let after_s = (monotonic_ns() - began_ns) / 1_000_000_000;
+                let open_ms = all_us / 1_000 / (at as u64 + 1);
+                println!(
+                    "{name}: {} of {} after {after_s} s; a cluster opens in {open_ms} ms",
+                    at + 1,
+                    scenarios.len()
+                );
+            }
+        }
+    };
+    let threads = world::threads::in_parallel("scenarios", world::machine::cores(), work);
+    let mut all: Vec<(usize, Outcome, u64)> = threads.into_iter().flatten().collect();
+    all.sort_by_key(|(_, _, us)| std::cmp::Reverse(*us));
+    if all.len() >= TOLD_EVERY {
+        let slowest =
+            all.iter().take(SLOWEST).map(|(at, _, us)| format!("{} {} ms", scenarios[*at].id, us / 1_000));
+        println!("{name}: the slowest: {}", slowest.collect::<Vec<String>>().join(", "));
+        println!("{name}: half of them take less than {} us", all[all.len() / 2].2);
     }
+    all.sort_by_key(|(at, _, _)| *at);
+    all.into_iter().map(|(_, outcome, _)| outcome).collect()
 }
 
 /// Scenarios that come out otherwise on a cluster, twice: where the machine is so busy that a process loses its part in an epoch, a statement fails
@@ -62,8 +100,8 @@ fn cypher(name: &str, share: usize) {
     let Some(folder) = suite::folder(name) else { return };
     let scenarios: Vec<Scenario> = suite::scenarios(&folder).into_iter().step_by(share).collect();
     let one = suite::run(&scenarios, &suite::in_memory);
-    let outcomes = suite::run(&scenarios, &cluster);
-    let again = |scenario: &Scenario| suite::run(std::slice::from_ref(scenario), &cluster).remove(0);
+    let outcomes = on_shards(name, &scenarios);
+    let again = |scenario: &Scenario| on_shards(name, std::slice::from_ref(scenario)).remove(0);
     compare(name, &scenarios, [&one, &outcomes], again);
 }
 

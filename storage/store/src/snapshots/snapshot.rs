@@ -193,6 +193,10 @@ impl Snapshot {
         let cell = self.root.directory.get(chunk);
         cell.is_some_and(|cell| cell.meta.live > 0 && cell.meta.label_sets.iter().any(passes))
     }
+    /// May reads of chunks wait for another machine?
+    pub fn is_remote(&self) -> bool {
+        self.root.pager.source().is_some_and(|source| source.is_remote())
+    }
     /// Would a read of this chunk wait for another machine?
     pub fn is_away(&self, chunk: ChunkNo) -> bool {
         self.root.directory.get(chunk).is_some_and(|cell| cell.base().is_away())

@@ -31,7 +31,7 @@ const HELLO_TIMEOUT: Duration = Duration::from_secs(2);
 /// Pause before a peer that was not there is tried again.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
 /// The thread of a peer looks so often whether the network is closed.
-const IDLE: Duration = Duration::from_millis(200);
+pub(super) const IDLE: Duration = Duration::from_millis(200);
 /// Pause when the system gives no more sockets or threads.
 const BREATH: Duration = Duration::from_millis(20);
 
@@ -286,8 +286,10 @@ impl Drop for TcpNet {
         );
         self.accepting.take();
         self.shared.taken.lock().values().for_each(|taken| drop(taken.socket.shutdown(Shutdown::Both)));
-        // Their threads look every now and then, and are waited for here.
-        self.peers.lock().clear();
+        // Their threads look every now and then whether it is closed, or when they are woken; they are waited for here.
+        let mut peers = self.peers.lock();
+        peers.values().for_each(|peer| peer.queue.wake());
+        peers.clear();
     }
 }
 

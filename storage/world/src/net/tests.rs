@@ -192,3 +192,18 @@ fn a_late_frame_comes_when_it_is_due() {
     assert_eq!(nets[1].receive(Duration::from_millis(5)), None);
     assert!((5_000_000..2_000_000_000).contains(&(crate::clock::monotonic_ns() - begun_ns)));
 }
+
+/// Its threads were waited for until each had looked by itself, a fifth of a second.
+#[test]
+fn a_quiet_network_is_closed_without_a_wait() {
+    let close = |_| {
+        let (one, others) = (tcp(b""), [tcp(b""), tcp(b""), tcp(b"")]);
+        others.iter().for_each(|other| assert_eq!(until_it_comes(&one, other, &[1]), [1]));
+        let began_ns = crate::clock::monotonic_ns();
+        drop(one);
+        crate::clock::monotonic_ns() - began_ns
+    };
+    // A busy machine takes its time now and then.
+    let soonest_ns = (0..10).map(close).min();
+    assert!(soonest_ns < Some(crate::clock::span_ns(tcp::IDLE) / 4), "{soonest_ns:?}");
+}

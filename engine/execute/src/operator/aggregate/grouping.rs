@@ -22,6 +22,8 @@ pub(super) struct Grouping {
     pub(super) single: bool,
     /// Inside a sub-query, without keys of its own: the outer rows of each instance.
     pub(super) every: Option<Arc<ScopeRows>>,
+    /// Columns whose vertices and edges keys and arguments look at.
+    pub(super) looks_at: Vec<usize>,
 }
 
 /// The keys and the arguments of the calls, of the rows of a batch.

@@ -259,6 +259,9 @@ impl Final {
 }
 
 impl Breaker for Final {
+    fn reads(&self) -> &[usize] {
+        &self.partial.plan.looks_at
+    }
     fn take(&mut self, port: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
         self.partial.take(port, batch, turn)
     }

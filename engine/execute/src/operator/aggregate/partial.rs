@@ -176,6 +176,9 @@ pub(super) fn aside_bytes(aside: &Option<SpilledParts>) -> usize {
 }
 
 impl Breaker for Partial {
+    fn reads(&self) -> &[usize] {
+        &self.plan.looks_at
+    }
     fn take(&mut self, _: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
         let groups = self.groups.get_or_insert_with(|| ExecutorGroups::new(&self.plan));
         let rows = Evaluated::new(&self.plan, &batch, turn.execution)?;

@@ -72,6 +72,9 @@ impl Streaming {
 }
 
 impl Breaker for Streaming {
+    fn reads(&self) -> &[usize] {
+        &self.plan.looks_at
+    }
     fn take(&mut self, _: usize, batch: Batch, turn: &mut Turn<'_, '_>) -> Try<()> {
         self.groups.take(&self.plan, &Evaluated::new(&self.plan, &batch, turn.execution)?)?;
         // A batch opens about as many groups as are handed on at once.

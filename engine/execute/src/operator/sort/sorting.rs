@@ -35,6 +35,8 @@ pub(super) struct Sorting {
     pub(super) by_row: bool,
     pub(super) width: usize,
     pub(super) carry: Arc<[usize]>,
+    /// Columns whose vertices and edges the keys look at.
+    pub(super) looks_at: Vec<usize>,
 }
 
 impl Sorting {

@@ -1,0 +1,88 @@
+//! Chunks that an operator is about to read and that another machine has: it asks for all of them at once, and is parked until they have come.
+//!
+//! Idea: an operator that waits within a read holds its executor, and all other queries with it; one that is parked does not. What did not come is asked for by
+//! the read itself.
+//! Cost: on one machine a question a batch. At a gate the vertices of a batch are looked through once.
+
+use crate::rows::Rows;
+use dataflow::Context;
+use expression::Compiled;
+use model::{Batch, ChunkNo};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use store::{Fetched, Snapshot};
+
+/// Is one of these chunks on its way from another machine, so that the operator should wait without holding its executor? Then it is woken once, when all have
+/// come or will not come.
+pub(crate) fn fetches_chunks(
+    snapshot: &Snapshot,
+    chunks: impl IntoIterator<Item = ChunkNo>,
+    context: &mut Context<'_, Rows>,
+) -> bool {
+    let away: Vec<ChunkNo> = chunks.into_iter().filter(|chunk| snapshot.is_away(*chunk)).collect();
+    if away.is_empty() {
+        return false;
+    }
+    let waker = context.waker();
+    if !waker.can_wake() {
+        return false;
+    }
+    // One more than are on their way, until all are asked for.
+    let left = Arc::new(AtomicUsize::new(1));
+    let fetched: Fetched = Arc::new({
+        let left = left.clone();
+        move || {
+            if left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                waker.wake();
+            }
+        }
+    });
+    let mut is_asked = false;
+    for chunk in away {
+        left.fetch_add(1, Ordering::AcqRel);
+        match snapshot.fetch_chunk(chunk, &fetched) {
+            true => is_asked = true,
+            false => fetched(),
+        }
+    }
+    // Where nothing is asked for it is called by this: whoever waits within this call for something else is not parked on a waker that nobody calls.
+    fetched();
+    is_asked
+}
+
+/// The same for the chunks of all vertices and edges in some columns of a batch.
+pub(crate) fn fetches_vertices(
+    snapshot: &Snapshot,
+    batch: &Batch,
+    columns: &[usize],
+    context: &mut Context<'_, Rows>,
+) -> bool {
+    if columns.is_empty() || !snapshot.is_remote() {
+        return false;
+    }
+    let mut chunks: Vec<ChunkNo> = Vec::new();
+    for column in columns {
+        let column = batch.column(*column);
+        // An edge has its properties where its id is from.
+        let chunk = |row| match column.vertex(row) {
+            Some(vertex) => (vertex.0 <= u64::from(u32::MAX)).then(|| vertex.chunk()),
+            None => column.edge(row).map(|edge| edge.id.chunk()),
+        };
+        for chunk in (0..batch.len()).filter_map(chunk) {
+            if chunks.last() != Some(&chunk) {
+                chunks.push(chunk);
+            }
+        }
+    }
+    chunks.sort_unstable();
+    chunks.dedup();
+    fetches_chunks(snapshot, chunks, context)
+}
+
+/// The columns whose vertices and edges some of these expressions look at for every row.
+pub(crate) fn looked_at<'e>(expressions: impl IntoIterator<Item = &'e Compiled>) -> Vec<usize> {
+    let mut columns: Vec<usize> = expressions.into_iter().flat_map(Compiled::looks_at).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+}
