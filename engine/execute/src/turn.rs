@@ -102,6 +102,7 @@ impl<S: Step> Operator<Rows> for Stepping<S> {
         }
     }
     fn recycle(&mut self) -> bool {
+        self.waiting = None;
         self.step.is_fresh() && self.execution.environment.has_one_view()
     }
 }

@@ -26,6 +26,8 @@ const IN_ORDER: [&str; 2] = [".V().", ".V().order().by(T.id)."];
 /// How a long run gets on is told after so many scenarios, and at its end which took longest.
 const TOLD_EVERY: usize = 200;
 const SLOWEST: usize = 8;
+/// A cluster waits more than it works.
+const CLUSTERS_A_CORE: usize = 4;
 
 /// As [`suite::run`], each on a cluster of its own; it tells how it gets on.
 fn on_shards(name: &str, scenarios: &[Scenario]) -> Vec<Outcome> {
@@ -53,7 +55,8 @@ fn on_shards(name: &str, scenarios: &[Scenario]) -> Vec<Outcome> {
             }
         }
     };
-    let threads = world::threads::in_parallel("scenarios", world::machine::cores(), work);
+    let threads = CLUSTERS_A_CORE * world::machine::cores();
+    let threads = world::threads::in_parallel("scenarios", threads, work);
     let mut all: Vec<(usize, Outcome, u64)> = threads.into_iter().flatten().collect();
     all.sort_by_key(|(_, _, us)| std::cmp::Reverse(*us));
     if all.len() >= TOLD_EVERY {
