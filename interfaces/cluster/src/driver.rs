@@ -228,7 +228,7 @@ impl Running {
         }
     }
 
-    fn tell(&self, request: u64, told: Told) {
+    fn tell(&self, request: u64, told: RequestOutcome) {
         let waiter = self.waiting.lock().take(request);
         if let Some(waiter) = waiter {
             waiter.tell(Some(told));

@@ -1,7 +1,7 @@
 //! A gate that no thread serves: the test answers its questions, or lets their time pass.
 
 use super::*;
-use crate::handle::{Told, Waiting};
+use crate::handle::{RequestOutcome, Waiting};
 use crate::inputs::Inputs;
 use protocol::message::{End, Refusal};
 use protocol::{Gate, Rules, Timing};
@@ -53,7 +53,7 @@ impl House {
 }
 
 fn answer() -> Told {
-    Told::Answered(vec![(0, Bytes::from(&[super::super::queries::HERE, 1, 2, 3][..]))])
+    RequestOutcome::Answered(vec![(0, Bytes::from(&[super::super::queries::HERE, 1, 2, 3][..]))])
 }
 
 /// A question that was refused, or that nobody answered, was left to the read, which held its executor for up to 20 s.
@@ -61,7 +61,7 @@ fn answer() -> Told {
 fn a_chunk_that_does_not_come_is_asked_for_again() {
     let mut house = House::new();
     assert!(house.fetch());
-    house.tell(Told::Ended(End::Refused(Refusal::Epoch)));
+    house.tell(RequestOutcome::Ended(End::Refused(Refusal::Epoch)));
     house.pass(PAUSE);
     // Now nobody answers in time.
     house.pass(ANSWER);
