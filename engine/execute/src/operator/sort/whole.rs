@@ -630,6 +630,7 @@ mod tests {
                     by_row: false,
                     width: 1,
                     carry: Arc::from([0]),
+                    looks_at: Vec::new(),
                 });
                 let (parts, common) = (1 + chance.index(3), CommonPrefix::default());
                 let mut twin = Vec::new();
