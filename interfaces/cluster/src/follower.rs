@@ -218,10 +218,11 @@ impl FollowerState {
         if !page.continues(copy.commit_version(), self.begun) {
             return Err(too_old(copy.commit_version(), page.base));
         }
-        if copy.commit_version() < page.base && copy.base_begun() != Some(page.base) {
-            if let Err(why) = copy.begin_base(page.base) {
-                return self.not_taken(why);
-            }
+        if copy.commit_version() < page.base
+            && copy.base_begun() != Some(page.base)
+            && let Err(why) = copy.begin_base(page.base)
+        {
+            return self.not_taken(why);
         }
         self.begun = page.base;
         let page_bytes: usize = page.commits.iter().map(|versioned| versioned.record.bytes()).sum();
