@@ -153,7 +153,7 @@ fn all_of_the_kits_paths() {
 }
 
 #[test]
-#[ignore = "half an hour on a busy machine"]
+#[ignore = "four minutes in an optimised build on a busy machine"]
 fn all_of_the_kits_opencypher() {
     cypher("opencypher/tck/features", 1);
 }
