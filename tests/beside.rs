@@ -79,7 +79,7 @@ fn a_folder_that_a_server_has_open_is_asked_there() {
     let plan = place.run(&["query", "people.db", "EXPLAIN MATCH (p:Person) RETURN p.name"]).ok();
     assert!(plan.contains("rows"), "{plan}");
 
-    assert!(place.run(&["history", "people.db"]).ok().contains("newest   place "));
+    assert!(place.run(&["history", "people.db"]).ok().contains("newest   version "));
     assert!(place.run(&["history", "people.db", "7d"]).ok().contains("history  7d\n"));
     assert!(place.run(&["history", &serving.url, "forever"]).ok().contains("history  forever\n"));
     assert!(place.run(&["history", "people.db"]).ok().contains("history  forever\n"));

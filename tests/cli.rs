@@ -194,13 +194,13 @@ fn the_past_is_asked_and_kept_in_backups() {
     };
     assert_eq!((ages("a.db", "AS OF 1"), ages("a.db", "")), ("age\n30\n".into(), "age\n31\n".into()));
 
-    says(&place.run(&["backup", "a.db", "b/monday"]).ok(), &["last commit version 2\n"]);
+    says(&place.run(&["backup", "a.db", "b/monday"]).ok(), &["last commit at version 2\n"]);
     says(&place.run(&["check", "b/monday"]).ok(), &["a sound backup"]);
     // A backup is read as it lies there, and opened as a database by none.
     assert_eq!(ages("b/monday", ""), "age\n31\n");
     says(&place.run(&["history", "b/monday"]).failed(1), &["is a backup", "tanglewood restore"]);
     says(&place.run(&["backup", "a.db", "b/monday"]).failed(1), &["is there already"]);
-    says(&place.run(&["restore", "b/monday", "c.db"]).ok(), &["last commit version 2\n"]);
+    says(&place.run(&["restore", "b/monday", "c.db"]).ok(), &["last commit at version 2\n"]);
     assert_eq!(ages("c.db", "AS OF 1"), "age\n30\n");
     says(&place.run(&["restore", "a.db", "d.db"]).failed(1), &["is not a backup"]);
 

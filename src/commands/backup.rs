@@ -62,5 +62,9 @@ impl Backup {
 pub fn show(report: &BackupReport) -> Result<(), Exit> {
     let files = counted(report.files, "file", "files");
     let bytes = counted(report.bytes, "byte", "bytes");
-    Ok(writeln!(world::files::stdout(), "{files}, {bytes}; last commit version {}", report.commit_version)?)
+    Ok(writeln!(
+        world::files::stdout(),
+        "{files}, {bytes}; last commit at version {}",
+        report.commit_version
+    )?)
 }

@@ -63,7 +63,7 @@ impl Check {
         let mut out = world::files::stdout();
         writeln!(
             out,
-            "{}, {}, {}; last commit version {}",
+            "{}, {}, {}; last commit at version {}",
             counted(report.files, "file", "files"),
             counted(report.records, "log record", "log records"),
             counted(report.blobs, "blob", "blobs"),

@@ -134,7 +134,7 @@ impl Starting {
         let database = made.database();
         let options = self.serve_options(database, parts)?;
         database.set_slow_query(self.settings.time("log.slow_query"));
-        database.set_interface_settings(SETTINGS_DOOR, self.settings.settings());
+        database.set_interface_settings(SETTINGS_INTERFACE, self.settings.settings());
         let databases: Vec<&Database> =
             others.iter().map(|(_, other)| other).chain([&made]).map(Made::database).collect();
         let traces = Traces::start(&self.settings, &databases)?;
@@ -286,7 +286,7 @@ impl Opened {
 }
 
 /// By which the database tells the settings of the file, the environment and flags from those of interfaces, which know better.
-const SETTINGS_DOOR: &str = "0 settings";
+const SETTINGS_INTERFACE: &str = "0 settings";
 
 /// Tells systemd, or whoever started the server and listens.
 fn tell_manager(stage: ServiceStage) {

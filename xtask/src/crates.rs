@@ -64,7 +64,7 @@ fn read(told: &Value, manifest: &str) -> Crates {
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
             let name = texts(dependency, "name");
             used.extend([name.clone(), texts(dependency, "rename")]);
-            // A crate of another workspace's registry may have the name of a crate.
+            // A crate of another workspace's registry may have the name of one of ours.
             let Some(import) = crates_of.get(&name).filter(|_| dependency["source"].is_null()) else {
                 continue;
             };

@@ -40,7 +40,7 @@ cargo xtask COMMAND
   dist pack       what is made from binaries that lie there already: packages, container, manual, list of components, checksums
   dist wheel      the Python package's wheel alone, tested in a fresh environment (needs maturin)
   web             the page that the server shows, from interfaces/web/src into interfaces/web/dist (needs node and npm)
-  mutants         changes the code in a sample of small ways, and tells what the tests of its package do not notice
+  mutants         changes the code in a sample of small ways, and tells what the tests of its crate do not notice
 ";
 
 fn main() -> ExitCode {

@@ -246,7 +246,7 @@ impl<M: Message> Links<M> {
         }
         match self.admission.enter(&shared, waits) {
             Entry::Admitted => self.post(home, Command::Start(shared.clone())),
-            Entry::Waits => self.post(home, Command::LoopBytes(shared.clone())),
+            Entry::Waits => self.post(home, Command::WatchDeadline(shared.clone())),
             Entry::Refused => {
                 let waiting = self.admission.waiting();
                 shared.stop(Some(Fault::Refused { waiting }));

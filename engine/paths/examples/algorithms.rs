@@ -48,7 +48,7 @@ fn run<S: Staged>(name: &str, job: impl Fn() -> S, told: impl Fn(&S) -> f64) {
         for _ in 0..3 {
             let begin = monotonic_ns();
             let worker_pool = WorkerPool::new(job());
-            world::threads::in_parallel("crew", threads, |_| {
+            world::threads::in_parallel("pool", threads, |_| {
                 let mut hand = Hand::default();
                 while worker_pool.work_on(&mut hand, &mut Work::new(16_384)).unwrap() != Turn::Done {}
             });

@@ -12,13 +12,13 @@
 //! answers alike whoever works. Each works on a [`Field`]: the graph both ways, narrowed to some vertices.
 //!
 //! ```
-//! use tanglewood_paths::algorithms::{Components, Pool, Field, Hand};
+//! use tanglewood_paths::algorithms::{Components, WorkerPool, Field, Hand};
 //! use tanglewood_paths::{Orientation, Turn, Work, csr::Csr};
 //!
 //! let edges = [(0, 1), (2, 1), (3, 4)];
 //! let (along, against) = (Csr::outgoing(5, &edges), Csr::incoming(5, &edges));
 //! let field = Field::new(&along, &against, Orientation::Directed, (0..5).collect(), true);
-//! let pool = Pool::new(Components::new(field));
+//! let pool = WorkerPool::new(Components::new(field));
 //! let mut hand = Hand::default();
 //! while pool.work_on(&mut hand, &mut Work::new(1000))? != Turn::Done {}
 //!

@@ -299,7 +299,7 @@ fn threads_of_their_own_agree() {
     let (case, _) = Case::random(3);
     let alone = finished(Components::new(case.field()), &mut Chance(1)).unwrap();
     let worker_pool = WorkerPool::new(Components::new(case.field()));
-    world::threads::in_parallel("crew", 4, |_| {
+    world::threads::in_parallel("pool", 4, |_| {
         let mut hand = Hand::default();
         while worker_pool.work_on(&mut hand, &mut Work::new(5)).unwrap() != Turn::Done {}
     });

@@ -6,10 +6,10 @@
 //! Nothing of the graph is copied. A query reads the store's own snapshots, corrected by the few changes that the present turn is
 //! working on ([`view`]); it keeps what its own steps need (groups, distinct rows, rows in order), and patterns need nothing at all.
 //!
-//! Reading order: [`row`], [`view`] (the graph at a timestamp), [`turn`] (what goes from step to step), [`shape`] and [`analysis`] with [`demand`] (from a plan to steps), [`join`]
+//! Reading order: [`row`], [`view`] (the graph at a timestamp), [`event_context`] (what goes from step to step), [`shape`] and [`analysis`] with [`demand`] (from a plan to steps), [`join`]
 //! (patterns), [`operator`] (steps with state), [`steps`] and [`network`] (all steps of a query), [`weight`] (what they keep, in bytes), [`status`] (what lists say), [`follower`] (the change feed), [`shown`] (commits as a restricted reader sees them), [`installing`] (what the first answer may cost), [`query`] (one query and its readers), [`keeper`] (all
 //! queries of a database), [`subscription`] and [`upsert`] (who is told, and how), [`mark`] and [`resume`] (a reader who goes on where it was). Datalog programs are kept by [`rules`], which reads them from the graph
-//! at a timestamp ([`facts`]: what a commit changed of it); [`kept`] is where the two kinds of query meet.
+//! at a timestamp ([`facts`]: what a commit changed of it); [`answer_keeper`] is where the two kinds of query meet.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 

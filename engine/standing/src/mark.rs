@@ -63,7 +63,7 @@ pub enum Resume {
 }
 
 impl Resume {
-    /// Commit version of the commit.
+    /// Version of the commit.
     pub fn commit_version(&self) -> u64 {
         match self {
             Resume::Commit(commit_version) => *commit_version,

@@ -47,7 +47,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Commit version of the commit that it tells of. An event tells all of its commit, so whoever has taken it up can resume from here.
+    /// Version of the commit that it tells of. An event tells all of its commit, so whoever has taken it up can resume from here.
     pub fn commit_version(&self) -> u64 {
         self.at().commit_version
     }

@@ -116,7 +116,7 @@ const UNITS_PER_ROW: u64 = 20;
 fn put<T>(timeline: &mut Timeline<T>, timestamp: Timestamp, value: T) {
     debug_assert!(
         timeline.last().is_none_or(|(since, _)| *since <= timestamp),
-        "a timeline is in order of ticks"
+        "a timeline is in order of timestamps"
     );
     match timeline.last_mut() {
         Some(last) if last.0 == timestamp => last.1 = value,

@@ -234,8 +234,8 @@ fn indexed() -> Engine {
     engine
 }
 
-fn turns(keeper: &Keeper, commit_versions: usize) {
-    for at in 0..commit_versions {
+fn turns(keeper: &Keeper, places: usize) {
+    for at in 0..places {
         while keeper.turn(at) != TurnEnd::Done {}
     }
 }
@@ -254,8 +254,8 @@ fn what_was_told_is_what_is_answered_at_every_commit() {
         println!("seed {seed}");
         let engine = if seed % 2 == 1 { indexed() } else { engine() };
         let (mut chance, mut known) = (Chance::seeded(seed), Known::default());
-        let commit_versions = 1 + seed as usize % 3;
-        let keeper = Keeper::new(engine.clone(), commit_versions);
+        let places = 1 + seed as usize % 3;
+        let keeper = Keeper::new(engine.clone(), places);
         (0..10).for_each(|_| drop(known.commit(&engine, &mut chance)));
         let mut readers = Vec::new();
         let more = if seed < 2 { MORE_QUERIES } else { &[] };
@@ -268,7 +268,7 @@ fn what_was_told_is_what_is_answered_at_every_commit() {
             // Some are taken up one by one, some together.
             let count = 1 + chance.below(3);
             let commits: Vec<Snapshot> = (0..count).map(|_| known.commit(&engine, &mut chance)).collect();
-            turns(&keeper, commit_versions);
+            turns(&keeper, places);
             for snapshot in commits {
                 for reader in &mut readers {
                     reader.read_to(snapshot.commit_version());

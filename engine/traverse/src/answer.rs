@@ -4,8 +4,8 @@
 //! snapshot or a transaction. Its objects name vertices and edges by number; the answer tells an interface what stands behind a number when it
 //! writes one out.
 //!
-//! Reading order: [`kept`] (objects as values of the graph), [`own_ids`], [`planned`] and [`texts`] (what was asked before), [`walked`] and
-//! [`running`] (the machine over the store), `elements` (names of vertices and edges), `lowered` (rows as objects), `shown` and [`ending`] (what an interface is given), [`told`].
+//! Reading order: [`stored_value`] (objects as values of the graph), [`own_ids`], [`planned`] and [`texts`] (what was asked before), [`graph_adapter`] and
+//! [`running`] (the machine over the store), `elements` (names of vertices and edges), `lowered` (rows as objects), `shown` and [`ending`] (what an interface is given), [`report`].
 
 mod elements;
 pub mod ending;

@@ -70,7 +70,7 @@ impl AnswerSlot {
         let waits = |state: &mut AnswerSlotState| state.told.is_none() && !state.is_closed;
         self.came.wait_while_for(&mut state, waits, longest);
         match (state.told.take(), state.is_closed) {
-            (Some(told), _) => Received::RequestOutcome(told),
+            (Some(told), _) => Received::Outcome(told),
             (None, true) => Received::Closed,
             (None, false) => Received::NotYet,
         }
@@ -78,7 +78,7 @@ impl AnswerSlot {
 }
 
 enum Received {
-    RequestOutcome(RequestOutcome),
+    Outcome(RequestOutcome),
     NotYet,
     Closed,
 }
@@ -88,7 +88,7 @@ fn received_or_over(place: &AnswerSlot, longest: Duration) -> Option<RequestOutc
     let until_ns = after_ns(longest);
     loop {
         match place.receive(LOOK_EVERY.min(longest)) {
-            Received::RequestOutcome(told) => return Some(told),
+            Received::Outcome(told) => return Some(told),
             Received::NotYet if monotonic_ns() < until_ns && walk::check().is_ok() => {}
             Received::NotYet | Received::Closed => return None,
         }
@@ -242,7 +242,7 @@ impl GateHandle {
     pub fn commit(&self, commit: Commit, longest: Duration) -> Result<Stamp, Failure> {
         let input = |request| Input::Commit { request, commit };
         let received = |place: &AnswerSlot, longest| match place.receive(longest) {
-            Received::RequestOutcome(told) => Some(told),
+            Received::Outcome(told) => Some(told),
             Received::NotYet | Received::Closed => None,
         };
         match self.ask(input, longest, received)?.1 {

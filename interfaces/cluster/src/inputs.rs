@@ -47,7 +47,7 @@ impl Inputs {
             return false;
         }
         let mut local = self.local.lock();
-        // Answers of truth, and ends of reads, have as many commit versions again: there are fewer of them than calls and reads.
+        // Answers of truth, and ends of reads, have as many places again: there are fewer of them than calls and reads.
         let is_end = matches!(input, Input::Answer { .. } | Input::Close(_));
         let limit = if is_end { 2 * LOCAL_INPUTS_MAX } else { LOCAL_INPUTS_MAX };
         if local.len() >= limit {

@@ -310,7 +310,7 @@ fn a_log_that_is_cut_is_enough_for_who_begins_anew() {
     while base() < commit_version && world::clock::monotonic_ns() < until {
         world::threads::sleep(Duration::from_millis(50));
     }
-    assert_eq!(base(), commit_version, "it is cut at the place of the replica, {lost_at} is forgotten");
+    assert_eq!(base(), commit_version, "it is cut at the version of the replica, {lost_at} is forgotten");
     let records = cluster.truth.0.lock().after(0, 1_000).unwrap().commits;
     assert!(
         records.len() < 20 && records.last().map(|last| last.commit_version) == Some(commit_version),

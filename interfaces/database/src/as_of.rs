@@ -1,6 +1,6 @@
 //! `AS OF`: from the version a statement names to the graph as it was.
 //!
-//! A version is a commit's version, or a point in time; a text is read as a point in time, and what has no zone is meant in UTC.
+//! A version is a commit's number, or a point in time; a text is read as a point in time, and what has no zone is meant in UTC.
 
 use crate::{Database, Error, Params};
 use execute::watch::{self, Limited};

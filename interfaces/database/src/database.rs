@@ -13,7 +13,7 @@ use crate::notes::Notes;
 use crate::query_log::{QueryFigures, QueryLog};
 use crate::query_trace::TraceListener;
 use crate::replica::ReplicaHost;
-use crate::roles::{Lenses, RestrictedView};
+use crate::roles::{RestrictedView, RestrictedViews};
 use crate::running::{OWN_QUERY, REPLICA_QUERY, Running, RunningQuery, shortened};
 use crate::standing::definition;
 use crate::standing::queries::StandingQueries;
@@ -49,7 +49,7 @@ struct Inner {
     engine: Engine,
     runtime: Arc<Runtime>,
     plans: PlanCache,
-    restricted_views: Lenses,
+    restricted_views: RestrictedViews,
     degrees: Arc<Degrees>,
     traversals: traverse::answer::planned::Plans,
     options: Options,
@@ -167,7 +167,7 @@ impl Database {
             engine,
             runtime: Arc::new(runtime),
             plans: PlanCache::default(),
-            restricted_views: Lenses::default(),
+            restricted_views: RestrictedViews::default(),
             degrees: Arc::default(),
             traversals: Default::default(),
             options,
@@ -521,7 +521,7 @@ impl Database {
     }
 
     /// What those are shown who may not do everything.
-    pub(crate) fn restricted_views(&self) -> &Lenses {
+    pub(crate) fn restricted_views(&self) -> &RestrictedViews {
         &self.inner.restricted_views
     }
     /// Results of node programs.

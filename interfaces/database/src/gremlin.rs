@@ -31,7 +31,7 @@ pub struct GremlinOptions {
 /// What a traversal gives, in parts.
 pub struct GremlinAnswer {
     answer: Answer,
-    /// Commit version of the commit it made, if it made one.
+    /// Version of the commit it made, if it made one.
     pub commit_version: Option<u64>,
     ticket: Option<Ticket>,
     counted: Option<Box<AnswerCount>>,

@@ -62,7 +62,7 @@ pub struct Summary {
     pub schema_changes: u64,
     /// The same, each by itself.
     pub schema: SchemaCounters,
-    /// Commit version of the commit it made or of the snapshot it read.
+    /// Version of the commit it made or of the snapshot it read.
     pub commit_version: u64,
     /// From the request to its first row.
     pub first_after: Duration,

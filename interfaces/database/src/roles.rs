@@ -209,7 +209,7 @@ impl Allowed {
         self.restricted_view.as_ref()
     }
     /// Looks it up anew, if any role or anybody's roles changed.
-    pub fn settle(&mut self, user: &str, entries: &Entries, restricted_views: &Lenses) {
+    pub fn settle(&mut self, user: &str, entries: &Entries, restricted_views: &RestrictedViews) {
         let now = [EntryKind::ROLE, EntryKind::USER_ROLES].map(|kind| entries.table(kind).cloned());
         let is_same = |a: &Option<Arc<EntryTable>>, b: &Option<Arc<EntryTable>>| match (a, b) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
@@ -230,11 +230,11 @@ impl Allowed {
 
 /// The restricted views in use, so that all who have the same rights share one.
 #[derive(Default)]
-pub(crate) struct Lenses {
+pub(crate) struct RestrictedViews {
     known: Mutex<BTreeMap<Rights, Weak<RestrictedView>>>,
 }
 
-impl Lenses {
+impl RestrictedViews {
     fn find(&self, rights: Rights) -> Arc<RestrictedView> {
         let mut known = self.known.lock();
         if let Some(restricted_view) = known.get(&rights).and_then(Weak::upgrade) {

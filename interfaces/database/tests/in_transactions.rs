@@ -204,7 +204,7 @@ fn it_is_ended_as_any_query_is() {
     }
 }
 
-/// Its parts take no commit version of their own: one commit version is enough.
+/// Its parts take no place of their own: one place is enough.
 #[test]
 fn it_takes_one_place_of_its_tenant() {
     let database = database(2);
@@ -214,7 +214,7 @@ fn it_takes_one_place_of_its_tenant() {
     let text = "UNWIND range(1, 400) AS i CALL (i) { CREATE (a:A {i: i}) RETURN a.i AS x } IN TRANSACTIONS OF 3 ROWS RETURN sum(x)";
     assert_eq!(rows(&mut session, text)[0][0].as_int(), Some(400 * 401 / 2));
     rows(&mut session, "MATCH (n) DELETE n");
-    // Who waits for the commit version waits for the whole.
+    // Who waits for the place waits for the whole.
     let running = started(&database, "t", 10, Limits::default());
     until("it has begun", || made(&database) > 500);
     let waiting = spawn(move || rows(&mut session, "PROFILE MATCH (n:A) RETURN count(n)"));

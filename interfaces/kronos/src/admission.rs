@@ -26,7 +26,7 @@ pub const CONNECTIONS_PER_ADDRESS_MAX: usize = CONNECTIONS_MAX / 4 * 3;
 /// After an accept that failed, for want of file descriptors for example: the listener would fail again at once.
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Places that are taken, by address.
+/// Slots that are taken, by address.
 #[derive(Default)]
 struct AdmissionSlots {
     taken: Mutex<HashMap<IpAddr, usize>>,

@@ -108,7 +108,7 @@ fn it_answers_as_its_twin_in_memory() {
         "committed, conflict, late and moved must occur: {} kinds did",
         verdicts.len()
     );
-    assert!(model.state().unwrap().1 > 5, "some must have got places");
+    assert!(model.state().unwrap().1 > 5, "some must have got versions");
 }
 
 /// Both truths in their first epoch, and its only gate.
@@ -388,7 +388,7 @@ fn a_log_that_is_cut_begins_with_its_base() {
         while real.delete_below_base().unwrap() {}
     }
     assert_eq!(real.version_of(&[early]), Ok(Some(12)), "somewhere up to the base");
-    assert_eq!(real.unversioned(9), Ok((20, Vec::new())), "what is deleted gets no other place");
+    assert_eq!(real.unversioned(9), Ok((20, Vec::new())), "what is deleted gets no other version");
     // Nobody knows any more whether a commit below was there; of one behind, everybody does.
     assert_eq!(real.commit(1, 0, 4, &groups[3]), Ok(vec![Verdict::Forgotten]));
     assert_eq!(real.commit(1, 0, 15, &groups[14]), Ok(vec![Verdict::Committed]));

@@ -3,7 +3,7 @@
 //! What the three languages share in front of people: a [`Span`] of the text, an error with a kind, a place and a hint, the line it stands in with
 //! the place underlined, and the known word that is probably meant.
 //!
-//! Reading order: [`span`], [`error`], [`place`], [`suggest`], [`limits`].
+//! Reading order: [`span`], [`error`], [`line_span`], [`suggest`], [`limits`].
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
 

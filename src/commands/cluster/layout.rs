@@ -150,7 +150,7 @@ impl Layout {
             binds,
             tau_us: value["tau_us"].as_u64(),
             peer_tls: certificates(&value["peer_tls"])?,
-            interface_tls: certificates(&value["interface_tls"])?,
+            interface_tls: certificates(&value["door_tls"])?,
         })
     }
     pub fn write(&self, path: &Path) -> Result<(), Error> {
@@ -170,7 +170,7 @@ impl Layout {
             "binds": self.binds,
             "tau_us": self.tau_us,
             "peer_tls": self.peer_tls.as_ref().map(Certificates::value),
-            "interface_tls": self.interface_tls.as_ref().map(Certificates::value),
+            "door_tls": self.interface_tls.as_ref().map(Certificates::value),
         });
         let failed = |error: world::disk::DiskError| {
             Error::new("Tanglewood.DatabaseError.General.Io", format!("{}: {error}", path.display()))

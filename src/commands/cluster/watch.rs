@@ -214,7 +214,7 @@ impl Watched {
         Ok(())
     }
 
-    /// Gates first: while they end, the others give a place to everything that was committed, so that the next start has nothing to order.
+    /// Gates first: while they end, the others give a version to everything that was committed, so that the next start has nothing to order.
     fn end(&mut self) {
         let is_gate = |process: &Process| matches!(process.role, NodeRole::Gate(_));
         let (mut gates, mut others): (Vec<Process>, Vec<Process>) =

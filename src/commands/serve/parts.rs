@@ -17,7 +17,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 /// The interfaces, by the keys of their addresses.
-const DOORS: [&str; 3] = ["bolt.address", "http.address", "gremlin.address"];
+const ADDRESS_KEYS: [&str; 3] = ["bolt.address", "http.address", "gremlin.address"];
 
 /// What settings come to.
 #[derive(Debug)]
@@ -63,10 +63,10 @@ impl Parts {
     }
 }
 
-/// No two interfaces are to stand in one place, and none that others can reach asks for no password.
+/// No two interfaces are to stand at one address, and none that others can reach asks for no password.
 fn check_addresses(settings: &Configuration) -> Result<(), Exit> {
     let mut taken: Vec<(&str, SocketAddr)> = Vec::new();
-    for key in DOORS {
+    for key in ADDRESS_KEYS {
         let Some(text) = settings.text(key) else { continue };
         let address = address(text).map_err(|_| failed(ServeError::Address(text.to_string())))?;
         if settings.text("auth") == Some("none") && !address.ip().is_loopback() {

@@ -135,7 +135,7 @@ impl<'r> Running<'r> {
         }
         let mut settings = starting.settings.clone();
         settings.take_reloaded(&configuration);
-        self.databases[0].set_interface_settings(super::SETTINGS_DOOR, settings.settings());
+        self.databases[0].set_interface_settings(super::SETTINGS_INTERFACE, settings.settings());
         tracing::info!(target: "tanglewood::server", "settings were read again");
     }
 }

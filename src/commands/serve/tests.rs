@@ -164,7 +164,7 @@ fn config_check_refuses_what_serve_refuses_and_nothing_else() {
 fn settings_that_contradict_each_other_are_refused_by_both() {
     for (what, said) in [
         (
-            "two interfaces in one place",
+            "two interfaces at one address",
             &[("bolt.address", "127.0.0.1:47777"), ("http.address", "127.0.0.1:47777")][..],
         ),
         (

@@ -7,7 +7,7 @@
 
 use crate::{Anchor, BlobRef, CheckpointMark, DurableError, DurableResult};
 
-/// One record of the log: a commit version in the order of commits, and what was committed there.
+/// One record of the log: a commit version, and what was committed there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The commit version, from 1 upwards.
@@ -62,7 +62,7 @@ pub trait BackingStore: Send + Sync {
     }
 
     /// Gives up all anchors that are not at these commit versions; the latest checkpoint stays whatever is listed.
-    fn keep_anchors(&self, _places: &[u64]) -> DurableResult<()> {
+    fn keep_anchors(&self, _versions: &[u64]) -> DurableResult<()> {
         Ok(())
     }
 

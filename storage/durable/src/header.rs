@@ -4,7 +4,7 @@
 //!  0        8         12      16               24               32
 //!  | magic  | version | crc32 | first number   | second number  |
 //! ```
-//! The crc covers the other 28 bytes. Magic, version and crc keep their commit versions in every later version, so that an older program
+//! The crc covers the other 28 bytes. Magic, version and crc keep their places in every later version, so that an older program
 //! can always say "newer" instead of "damaged". All numbers of all files are little-endian.
 
 use std::path::Path;

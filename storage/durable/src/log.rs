@@ -22,7 +22,7 @@ pub(crate) mod frame;
 mod recovery;
 pub(crate) mod segment;
 
-use frame::{FRAME_BYTES, Frame, MARK_PLACE, was_durable};
+use frame::{FRAME_BYTES, Frame, MARK_VERSION, was_durable};
 use recovery::Extent;
 pub use recovery::Recovery;
 use segment::{Segment, segment_numbers};
@@ -303,7 +303,7 @@ impl Log {
     fn write_mark(&mut self) -> DurableResult<()> {
         let synced = u32::try_from(self.synced).expect("segments stay below 4 GiB");
         let mut bytes = Vec::with_capacity(FRAME_BYTES);
-        Frame { commit_version: MARK_PLACE, synced, payload: &[] }.encode_into(&mut bytes);
+        Frame { commit_version: MARK_VERSION, synced, payload: &[] }.encode_into(&mut bytes);
         self.write(&bytes)?;
         self.sync()
     }

@@ -35,7 +35,7 @@ impl BackingStore for Volatile {
         Ok(())
     }
 
-    fn recover(&self, _from_place: u64) -> DurableResult<Records> {
+    fn recover(&self, _from_version: u64) -> DurableResult<Records> {
         Ok(Box::new(std::iter::empty()))
     }
 
@@ -43,11 +43,11 @@ impl BackingStore for Volatile {
         self.last_version.load(Ordering::Acquire)
     }
 
-    fn truncate_before(&self, _place: u64) -> DurableResult<()> {
+    fn truncate_before(&self, _version: u64) -> DurableResult<()> {
         Ok(())
     }
 
-    fn begin_checkpoint(&self, _place: u64) -> DurableResult<Box<dyn CheckpointSink + '_>> {
+    fn begin_checkpoint(&self, _version: u64) -> DurableResult<Box<dyn CheckpointSink + '_>> {
         Err(DurableError::Volatile)
     }
 

@@ -20,7 +20,7 @@ pub const VALUE_DEPTH_MAX: usize = 128;
 pub const VALUE_PARTS_MAX: usize = 1 << 26;
 
 /// Bytes of an empty list or map, with two counts.
-const HELD_BYTES: usize = size_of::<ListExtent<Vec<Value>>>() + 16;
+const HELD_BYTES: usize = size_of::<WithExtent<Vec<Value>>>() + 16;
 /// Bytes of a leaf of a [`Map`]: room for eleven keys and values, whether they are there or not.
 const MAP_NODE_BYTES: usize = 11 * (size_of::<Arc<str>>() + size_of::<Value>()) + 16;
 /// Entries of a leaf that is full, as those are that are made in order.
@@ -120,14 +120,14 @@ impl fmt::Display for ValueTooLarge {
 impl std::error::Error for ValueTooLarge {}
 
 /// A list with its extent.
-struct ListExtent<T> {
+struct WithExtent<T> {
     content: T,
     extent: Extent,
 }
 
 /// A list value: shared, read as a slice.
 #[derive(Clone)]
-pub struct ListValue(Arc<ListExtent<Vec<Value>>>);
+pub struct ListValue(Arc<WithExtent<Vec<Value>>>);
 
 impl ListValue {
     /// A list of these elements.
@@ -140,7 +140,7 @@ impl ListValue {
         extent.bytes += spare as u64;
         elements.iter().for_each(|element| extent.add(element, size_of::<Value>()));
         let extent = extent.check()?;
-        Ok(ListValue(Arc::new(ListExtent { content: elements, extent })))
+        Ok(ListValue(Arc::new(WithExtent { content: elements, extent })))
     }
     /// How large it is.
     pub fn extent(&self) -> Extent {
@@ -171,7 +171,7 @@ impl fmt::Debug for ListValue {
 
 /// A map value: shared, read as a [`Map`].
 #[derive(Clone)]
-pub struct MapValue(Arc<ListExtent<Map>>);
+pub struct MapValue(Arc<WithExtent<Map>>);
 
 impl MapValue {
     /// A map of these entries.
@@ -186,7 +186,7 @@ impl MapValue {
         // A key is a text of its own, with two counts.
         entries.iter().for_each(|(key, value)| extent.add(value, shared_bytes(key.len())));
         let extent = extent.check()?;
-        Ok(MapValue(Arc::new(ListExtent { content: entries, extent })))
+        Ok(MapValue(Arc::new(WithExtent { content: entries, extent })))
     }
     /// How large it is.
     pub fn extent(&self) -> Extent {
@@ -200,7 +200,7 @@ impl MapValue {
 
 impl Default for MapValue {
     fn default() -> MapValue {
-        MapValue(Arc::new(ListExtent { content: Map::new(), extent: Extent::EMPTY }))
+        MapValue(Arc::new(WithExtent { content: Map::new(), extent: Extent::EMPTY }))
     }
 }
 

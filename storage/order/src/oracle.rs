@@ -138,12 +138,12 @@ impl Oracle {
         let chain = &mut self.chains[stamp.gatekeeper];
         let counter = stamp.counter();
         assert!(counter > chain.forgotten[stamp.gatekeeper], "{stamp} was forgotten");
-        let commit_version = chain.events.binary_search_by_key(&counter, |event| event.counter);
-        if let Err(at) = commit_version {
+        let found = chain.events.binary_search_by_key(&counter, |event| event.counter);
+        if let Err(at) = found {
             chain.events.insert(at, Event { counter, past });
             self.events += 1;
         }
-        commit_version.is_err()
+        found.is_err()
     }
 
     /// From now on the preferred event comes before the other, and so does all before it before all behind. Tells the chain, the counter

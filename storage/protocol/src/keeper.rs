@@ -56,7 +56,7 @@ enum Phase {
     Bumping(Option<u64>),
     Reading(Option<u64>),
     Merging(Box<Closing>),
-    Placing(Option<u64>, Vec<CommitId>),
+    Assigning(Option<u64>, Vec<CommitId>),
     Ordering(Cast),
     Beginning(Cast),
     Open(Cast),
@@ -164,10 +164,10 @@ impl Keeper {
                 self.phase = Phase::Bumping(Some(token));
             }
             Phase::Reading(None) => self.read_rest(),
-            Phase::Placing(None, commits) => {
+            Phase::Assigning(None, commits) => {
                 let (epoch, first, commits) = (self.epoch, self.commit_version + 1, commits.clone());
                 let token = self.member.call(Call::AssignVersions { epoch, first, commits: commits.clone() });
-                self.phase = Phase::Placing(Some(token), commits);
+                self.phase = Phase::Assigning(Some(token), commits);
             }
             Phase::Merging(_) if again => self.ask_again(),
             Phase::Ordering(cast) if again => {
@@ -318,7 +318,7 @@ impl Keeper {
                 }
                 _ => *call = None,
             },
-            (Phase::Placing(call, _), answer) if *call == Some(token) => match answer {
+            (Phase::Assigning(call, _), answer) if *call == Some(token) => match answer {
                 // If another keeper was faster, what is left is read again all the same.
                 Ok(Reply::Assigned(_)) => self.read_rest(),
                 Ok(_) | Err(Unknown) => *call = None,
@@ -345,7 +345,7 @@ impl Keeper {
             }
         }
         let commits = std::mem::take(&mut closing.chosen);
-        self.phase = Phase::Placing(None, commits);
+        self.phase = Phase::Assigning(None, commits);
         self.tick();
     }
 

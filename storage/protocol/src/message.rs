@@ -186,7 +186,7 @@ pub struct Commit {
     pub reads: Vec<u64>,
     /// Keys that it writes.
     pub writes: Vec<u64>,
-    /// Chunks that it touches, with the version of their commit version.
+    /// Chunks that it touches, with the version of their place.
     pub routes: Vec<(u32, u64)>,
     /// Chunks that it moves.
     pub moves: Vec<(u32, u16)>,

@@ -28,7 +28,7 @@ pub struct Touched {
 /// Where a chunk is, and the vector of the move that brought it there, if that was in this epoch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Routed {
-    /// The chunk's commit version.
+    /// The chunk's place.
     pub route: Route,
     /// The last move of this epoch.
     pub moved: Option<Box<[u64]>>,

@@ -167,16 +167,16 @@ pub enum Call {
         /// The epoch that ends.
         from: u64,
     },
-    /// See [`Truth::without a version`].
+    /// See [`Truth::unversioned`].
     Unversioned {
         /// Of each gate.
         limit: usize,
     },
-    /// See [`Truth::commit_version`].
+    /// See [`Truth::assign_versions`].
     AssignVersions {
         /// The epoch of the writer.
         epoch: u64,
-        /// The first place.
+        /// The first commit version.
         first: u64,
         /// What gets them.
         commits: Vec<CommitId>,

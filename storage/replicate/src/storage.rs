@@ -33,7 +33,7 @@ pub(crate) struct Storage {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
     log: Log,
-    /// Each with the commit version of its record.
+    /// Each with the number of its record.
     entries: VecDeque<(u64, Entry)>,
     /// Index and term of the entry before the first one kept.
     start: (u64, u64),
@@ -66,10 +66,10 @@ impl Storage {
         let metadata = first.get_metadata();
         let vote = HardState { term: metadata.term, commit: metadata.index, ..HardState::default() };
         // The snapshot comes last: with it the replica exists.
-        let commit_version = log.last_version() + 1;
-        log.append(&[(commit_version, &record(TAG_HARD_STATE, &vote)?)])?;
+        let record_number = log.last_version() + 1;
+        log.append(&[(record_number, &record(TAG_HARD_STATE, &vote)?)])?;
         log.sync()?;
-        SnapshotFile::write(&*disk, dir, commit_version, first)?;
+        SnapshotFile::write(&*disk, dir, record_number, first)?;
         // The folder's own name must last too.
         Ok(dir.parent().map_or(Ok(()), |parent| disk.sync_dir(parent))?)
     }
@@ -84,7 +84,7 @@ impl Storage {
             .ok_or_else(|| ReplicateError::Damaged(format!("no snapshot in {}", dir.display())))?;
         SnapshotFile::remove_others(&*disk, dir, snapshot.index)?;
         let options = LogOptions { segment_bytes_max: segment_bytes };
-        let (log, records) = Log::open(disk.clone(), &dir.join("log"), options, snapshot.from_version)?;
+        let (log, records) = Log::open(disk.clone(), &dir.join("log"), options, snapshot.from_record)?;
         let mut storage = Storage {
             disk,
             dir: dir.to_path_buf(),
@@ -104,11 +104,11 @@ impl Storage {
         Ok(storage)
     }
 
-    fn read_record(&mut self, commit_version: u64, payload: &[u8]) -> Result<(), ReplicateError> {
-        let damaged = || ReplicateError::Damaged(format!("record {commit_version} of the log"));
+    fn read_record(&mut self, record_number: u64, payload: &[u8]) -> Result<(), ReplicateError> {
+        let damaged = || ReplicateError::Damaged(format!("record {record_number} of the log"));
         let (tag, bytes) = payload.split_first().ok_or_else(damaged)?;
         match *tag {
-            TAG_ENTRY => self.put(commit_version, Entry::parse_from_bytes(bytes)?),
+            TAG_ENTRY => self.put(record_number, Entry::parse_from_bytes(bytes)?),
             TAG_HARD_STATE => self.hard_state = HardState::parse_from_bytes(bytes)?,
             _ => return Err(damaged()),
         }
@@ -116,7 +116,7 @@ impl Storage {
     }
 
     /// Puts an entry in its place; what stood there and behind it is gone.
-    fn put(&mut self, commit_version: u64, entry: Entry) {
+    fn put(&mut self, record_number: u64, entry: Entry) {
         while self.entries.back().is_some_and(|(_, last)| last.index >= entry.index) {
             let (_, gone) = self.entries.pop_back().expect("it was just seen");
             self.since_snapshot = self.since_snapshot.saturating_sub(gone.data.len() as u64);
@@ -126,7 +126,7 @@ impl Storage {
             self.entries.clear();
         }
         self.since_snapshot += entry.data.len() as u64;
-        self.entries.push_back((commit_version, entry));
+        self.entries.push_back((record_number, entry));
     }
 
     /// After all records are read: entries that do not belong to the snapshot's history go.
@@ -174,7 +174,7 @@ impl Storage {
         let first = self.log.last_version() + 1;
         let group: Vec<(u64, &[u8])> = (first..).zip(records.iter().map(Vec::as_slice)).collect();
         self.log.append(&group)?;
-        (first..).zip(entries).for_each(|(commit_version, entry)| self.put(commit_version, entry));
+        (first..).zip(entries).for_each(|(record_number, entry)| self.put(record_number, entry));
         if sync {
             self.log.sync()?;
         }
@@ -183,11 +183,11 @@ impl Storage {
 
     /// Another replica's state takes the place of everything here. Durable on return.
     pub(crate) fn install(&mut self, snapshot: &Snapshot) -> Result<(), ReplicateError> {
-        let commit_version = self.log.last_version() + 1;
+        let record_number = self.log.last_version() + 1;
         // The vote comes before the snapshot, and nothing else of the old log is read once that is there.
-        self.log.append(&[(commit_version, &record(TAG_HARD_STATE, &self.hard_state)?)])?;
+        self.log.append(&[(record_number, &record(TAG_HARD_STATE, &self.hard_state)?)])?;
         self.log.sync()?;
-        self.snapshot = SnapshotFile::write(&*self.disk, &self.dir, commit_version, snapshot)?;
+        self.snapshot = SnapshotFile::write(&*self.disk, &self.dir, record_number, snapshot)?;
         self.entries.clear();
         (self.start, self.since_snapshot) = ((self.snapshot.index, self.snapshot.term), 0);
         self.cut()
@@ -205,11 +205,11 @@ impl Storage {
             let Some((_, entry)) = self.entries.pop_front() else { break };
             self.start = (entry.index, entry.term);
         }
-        let commit_version = self.log.last_version() + 1;
-        self.log.append(&[(commit_version, &record(TAG_HARD_STATE, &self.hard_state)?)])?;
+        let record_number = self.log.last_version() + 1;
+        self.log.append(&[(record_number, &record(TAG_HARD_STATE, &self.hard_state)?)])?;
         self.log.sync()?;
-        let from_version = self.entries.front().map_or(commit_version, |(first, _)| *first);
-        self.snapshot = SnapshotFile::write(&*self.disk, &self.dir, from_version, snapshot)?;
+        let from_record = self.entries.front().map_or(record_number, |(first, _)| *first);
+        self.snapshot = SnapshotFile::write(&*self.disk, &self.dir, from_record, snapshot)?;
         self.since_snapshot = 0;
         self.wants_snapshot.set(false);
         self.cut()
@@ -217,7 +217,7 @@ impl Storage {
 
     fn cut(&mut self) -> Result<(), ReplicateError> {
         SnapshotFile::remove_others(&*self.disk, &self.dir, self.snapshot.index)?;
-        self.log.truncate_before(self.snapshot.from_version)?;
+        self.log.truncate_before(self.snapshot.from_record)?;
         Ok(())
     }
 

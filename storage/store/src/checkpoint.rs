@@ -48,14 +48,14 @@ impl Written {
     pub fn manifest(&self) -> &[u8] {
         &self.manifest
     }
-    /// This checkpoint, which names pieces that an earlier one wrote to the same commit version, together with those.
+    /// This checkpoint, which names pieces that an earlier one wrote to the same place, together with those.
     pub fn with(mut self, earlier: Written) -> Written {
         self.chunks.extend(earlier.chunks);
         self.runs.extend(earlier.runs);
         self
     }
     /// Where the pieces went.
-    fn commit_versions(&self) -> HashMap<usize, BlobKey> {
+    fn places(&self) -> HashMap<usize, BlobKey> {
         let chunks = self.chunks.iter().map(|(cell, blob)| (Arc::as_ptr(cell) as usize, *blob));
         chunks.chain(self.runs.iter().map(|(run, blob)| (Arc::as_ptr(run) as usize, *blob))).collect()
     }
@@ -88,7 +88,7 @@ impl Snapshot {
     ) -> Result<Written, E> {
         // What is written is whole, whoever's work is over.
         let _whole = walk::unended();
-        let ahead = ahead.commit_versions();
+        let ahead = ahead.places();
         let (mut chunks, mut runs) = (Vec::new(), Vec::new());
         let root = &self.root;
         let mut writer = Writer::new();

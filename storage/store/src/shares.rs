@@ -81,7 +81,7 @@ pub struct ShareNews<'a> {
 pub struct JoinedShares {
     /// The graph of all shards. Its names are its own.
     pub snapshot: Snapshot,
-    /// Each shard's life and place in it.
+    /// Each shard's life and version in it.
     pub commit_versions: Vec<(u64, u64)>,
     /// Its indexes are to be loaded: see [`Snapshot::with_loaded_indexes`].
     pub loads_indexes: bool,

@@ -1,6 +1,6 @@
-//! The way of a commit: stamped by a gatekeeper, validated against all before it, applied behind them, and put into pending commits.
+//! The way of a commit: stamped by a gatekeeper, validated against all before it, applied behind them, and added to the pending commits.
 //!
-//! Each thread does this for its own transaction, under the committer's lock, and then waits for the publishing without it. Invariants:
+//! Each thread does this for its own transaction, under the committer's lock, and then waits, without it, until that is published. Invariants:
 //! commit versions strictly increase; a record in the log applies to the snapshot of the record before it; a name is in a record that
 //! is synced before or with the first that uses it.
 
@@ -47,7 +47,7 @@ impl Shared {
                 Ok((waiting, leads)) => {
                     let was_held = held.take();
                     drop(was_held);
-                    return (self.await_landing(&waiting, leads), None);
+                    return (self.await_publishing(&waiting, leads), None);
                 }
                 Err(Refusal::DelayedCommit) => {
                     held.get_or_insert_with(|| self.reservations.hold());
@@ -80,7 +80,7 @@ impl Shared {
         self.gatekeepers.lock().stamp(gatekeeper, now_us)
     }
 
-    /// Validates a transaction, applies it behind all that were accepted, and puts it into pending commits: whom to wait by, and whether to lead.
+    /// Validates a transaction, applies it behind all that were accepted, and adds it to the pending commits: whom to wait by, and whether to lead.
     pub fn accept(
         &self,
         committer: &mut Committer,
@@ -116,13 +116,13 @@ impl Shared {
             let (changes, turn) = (Vec::new(), Some(EXEMPT));
             let mut names = Input { changes, reads, base, stamp: self.stamp(0), turn, made: None };
             let (waiting, leads) = self.put_behind(committer, &mut names, NAMES_BYTES_ENOUGH)?;
-            self.await_landing(&waiting, leads)?;
+            self.await_publishing(&waiting, leads)?;
             ahead = true;
         }
         Ok(ahead)
     }
 
-    /// Applies a valid transaction behind all others, and puts it into pending commits, with new names of so many bytes.
+    /// Applies a valid transaction behind all others, and adds it to the pending commits, with new names of so many bytes.
     fn put_behind(
         &self,
         committer: &mut Committer,
@@ -166,7 +166,7 @@ impl Shared {
         failpoint::visit("commit is applied");
         self.forget_old(committer);
         // The last step: who has taken off and leads must not end before it has led.
-        Ok(self.take_off(applied?, committer)?)
+        Ok(self.enqueue(applied?, committer)?)
     }
 
     /// Applies a valid transaction at its commit version, and remembers what it wrote.

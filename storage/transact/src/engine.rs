@@ -46,7 +46,7 @@ pub(crate) struct Shared {
     /// Made when two commits first meet; none if the operating system gave none then.
     pub log_thread: OnceLock<Option<LogThread>>,
     /// A group is published, or failed.
-    pub all_landed: Condvar,
+    pub all_published: Condvar,
     /// Snapshots that writing transactions began with, and how many did.
     pub active: Mutex<BTreeMap<u64, usize>>,
     pub feeds: Mutex<Feeds>,
@@ -99,7 +99,7 @@ impl Engine {
             committer: Mutex::new(committer),
             pending: Mutex::default(),
             log_thread: OnceLock::new(),
-            all_landed: Condvar::new(),
+            all_published: Condvar::new(),
             active: Mutex::default(),
             feeds: Mutex::default(),
             checkpointing: Mutex::default(),
@@ -219,7 +219,7 @@ impl Engine {
     /// As [`Engine::subscribe`], for one who does not wait: `waker` is called when there is something to read. With the snapshot comes its
     /// last commit.
     pub fn subscribe_waking(&self, waker: Option<Waker>) -> (Snapshot, Point, Feed) {
-        let _nothing_lands = self.shared.pending.lock();
+        let _nothing_is_published = self.shared.pending.lock();
         let (snapshot, at) = self.shared.past.newest(&self.shared.store);
         let feed = self.shared.feeds.lock().subscribe(snapshot.commit_version(), waker);
         (snapshot, at, feed)
@@ -256,7 +256,7 @@ impl Engine {
         let mut input =
             Input { changes, reads, base, stamp: self.shared.stamp(0), turn: Some(EXEMPT), made: None };
         match self.shared.accept(&mut committer, &mut input) {
-            Ok((waiting, leads)) => self.shared.await_landing(&waiting, leads),
+            Ok((waiting, leads)) => self.shared.await_publishing(&waiting, leads),
             Err(Refusal::Failed(error)) => Err(error),
             Err(Refusal::DelayedCommit) => unreachable!("catalogue commands are exempt from turns"),
         }

@@ -16,7 +16,7 @@ pub const FEED_COMMITS_MAX: usize = 65_536;
 /// One commit, as the log and the change feed carry it.
 #[derive(Debug)]
 pub struct CommitRecord {
-    /// Its commit version in the order of commits.
+    /// Its commit version.
     pub commit_version: u64,
     /// Wall clock at the commit, microseconds since 1970.
     pub time_micros: u64,

@@ -54,7 +54,7 @@ impl Engine {
         }
         // Where the disk failed under one, what came behind it has another commit version than it wants: the first failure is the cause.
         for one in waiting {
-            shared.await_landing(&one, false)?;
+            shared.await_publishing(&one, false)?;
         }
         refused.map_or(Ok(()), Err)
     }

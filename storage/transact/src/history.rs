@@ -109,10 +109,10 @@ impl fmt::Display for Moment {
     }
 }
 
-/// A commit: its commit version, and the wall clock then in microseconds since 1970. Both rise together.
+/// A commit: its version, and the wall clock then in microseconds since 1970. Both rise together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Point {
-    /// Its commit version in the order of commits; 0 is the empty graph.
+    /// Its commit version; 0 is the empty graph.
     pub commit_version: u64,
     /// When it was; 0 where that is not known.
     pub time_micros: u64,

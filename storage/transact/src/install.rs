@@ -154,7 +154,7 @@ impl Load<'_> {
         let mark = ahead.as_mut().map(|ahead| ahead.mark(base)).transpose()?;
         let logged_bytes = engine.shared.past.logged_bytes();
         let written = ahead.as_ref().map(|ahead| &ahead.files);
-        let (next, at) = engine.fly(&mut make, mark.zip(written))?;
+        let (next, at) = engine.commit_load(&mut make, mark.zip(written))?;
         let mut report =
             CheckpointReport { commit_version: at.commit_version, ..CheckpointReport::default() };
         if let Some(ahead) = ahead {
@@ -172,7 +172,7 @@ impl Load<'_> {
 
 impl Engine {
     /// The step that is a commit: the graph with the load, and when that was.
-    fn fly(
+    fn commit_load(
         &self,
         make: &mut dyn FnMut(&Snapshot, u64) -> Result<Snapshot, TransactError>,
         mark: Option<(LoadMark, &BTreeSet<u32>)>,
@@ -195,11 +195,11 @@ impl Engine {
         let named = NameCounts::default();
         let accepted = Accepted { record, payload, snapshot: next.clone(), named, is_load: true };
         shared.watch_sets.clear(commit_version);
-        let (waiting, leads) = shared.take_off(accepted, &mut committer)?;
+        let (waiting, leads) = shared.enqueue(accepted, &mut committer)?;
         committer.jump_to(next.clone(), commit_version);
         committer.not_before(time_micros);
         drop(committer);
-        shared.await_landing(&waiting, leads)?;
+        shared.await_publishing(&waiting, leads)?;
         Ok((next, at))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Joins `order` (the version of a commit), `durable` (the log) and `store` (the graph), and alone publishes a version.
 //! Transactions are optimistic: writes are buffered over a snapshot, reads are recorded as keys and ranges, and a commit is
-//! refused if anything it read was written since. Strictly serializable: the commit version a commit gets is its version in the one order
+//! refused if anything it read was written since. Strictly serializable: the version a commit gets is its position in the one order
 //! that all transactions could have run in, and it lies between the commit's begin and its return.
 //!
 //! ```text
@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Reading order: [`Transaction`], [`ReadSet`], the conflict memory and footprints, [`Engine`], `commit` (validation) and `pending` (group commit), [`open`] (recovery and
-//! checkpoints), `past` and `kept` (what the graph was, and what of it is given up), `since` (commits read again), `inspect` (checks and backups), [`Feed`], `remote` (a gate of a cluster),
+//! checkpoints), `past` and `kept_files` (what the graph was, and what of it is given up), `since` (commits read again), `inspect` (checks and backups), [`Feed`], `remote` (a gate of a cluster),
 //! `watch_sets` (until when what was read stays as it was).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]

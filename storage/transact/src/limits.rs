@@ -3,9 +3,9 @@
 /// Changes one transaction may hold: bounds its memory to a few GiB and its log record to what the log takes.
 pub const CHANGES_MAX: usize = 1 << 24;
 /// Nothing more is accepted once records of so many bytes are pending: one sync pays for them anyhow, and memory is bounded.
-pub(crate) const FLIGHT_BYTES_ENOUGH: usize = 64 << 20;
-/// Bytes one record may have, so that it fits into what the log takes at once, behind a pending commits that was just not enough.
-pub(crate) const RECORD_BYTES_MAX: usize = durable::GROUP_BYTES_MAX as usize - 2 * FLIGHT_BYTES_ENOUGH;
+pub(crate) const PENDING_BYTES_ENOUGH: usize = 64 << 20;
+/// Bytes one record may have, so that it fits into what the log takes at once, behind pending commits that were just not enough.
+pub(crate) const RECORD_BYTES_MAX: usize = durable::GROUP_BYTES_MAX as usize - 2 * PENDING_BYTES_ENOUGH;
 /// Bytes of log between anchors, unless told otherwise: a checkpoint is only given up if its neighbours are no farther apart than that. Replaying so much takes
 /// about two seconds where transactions are small.
 pub const ANCHOR_LOG_BYTES: u64 = 64 << 20;

@@ -1,4 +1,4 @@
-//! Commits pending: accepted, built upon by the next, not yet on disk, seen by nobody.
+//! Pending commits: accepted, built upon by the next, not yet on disk, seen by nobody.
 //!
 //! ```text
 //!   accept  --a--b--c---d-e----f--g--h---->      each on its own thread, behind the last one accepted
@@ -11,15 +11,15 @@
 //! has to be woken, and nobody who is published is kept. In memory, where syncs cost nothing, the first of those who came leads instead.
 //!
 //! Invariants: records are published in the order of their commit versions; nothing is seen or acknowledged before its sync; what was accepted behind a group
-//! that failed fails too, since it was built upon it; whoever holds the committer and has seen everything be published is alone.
-//! Cost: a thread sleeps and is woken once a commit; one thread more, made when two commits first meet. Bounded by [`FLIGHT_BYTES_ENOUGH`].
+//! that failed fails too, since it was built upon it; whoever holds the committer and has waited until everything is published is alone.
+//! Cost: a thread sleeps and is woken once a commit; one thread more, made when two commits first meet. Bounded by [`PENDING_BYTES_ENOUGH`].
 
 use crate::TransactError;
 use crate::committer::Committer;
 use crate::engine::Shared;
 use crate::feed::CommitRecord;
 use crate::history::Point;
-use crate::limits::FLIGHT_BYTES_ENOUGH;
+use crate::limits::PENDING_BYTES_ENOUGH;
 use durable::DurableError;
 use model::walk;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -32,7 +32,7 @@ use world::failpoint;
 use world::panics::{Panicked, caught};
 use world::threads::{Background, Pace};
 
-/// A commit pending.
+/// A pending commit.
 pub(crate) struct Accepted {
     pub record: Arc<CommitRecord>,
     /// Its bytes for the log.
@@ -75,7 +75,7 @@ enum News {
     /// It is its turn to lead.
     Lead,
     /// How it ended, and what is left of it: taking that apart takes time, which who leads has not.
-    Landed(Result<u64, TransactError>, Option<Accepted>),
+    Published(Result<u64, TransactError>, Option<Accepted>),
 }
 
 impl Waiting {
@@ -98,7 +98,7 @@ impl Waiting {
 #[must_use]
 struct GroupOutcome {
     outcomes: Vec<(Arc<Waiting>, News)>,
-    /// The first of those who are pending now, if any do.
+    /// The first of those who are pending now, if any are.
     next: Option<Arc<Waiting>>,
 }
 
@@ -143,7 +143,7 @@ impl Shared {
     /// No commit is possible any more.
     pub fn make_ready(&self, committer: &mut Committer) -> Result<(), TransactError> {
         let pending = self.pending.lock();
-        let (is_full, has_failed) = (pending.bytes >= FLIGHT_BYTES_ENOUGH, pending.failure.is_some());
+        let (is_full, has_failed) = (pending.bytes >= PENDING_BYTES_ENOUGH, pending.failure.is_some());
         if let Some(failure) = pending.failure.as_ref().filter(|_| pending.is_stopped) {
             return Err(failure.clone().into());
         }
@@ -157,8 +157,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Takes a commit into the pending commits, behind all others. An error if the pending commits it was built upon has failed.
-    pub fn take_off(
+    /// Adds a commit to the pending ones, behind all others. An error if the pending commits it was built upon has failed.
+    pub fn enqueue(
         &self,
         accepted: Accepted,
         _committer: &mut Committer,
@@ -180,13 +180,13 @@ impl Shared {
     }
 
     /// Waits for a commit to be published, and leads where that is due.
-    pub fn await_landing(&self, waiting: &Waiting, mut leads: bool) -> Result<u64, TransactError> {
+    pub fn await_publishing(&self, waiting: &Waiting, mut leads: bool) -> Result<u64, TransactError> {
         loop {
             if leads {
                 self.lead();
             }
             match waiting.wait() {
-                News::Landed(outcome, _taken_apart_here) => return outcome,
+                News::Published(outcome, _taken_apart_here) => return outcome,
                 News::Lead => leads = true,
             }
         }
@@ -194,7 +194,7 @@ impl Shared {
 
     /// Leads one group, and sees to it that the next is led.
     fn lead(&self) {
-        let landing = self.land_all();
+        let landing = self.publish_all();
         // First, since the disk waits for it.
         landing.next.as_ref().inspect(|next| self.hand_over(next));
         landing.tell();
@@ -208,7 +208,7 @@ impl Shared {
         }
     }
 
-    /// Leads, for one who goes on to put commits into pending commits: beside it where the log has a thread.
+    /// Leads, for one who goes on to add pending commits: beside it where the log has a thread.
     pub fn lead_beside(&self) {
         match self.log_thread() {
             Some(thread) => thread.lead_on(),
@@ -228,7 +228,7 @@ impl Shared {
     /// may drop it, and open its folder again.
     fn lead_to_the_end(self: Arc<Shared>) {
         loop {
-            let landing = self.land_all();
+            let landing = self.publish_all();
             if landing.next.is_none() {
                 drop(self);
                 return landing.tell();
@@ -239,7 +239,7 @@ impl Shared {
 
     /// Appends and syncs all that are pending now, and makes them the present. Where a panic ends that, everything pending fails, and nobody waits
     /// for ever.
-    fn land_all(&self) -> GroupOutcome {
+    fn publish_all(&self) -> GroupOutcome {
         // It is done for all of them, whoever's work is over.
         let _whole = walk::unended();
         let mut group: Vec<(u64, Vec<u8>)> = Vec::new();
@@ -283,9 +283,9 @@ impl Shared {
         let next = pending.all.front().map(|(_, waiting)| waiting.clone());
         pending.led = next.is_some();
         drop(pending);
-        self.all_landed.notify_all();
+        self.all_published.notify_all();
         let landed = |(accepted, waiting): (Accepted, Arc<Waiting>)| {
-            (waiting, News::Landed(Ok(accepted.record.commit_version), Some(accepted)))
+            (waiting, News::Published(Ok(accepted.record.commit_version), Some(accepted)))
         };
         GroupOutcome { outcomes: group.into_iter().map(landed).collect(), next }
     }
@@ -327,10 +327,10 @@ impl Shared {
         (pending.bytes, pending.led) = (0, false);
         pending.failure = Some(behind.clone());
         drop(pending);
-        self.all_landed.notify_all();
+        self.all_published.notify_all();
         let failed = |(at, (_, waiting)): (usize, (Accepted, Arc<Waiting>))| {
             let error = if at < count { error } else { &behind };
-            (waiting, News::Landed(Err(error.clone().into()), None))
+            (waiting, News::Published(Err(error.clone().into()), None))
         };
         GroupOutcome { outcomes: all.into_iter().enumerate().map(failed).collect(), next: None }
     }
@@ -350,7 +350,7 @@ impl Shared {
         let mut pending = self.pending.lock();
         while pending.all.front().is_some_and(|(first, _)| first.record.commit_version <= commit_version) {
             if std::mem::replace(&mut pending.led, true) {
-                self.all_landed.wait(&mut pending);
+                self.all_published.wait(&mut pending);
             } else {
                 drop(pending);
                 self.lead();
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn commits_land_where_the_system_gives_no_thread() {
+    fn commits_are_published_where_the_system_gives_no_thread() {
         let engine = opened(&SimDisk::new());
         assert!(engine.shared.log_thread.set(None).is_ok());
         write_together(&engine);

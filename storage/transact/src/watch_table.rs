@@ -107,8 +107,8 @@ impl WatchSets {
         for key in keys {
             match table.by_key.entry(*key) {
                 Entry::Occupied(mut watching) => watching.get_mut().add(number),
-                Entry::Vacant(commit_version) => {
-                    commit_version.insert(Watching::One(number));
+                Entry::Vacant(vacant) => {
+                    vacant.insert(Watching::One(number));
                 }
             }
         }

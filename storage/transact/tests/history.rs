@@ -170,7 +170,10 @@ fn what_lies_behind_the_horizon_is_given_up_while_the_database_is_open() {
     assert_eq!(refused.code(), "Tanglewood.ClientError.History.NotKept");
     let said = refused.to_string();
     assert!(
-        said.contains(&format!("the oldest that is kept is that at version {} (1970-", oldest.commit_version)),
+        said.contains(&format!(
+            "the oldest that is kept is that at version {} (1970-",
+            oldest.commit_version
+        )),
         "{said}"
     );
     assert!(engine.snapshot_at(Moment::Time(oldest.time_micros - 1)).is_err());

@@ -37,7 +37,7 @@ cargo xtask mutants [--sample N] [--seed S] [--package R]... [--list]
 
   --sample N   changes drawn over all crates that are asked (20)
   --seed S     another seed draws others (1)
-  --package R     only this package; may be given several times
+  --crate R       only this crate; may be given several times
   --list       prints the sample, and runs nothing
 ";
 

@@ -118,7 +118,7 @@ struct Test {
 }
 
 /// A crate in the copy of the tree.
-struct Room<'a> {
+struct Package<'a> {
     tree: &'a Path,
     folder: PathBuf,
     package: String,
@@ -136,14 +136,14 @@ pub fn try_crate(tree: &Path, layer: &str, name: &str, mutants: &[&Mutant]) -> R
         let text = std::fs::read_to_string(tree.join(file)).map_err(|error| format!("{file}: {error}"))?;
         texts.insert(file.clone(), text);
     }
-    let package = Room { tree, folder, package: format!("tanglewood-{name}"), texts };
+    let package = Package { tree, folder, package: format!("tanglewood-{name}"), texts };
     let outcome = package.try_all(mutants.get(..SWITCHES_MAX).unwrap_or(mutants), &lib);
     package.restore()?;
     println!("{name}: {:.0} s", begin.elapsed().as_secs_f64());
     outcome
 }
 
-impl Room<'_> {
+impl Package<'_> {
     fn restore(&self) -> Result<(), String> {
         self.texts.iter().try_for_each(|(file, text)| package::write(&self.tree.join(file), text.as_bytes()))
     }

@@ -198,7 +198,7 @@ fn dirty(history: &mut History, chance: &mut Chance) -> bool {
     true
 }
 
-/// Two values that two transactions wrote one after the other in time have changed commit versions.
+/// Two values that two transactions wrote one after the other in time have changed places.
 fn swapped(history: &mut History, chance: &mut Chance) -> bool {
     let writer = |history: &History, value: i64| {
         let wrote = |operation: &Operation| operation.written() == Some(value);

@@ -44,7 +44,7 @@ type RootTurn = (Box<dyn Root>, RootStatus, Vec<(TenantNo, u64)>);
 
 /// Where a root is.
 enum RootWork {
-    QueryAccess(Box<dyn Root>),
+    Here(Box<dyn Root>),
     /// In a turn that has paused.
     Paused(Fiber<RootTurn>),
     /// It panicked.
@@ -112,7 +112,7 @@ impl<M: Message> Executor<M> {
                 let resumed = caught(|| fiber.resume(u64::MAX, &mut self.stacks));
                 work = match resumed {
                     Ok(Resumed::Paused(fiber)) => RootWork::Paused(fiber),
-                    Ok(Resumed::Done((root, ..))) => RootWork::QueryAccess(root),
+                    Ok(Resumed::Done((root, ..))) => RootWork::Here(root),
                     Err(_) => RootWork::Gone,
                 };
             }
@@ -228,7 +228,7 @@ impl<M: Message> Executor<M> {
         }
         match command {
             Command::Start(query) => self.with_query(&query, |mut here| here.start()),
-            Command::LoopBytes(query) => {
+            Command::WatchDeadline(query) => {
                 if !self.queries.contains_key(&query.id) && query.touch(self.me) {
                     self.take_in(&query);
                 }
@@ -482,7 +482,7 @@ impl<M: Message> Executor<M> {
     }
 
     fn add_root(&mut self, number: usize, share: u32, make: &(dyn Fn(usize) -> Box<dyn Root> + Send + Sync)) {
-        let work = caught(|| make(self.me)).map_or(RootWork::Gone, RootWork::QueryAccess);
+        let work = caught(|| make(self.me)).map_or(RootWork::Gone, RootWork::Here);
         self.roots.insert(number, RootSlot { work, in_ring: false, is_woken: false });
         self.tenants.set_share(Payer::Root(number), share);
         self.wake_root(number);
@@ -507,7 +507,7 @@ impl<M: Message> Executor<M> {
         let used_ns = self.meter.used(now_ns, monotonic_ns(), quota_ns);
         let charged_ns = match ended {
             Ok(Resumed::Done((root, status, charges))) => {
-                slot.work = RootWork::QueryAccess(root);
+                slot.work = RootWork::Here(root);
                 let status = if std::mem::take(&mut slot.is_woken) { RootStatus::Busy } else { status };
                 match status {
                     RootStatus::Busy => self.wake_root(number),
@@ -547,7 +547,7 @@ fn of_scheduler(panicked: Panicked) -> Fault {
 fn give_root(work: RootWork, now_ns: u64, quota_ns: u64, stacks: &mut Stacks) -> Resumed<RootTurn> {
     let fiber = match work {
         RootWork::Paused(fiber) => fiber,
-        RootWork::QueryAccess(mut root) => {
+        RootWork::Here(mut root) => {
             let body = move || {
                 watch::take_paused();
                 let status = root.run(quota_ns);

@@ -50,7 +50,7 @@ pub(crate) type Ended<M> = (Box<Local<M>>, (Turn, u64));
 /// Where the operators of a query are.
 pub(crate) enum Work<M: Message> {
     /// Between two turns.
-    QueryAccess(Box<Local<M>>),
+    Here(Box<Local<M>>),
     /// In a turn that has paused within a call.
     Paused(Fiber<Ended<M>>),
     /// In a turn that runs.
@@ -107,7 +107,7 @@ impl<M: Message> LocalQuery<M> {
         let owner = shared.owner();
         LocalQuery {
             shared,
-            work: Work::QueryAccess(Box::new(local)),
+            work: Work::Here(Box::new(local)),
             later: Vec::new(),
             awaited: None,
             in_ring: false,
@@ -122,7 +122,7 @@ impl<M: Message> LocalQuery<M> {
     pub(crate) fn drop_some(&mut self) -> bool {
         match &mut self.work {
             // After a panic nobody knows what is left: the rest is dropped at once.
-            Work::QueryAccess(local) => caught(|| local.tree.drop_some(BURIED_NODES_MAX)).unwrap_or(false),
+            Work::Here(local) => caught(|| local.tree.drop_some(BURIED_NODES_MAX)).unwrap_or(false),
             _ => false,
         }
     }
@@ -134,7 +134,7 @@ impl<M: Message> LocalQuery<M> {
 
     pub(crate) fn here(&mut self) -> QueryAccess<'_, M> {
         match &mut self.work {
-            Work::QueryAccess(local) => QueryAccess { shared: &self.shared, local },
+            Work::Here(local) => QueryAccess { shared: &self.shared, local },
             _ => unreachable!("what comes in for a query whose turn has paused waits for its end"),
         }
     }

@@ -47,7 +47,7 @@ impl<M: Message> LocalQuery<M> {
     pub(crate) fn give(&mut self, slice: Slice, stacks: &mut Stacks) -> Option<(Turn, u64)> {
         let fiber = match std::mem::replace(&mut self.work, Work::InHand) {
             Work::Paused(fiber) => fiber,
-            Work::QueryAccess(mut local) => {
+            Work::Here(mut local) => {
                 let shared = self.shared.clone();
                 let body = move || {
                     let ended = QueryAccess { shared: &shared, local: &mut local }.turn(slice);
@@ -70,7 +70,7 @@ impl<M: Message> LocalQuery<M> {
         }
     }
     fn put_back(&mut self, (local, ended): Ended<M>) -> (Turn, u64) {
-        self.work = Work::QueryAccess(local);
+        self.work = Work::Here(local);
         ended
     }
 }

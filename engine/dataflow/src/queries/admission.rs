@@ -38,7 +38,7 @@ pub(crate) struct Admission<M: Message> {
     open: Arc<Account>,
 }
 
-/// What became of a query at the interface.
+/// What became of a query at admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     Admitted,

@@ -26,7 +26,7 @@ pub(crate) enum Command<M: Message> {
     /// Begin: wake the sources. To the home executor.
     Start(Shared<M>),
     /// Keep an eye on the deadline of a query that waits to be let in. To the home executor.
-    LoopBytes(Shared<M>),
+    WatchDeadline(Shared<M>),
     /// A message from another executor, in a scope instance that spans executors or outside scopes.
     Deliver { query: Shared<M>, level: Arc<Level>, vertex: usize, port: usize, tablet: u32, message: M },
     /// Nothing more comes on this port, anywhere.
@@ -64,7 +64,7 @@ impl<M: Message> Command<M> {
     pub(crate) fn query(&self) -> Option<u64> {
         match self {
             Command::Start(query)
-            | Command::LoopBytes(query)
+            | Command::WatchDeadline(query)
             | Command::Deliver { query, .. }
             | Command::Exhausted { query, .. }
             | Command::CreateEmpty { query, .. }

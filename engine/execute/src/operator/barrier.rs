@@ -1,4 +1,4 @@
-//! Hold: keeps all rows until the input has ended, then shows the writes below to everything above and hands the rows on.
+//! Barrier: keeps all rows until the input has ended, then shows the writes below to everything above and hands the rows on.
 
 use crate::ExecuteError;
 use crate::compile::Compiler;

@@ -253,9 +253,9 @@ pub(crate) fn attach(compiler: &mut Compiler, input: Stream) -> Stream {
 fn attach_keys(compiler: &mut Compiler, input: Stream, keys: Vec<usize>) -> Stream {
     let layout = input.layout.clone();
     let (first_keys, environment_slot) = (keys.clone(), compiler.environment.clone());
-    let first_home = environment_slot.clone();
+    let first_slot = environment_slot.clone();
     let first = compiler.attach("Distinct", &Feed::Rows(input), layout, move || {
-        Distinct::new(first_keys.clone()).spilling(first_home.environment().spill.clone())
+        Distinct::new(first_keys.clone()).spilling(first_slot.environment().spill.clone())
     });
     if !first.parallel {
         return first;

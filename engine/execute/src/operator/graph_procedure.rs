@@ -122,10 +122,10 @@ pub(crate) fn compile(
         compiler.executors == 1 || compiler.environment.is_kept() || compiler.algorithm() == Algorithm::Alone;
     if let (Feed::Unit, false) = (&feed, is_alone) {
         // Twins that are called for help must not begin by themselves, as leaves do. The row is that of the node below.
-        let execution = compiler.current;
-        compiler.current = execution + 1;
+        let node = compiler.current;
+        compiler.current = node + 1;
         feed = Feed::Rows(crate::operator::unit::compile(compiler)?);
-        compiler.current = execution;
+        compiler.current = node;
     }
     let layout = feed.layout();
     let arguments = node.arguments.iter().map(|argument| compiler.expression(argument, &layout));

@@ -32,7 +32,7 @@ const LONGER_MAX: usize = 16;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Walked,
-    CachedList,
+    Cached,
     Searched,
 }
 
@@ -82,9 +82,9 @@ impl Intersect {
         let mut parts: Vec<Part> = values
             .iter()
             .enumerate()
-            .map(|(arm, value)| if stays(arm, *value) { Part::CachedList } else { Part::Searched })
+            .map(|(arm, value)| if stays(arm, *value) { Part::Cached } else { Part::Searched })
             .collect();
-        let all_stay = parts.iter().all(|part| *part == Part::CachedList);
+        let all_stay = parts.iter().all(|part| *part == Part::Cached);
         let mut walked = (0, u64::MAX);
         for (arm, value) in values.iter().enumerate() {
             if all_stay || parts[arm] == Part::Searched {
@@ -96,11 +96,11 @@ impl Intersect {
         }
         parts[walked.0] = Part::Walked;
         for (arm, value) in values.iter().enumerate() {
-            if parts[arm] == Part::CachedList {
+            if parts[arm] == Part::Cached {
                 looked += self.held[arm].hold(*value, &bound.lists[arm], &mut self.scratch)?;
             }
         }
-        let held = (0..values.len()).filter(|arm| parts[*arm] == Part::CachedList);
+        let held = (0..values.len()).filter(|arm| parts[*arm] == Part::Cached);
         let shortest = held.min_by_key(|arm| self.held[*arm].list().len());
         if let Some(shorter) = shortest
             && self.held[shorter].list().len() * LONGER_MAX < walked.1 as usize
@@ -151,7 +151,7 @@ impl Intersect {
             for (arm, part) in self.parts.iter().enumerate() {
                 let met = match part {
                     Part::Walked => 1,
-                    Part::CachedList => self.held[arm].times(candidate),
+                    Part::Cached => self.held[arm].times(candidate),
                     Part::Searched => {
                         bound.lists[arm].between(values[arm], candidate, &mut self.found)? as usize
                     }

@@ -320,7 +320,7 @@ impl Run<'_> {
         Ok(())
     }
     /// When a relation is read: those before the changed one as they were.
-    fn tick_of(&self, atom: usize) -> Timestamp {
+    fn timestamp_of(&self, atom: usize) -> Timestamp {
         if atom + 1 > self.relation { self.timestamp } else { self.timestamp - 1 }
     }
     fn go(&self, mut depth: usize, block: &mut Block, emit: &mut Emit<'_>) -> Result<(), StandingError> {
@@ -374,7 +374,7 @@ impl Run<'_> {
                 else {
                     unreachable!("only vertices are checked")
                 };
-                let timestamp = self.tick_of(*atom);
+                let timestamp = self.timestamp_of(*atom);
                 block.retain(|row| match row[*vertex] {
                     Value::Vertex(vertex) => Ok(self.view.passes(vertex, filter, timestamp)?),
                     _ => Ok(false),
@@ -384,7 +384,7 @@ impl Run<'_> {
                 let Atom::Attribute { of, attribute, column, .. } = &self.join.atoms[*atom] else {
                     unreachable!("only attributes are read")
                 };
-                let (names, timestamp) = (&self.names[*atom], self.tick_of(*atom));
+                let (names, timestamp) = (&self.names[*atom], self.timestamp_of(*atom));
                 block.retain(|row| {
                     let value = attribute_of(&row[*of], attribute, names, self.view, timestamp)?;
                     Ok(value.map(|value| row[*column] = value).is_some())
@@ -408,7 +408,7 @@ impl Run<'_> {
                 else {
                     unreachable!("only vertices are scanned")
                 };
-                for found in self.view.scan(filter, self.tick_of(*atom))? {
+                for found in self.view.scan(filter, self.timestamp_of(*atom))? {
                     next.push(row, diff, [(*vertex, Value::Vertex(found))]);
                 }
             }
@@ -423,7 +423,7 @@ impl Run<'_> {
                 else {
                     return Ok(());
                 };
-                if is_of(**edge, types) && self.view.has_edge(**edge, self.tick_of(*atom))? {
+                if is_of(**edge, types) && self.view.has_edge(**edge, self.timestamp_of(*atom))? {
                     for (here, there) in ways(edge, *direction) {
                         self.bind_ends(row, diff, &[(*from, here), (*to, there)], next);
                     }
@@ -465,14 +465,15 @@ impl Run<'_> {
             return Ok(());
         }
         // The two relations may be read at different timestamps.
-        let (timestamp, value_tick) = (self.tick_of(vertex_atom), self.tick_of(attribute));
+        let (timestamp, value_timestamp) = (self.timestamp_of(vertex_atom), self.timestamp_of(attribute));
         let index = index(self.view.base_catalog(), labels, *key);
         for found in self.view.candidates(filter, index, *key, value, timestamp)? {
-            if !self.view.passes(found, filter, timestamp)? || self.view.labels(found, value_tick)?.is_none()
+            if !self.view.passes(found, filter, timestamp)?
+                || self.view.labels(found, value_timestamp)?.is_none()
             {
                 continue;
             }
-            let held = self.view.property(found, *key, value_tick)?;
+            let held = self.view.property(found, *key, value_timestamp)?;
             if model::compare::equivalent(&held, value) {
                 next.push(row, diff, [(*vertex, Value::Vertex(found)), (*column, held)]);
             }
@@ -502,7 +503,7 @@ impl Run<'_> {
             Value::Null => None,
             _ => return Ok(()),
         };
-        Ok(self.view.edges(here, types, direction, self.tick_of(atom), |found| {
+        Ok(self.view.edges(here, types, direction, self.timestamp_of(atom), |found| {
             let there = if found.source == here { found.target } else { found.source };
             if into.is_none_or(|into| into == there) && self.foci.admits(far, there) {
                 let bound = [(*edge, Value::Edge(Arc::new(found))), (far, Value::Vertex(there))];

@@ -171,7 +171,7 @@ fn a_view_at_a_tick_is_the_snapshot_of_that_commit() {
                 let is_it = |snapshot: &&Snapshot| snapshot.commit_version() == place;
                 let Some(snapshot) = snapshots.iter().find(is_it) else { continue };
                 let (at, graph) = (At::new(&follower.view, timestamp), snapshot as &dyn GraphRead);
-                let context = format!("seed {seed}, round {round}, tick {timestamp}");
+                let context = format!("seed {seed}, round {round}, timestamp {timestamp}");
                 assert_eq!(entities(&at, snapshot, &known), entities(graph, snapshot, &known), "{context}");
                 assert_eq!(edges(&at, snapshot, &known), edges(graph, snapshot, &known), "{context}");
                 assert_eq!(scans(&at, snapshot), scans(graph, snapshot), "{context}");

@@ -28,7 +28,7 @@ pub struct PlannedTraversal {
     pub result: Arc<ResultKind>,
     /// Does the machine do less, since it puts equal traversers together?
     bulks: bool,
-    /// Keys the catalogue knew: a new one may say that a value is no longer plain (see [`kept`]).
+    /// Keys the catalogue knew: a new one may say that a value is no longer plain (see [`stored_value`]).
     keys: usize,
 }
 

@@ -54,7 +54,7 @@ struct Begun {
     read: Arc<OpenRead>,
 }
 
-/// The last snapshot, and each shard's life and place in it.
+/// The last snapshot, and each shard's life and version in it.
 #[derive(Clone)]
 struct LastSnapshot {
     snapshot: Snapshot,
@@ -159,7 +159,7 @@ impl Shards {
         for (shard, answer) in &answers {
             shares.push(Share { shard: *shard, bytes: content(answer).map_err(unavailable)? });
         }
-        // Places differ by shard; strict reads need none.
+        // Versions differ by shard; strict reads need none.
         let JoinedShares { mut snapshot, commit_versions: at, loads_indexes } =
             known.snapshot.with_shares(&shares, 0)?;
         if loads_indexes {

@@ -108,7 +108,7 @@ pub struct ShardGraph {
 
 /// The checkpoints of a share.
 struct Keeping {
-    commit_version: CheckpointFolder,
+    place: CheckpointFolder,
     /// Records after which one is due, of a small share.
     after: u64,
     /// What the content had at the beginning, where that was a checkpoint.
@@ -126,9 +126,9 @@ struct Keeping {
 }
 
 impl Keeping {
-    fn new(commit_version: CheckpointFolder, after: u64) -> Keeping {
+    fn new(place: CheckpointFolder, after: u64) -> Keeping {
         Keeping {
-            commit_version,
+            place,
             after,
             point: None,
             records: 0,
@@ -170,10 +170,10 @@ impl ShardGraph {
     /// A share that makes checkpoints in a folder, and begins with the last; empty where there is none. One that cannot be read is told on standard
     /// error, and passed over.
     pub fn open(shard: u16, disk: Arc<dyn Disk>, folder: &Path) -> ShardGraph {
-        let commit_version = CheckpointFolder { disk, folder: folder.to_path_buf(), shard };
-        let mut keeping = Keeping::new(commit_version.clone(), CHECKPOINT_RECORDS);
+        let place = CheckpointFolder { disk, folder: folder.to_path_buf(), shard };
+        let mut keeping = Keeping::new(place.clone(), CHECKPOINT_RECORDS);
         let mut opened = ShardGraph::new(shard);
-        match checkpoint::read(&commit_version) {
+        match checkpoint::read(&place) {
             Ok(None) => {}
             Ok(Some((snapshot, point, bytes))) => {
                 let at = point.commit_version;
@@ -309,14 +309,12 @@ impl Content for ShardGraph {
         // The checkpoints go on, with what is read now.
         let keeping = self.keeping.take();
         // The thread that writes one has ended when this has.
-        let folder = keeping.as_ref().map(|keeping| (keeping.commit_version.clone(), keeping.after));
+        let folder = keeping.as_ref().map(|keeping| (keeping.place.clone(), keeping.after));
         drop(keeping);
-        if let Some(Err(error)) =
-            folder.as_ref().map(|(commit_version, _)| checkpoint::remove(commit_version))
-        {
+        if let Some(Err(error)) = folder.as_ref().map(|(place, _)| checkpoint::remove(place)) {
             eprintln!("the checkpoint of shard {} cannot be removed: {error}", self.shard);
         }
-        let keeping = folder.map(|(commit_version, after)| Keeping::new(commit_version, after));
+        let keeping = folder.map(|(place, after)| Keeping::new(place, after));
         *self = ShardGraph { keeping, ..ShardGraph::new(self.shard) };
     }
     fn apply(&mut self, commit_version: u64, part: &[u8]) {
@@ -360,12 +358,11 @@ impl Content for ShardGraph {
         keeping.thread.take();
         (keeping.records, keeping.bytes, keeping.settled) = (0, 0, point.settled);
         keeping.is_busy.store(true, Ordering::Release);
-        let (commit_version, snapshot, shard) =
-            (keeping.commit_version.clone(), latest.snapshot.clone(), self.shard);
+        let (place, snapshot, shard) = (keeping.place.clone(), latest.snapshot.clone(), self.shard);
         let (stop, is_busy, last_bytes) =
             (keeping.stop.clone(), keeping.is_busy.clone(), keeping.last_bytes.clone());
         let thread = threads::try_spawn("shard-checkpoint", move || {
-            match checkpoint::write(&commit_version, &snapshot, &point, &stop) {
+            match checkpoint::write(&place, &snapshot, &point, &stop) {
                 Ok(bytes) => last_bytes.store(bytes, Ordering::Relaxed),
                 Err(CheckpointError::Stopped) => {}
                 Err(error) => eprintln!("shard {shard} cannot make a checkpoint: {error}"),

@@ -1,4 +1,4 @@
-//! Bookmarks: a commit version in the order of commits, as text that a client keeps and gives back.
+//! Bookmarks: a commit version, as text that a client keeps and gives back.
 
 use database::{Database, Error};
 use model::{Map, Value};

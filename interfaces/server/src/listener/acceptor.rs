@@ -1,6 +1,6 @@
 //! An acceptor: one listening address, a thread for each who comes in, and a place for only so many.
 //!
-//! Both interfaces stand in one. What is said with a client is the interface's affair: it is given a [`Guest`], whose place is free again when the
+//! Each interface stands in one. What is said with a client is the interface's affair: it is given a [`Guest`], whose place is free again when the
 //! guest is dropped, however that comes. An acceptor that closes waits until the threads of its guests hold nothing of the interface any more, so that whoever
 //! closes the database behind it is the last who holds it; but no longer than [`FAREWELL`], so that one of them cannot hold up the end. The log says
 //! so where that was not enough.

@@ -184,7 +184,7 @@ fn a_checkpoint_refers_to_blobs_of_older_ones() {
 }
 
 #[test]
-fn places_never_go_back_and_an_abandoned_checkpoint_leaves_nothing() {
+fn versions_never_go_back_and_an_abandoned_checkpoint_leaves_nothing() {
     let (disk, root, checkpoints) = new_checkpoints();
     save(&checkpoints, 10, &Pieces::default(), &Pieces(BTreeMap::from([(1, vec![1])]))).unwrap();
     assert_eq!(checkpoints.begin(9).err(), Some(DurableError::OutOfOrder { commit_version: 9, last: 10 }));

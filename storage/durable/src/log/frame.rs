@@ -15,7 +15,7 @@ use crate::header::{u32_at, u64_at};
 pub(crate) const FRAME_BYTES: usize = 20;
 
 /// The commit version that marks carry. Records begin at 1.
-pub(crate) const MARK_PLACE: u64 = 0;
+pub(crate) const MARK_VERSION: u64 = 0;
 
 /// A frame in the bytes of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl<'a> Frame<'a> {
     }
 
     pub(crate) fn is_mark(&self) -> bool {
-        self.commit_version == MARK_PLACE
+        self.commit_version == MARK_VERSION
     }
 }
 

@@ -59,7 +59,7 @@ fn what_was_appended_is_read_back_from_any_place_across_segments() {
 }
 
 #[test]
-fn places_must_rise_and_groups_must_fit() {
+fn versions_must_rise_and_groups_must_fit() {
     let (disk, dir) = new_log();
     let (mut log, _) = open_and_read(&disk, &dir, 1).unwrap();
     assert_eq!(log.append(&[(0, b"")]), Err(DurableError::OutOfOrder { commit_version: 0, last: 0 }));

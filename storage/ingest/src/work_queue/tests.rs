@@ -23,7 +23,7 @@ fn blocks_come_out_in_order() {
             taken.lock().push((job, number));
             Ok(())
         });
-        threads::in_parallel("belt", 3, |thread| {
+        threads::in_parallel("work queue", 3, |thread| {
             for (job, number) in blocks.iter().skip(thread).step_by(3) {
                 work_queue.put(*job, *number, Some(*number));
             }

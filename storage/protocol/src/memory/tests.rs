@@ -72,7 +72,7 @@ fn a_group_is_carried_out_once_and_an_epoch_that_is_over_commits_nothing() {
 }
 
 #[test]
-fn places_are_given_once_by_the_present_epoch() {
+fn versions_are_given_once_by_the_present_epoch() {
     let (mut truth, mut one, _) = begin();
     let stamp = one.stamp();
     let id = CommitId::of(&stamp);

@@ -304,7 +304,7 @@ fn a_shard_at_its_limit_waits_and_the_others_do_not() {
 }
 
 #[test]
-fn places_are_written_in_pieces_and_again_until_it_is_known() {
+fn versions_are_written_in_pieces_and_again_until_it_is_known() {
     let (mut scribe, mut gatekeeper) = (begun(1, 1), Gatekeeper::new(0, 1));
     let count = 2 * VERSIONS_MAX + 1;
     let records: Vec<Given> = (0..count).map(|_| (gatekeeper.stamp(), Box::from([0]))).collect();

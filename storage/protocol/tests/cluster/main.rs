@@ -84,7 +84,7 @@ fn shards_that_begin_with_a_checkpoint_are_strictly_serializable() {
 /// A scribe asks again for commit versions whose outcome it does not know. They may be cut off from the log by then: truth denied that it had given them, the scribe
 /// left its epoch, and the cluster stood still. Either rule mends it: that truth knows what it gave, and that a scribe which is denied begins anew.
 #[test]
-fn places_that_are_forgotten_with_a_cut_are_found_out() {
+fn versions_that_are_forgotten_with_a_cut_are_found_out() {
     let forgets = Rules { versions_outlive_cuts: false, ..Rules::default() };
     let rules = Rules { denied_scribes_begin_anew: false, ..forgets };
     // Outcomes are often unknown, the log is often cut, and no process is lost: a new epoch would begin anew.
@@ -207,7 +207,7 @@ fn moves_without_forwarding_are_found_out() {
 }
 
 #[test]
-fn places_that_are_published_before_they_are_written_are_found_out() {
+fn versions_that_are_published_before_they_are_written_are_found_out() {
     let rules = Rules { versions_before_publishing: false, ..Rules::default() };
     found_out("writing first", rules, 50, broken);
 }

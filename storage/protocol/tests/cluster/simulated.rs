@@ -59,7 +59,7 @@ pub struct Faults {
     pub cuts: u64,
     /// A shard makes a checkpoint of its content at a tick; it begins its next life with the last.
     pub checkpoints: f64,
-    /// The log is cut when a call reaches truth: what has commit versions is folded.
+    /// The log is cut when a call reaches truth: what has commit versions is merged into fewer records.
     pub log_cuts: f64,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct SnapshotFile {
     pub(crate) term: u64,
     pub(crate) members: ConfState,
     /// The first record of the log that is needed beside it.
-    pub(crate) from_version: u64,
+    pub(crate) from_record: u64,
     pub(crate) bytes: u64,
 }
 
@@ -42,7 +42,7 @@ impl SnapshotFile {
     pub(super) fn write(
         disk: &dyn Disk,
         dir: &Path,
-        from_version: u64,
+        from_record: u64,
         snapshot: &Snapshot,
     ) -> Result<SnapshotFile, ReplicateError> {
         let mut bytes = vec![0; HEADER_BYTES];
@@ -50,12 +50,12 @@ impl SnapshotFile {
         let length = (bytes.len() - HEADER_BYTES) as u64;
         bytes[..8].copy_from_slice(MAGIC);
         bytes[12..20].copy_from_slice(&length.to_le_bytes());
-        bytes[20..28].copy_from_slice(&from_version.to_le_bytes());
+        bytes[20..28].copy_from_slice(&from_record.to_le_bytes());
         let crc = crc32fast::hash(&bytes[12..]);
         bytes[8..12].copy_from_slice(&crc.to_le_bytes());
         let index = snapshot.get_metadata().index;
         replace_whole(disk, dir, &name(index), &bytes)?;
-        Ok(described(from_version, bytes.len() as u64, snapshot))
+        Ok(described(from_record, bytes.len() as u64, snapshot))
     }
 
     /// Removes older snapshots and what a crash left unfinished.
@@ -72,10 +72,10 @@ fn name(index: u64) -> String {
     format!("{PREFIX}{index:020}")
 }
 
-fn described(from_version: u64, bytes: u64, snapshot: &Snapshot) -> SnapshotFile {
+fn described(from_record: u64, bytes: u64, snapshot: &Snapshot) -> SnapshotFile {
     let metadata = snapshot.get_metadata();
     let members = metadata.get_conf_state().clone();
-    SnapshotFile { index: metadata.index, term: metadata.term, members, from_version, bytes }
+    SnapshotFile { index: metadata.index, term: metadata.term, members, from_record, bytes }
 }
 
 fn parse(disk: &dyn Disk, dir: &Path, index: u64) -> Result<(SnapshotFile, Snapshot), ReplicateError> {

@@ -282,8 +282,8 @@ fn a_damaged_snapshot_is_told() {
 fn records_of_no_known_kind_are_damage() {
     for payload in [&[][..], &[0], &[3, 1], &[TAG_ENTRY, 0xff], &[TAG_HARD_STATE, 0xff]] {
         let (disk, mut storage, _) = first();
-        let commit_version = storage.log.last_version() + 1;
-        storage.log.append(&[(commit_version, payload)]).unwrap();
+        let record_number = storage.log.last_version() + 1;
+        storage.log.append(&[(record_number, payload)]).unwrap();
         storage.log.sync().unwrap();
         drop(storage);
         assert!(matches!(open(&disk.kill()).err(), Some(ReplicateError::Damaged(_))), "{payload:?}");

@@ -41,7 +41,7 @@ struct Merged {
     on: Arc<Cell>,
     cell: Arc<Cell>,
     counts: Counts,
-    /// Of indexes over edges: their commit version among all, and what they hold of the new edges.
+    /// Of indexes over edges: their place among all, and what they hold of the new edges.
     entries: Vec<(usize, Vec<Entry>)>,
 }
 

@@ -149,11 +149,11 @@ impl<'a> Draft<'a> {
         }
         match self.chunks.entry(vertex.chunk()) {
             hashbrown::hash_map::Entry::Occupied(working) => Ok(&mut working.into_mut().chunk),
-            hashbrown::hash_map::Entry::Vacant(commit_version) => {
+            hashbrown::hash_map::Entry::Vacant(vacant) => {
                 let cell = self.directory.get(vertex.chunk()).ok_or(missing)?;
                 let (chunk, page) = (cell.chunk()?.to_chunk(), Some(cell.base().clone()));
                 let held = cell.held().cloned();
-                Ok(&mut commit_version.insert(Working { chunk, page, held }).chunk)
+                Ok(&mut vacant.insert(Working { chunk, page, held }).chunk)
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Entries of indexes in a share: what came and went, and all of them page by page.
 //!
-//! Invariant: a reader's index holds the entries of all shards, in one tree, as of the places that its snapshot has.
+//! Invariant: a reader's index holds the entries of all shards, in one tree, as of the versions that its snapshot has.
 
 use crate::bytes::{Reader, Writer};
 use crate::checkpoint::index_statistics;

@@ -143,7 +143,7 @@ impl Snapshot {
     pub fn is_committed(&self) -> bool {
         self.root.uncommitted.is_none()
     }
-    /// Commit version of the last commit this snapshot contains.
+    /// Version of the last commit this snapshot contains.
     pub fn commit_version(&self) -> u64 {
         self.root.commit_version
     }

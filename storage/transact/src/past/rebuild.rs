@@ -93,7 +93,7 @@ impl Engine {
                 Err(TransactError::NotReached { asked: moment, newest: point })
             }
             Moment::Time(micros) if micros >= point.time_micros => {
-                // A commit pending may have this time or an earlier one: it is awaited. Later ones are given a later time, so that
+                // A pending commit may have this time or an earlier one: it is awaited. Later ones are given a later time, so that
                 // whoever asks again gets the same answer.
                 let settled = self.shared.no_commit_until_after(micros);
                 Ok((micros >= settled.1.time_micros).then_some(settled.0))

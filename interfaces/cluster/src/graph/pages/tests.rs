@@ -35,7 +35,7 @@ impl House {
         self.woken.load(Ordering::SeqCst)
     }
     /// What the thread of the gate would tell whoever asked last.
-    fn tell(&mut self, told: Told) {
+    fn tell(&mut self, told: RequestOutcome) {
         let waiter = (self.asked + 1..self.asked + 8).find_map(|request| {
             self.asked = request;
             self.pages.handle.waiting.lock().take(request)
@@ -52,7 +52,7 @@ impl House {
     }
 }
 
-fn answer() -> Told {
+fn answer() -> RequestOutcome {
     RequestOutcome::Answered(vec![(0, Bytes::from(&[super::super::queries::HERE, 1, 2, 3][..]))])
 }
 

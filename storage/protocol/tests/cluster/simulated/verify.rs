@@ -92,11 +92,11 @@ impl Verifier {
         }
         let same = |(_, stamp): &(usize, &Stamp)| stamp.epoch() == read.epoch();
         let near = all.iter().enumerate().rev().filter(same).take(12);
-        let (commit_versions, pairs): (Vec<usize>, Vec<(Stamp, Stamp)>) =
+        let (positions, pairs): (Vec<usize>, Vec<(Stamp, Stamp)>) =
             near.map(|(at, stamp)| (at, (stamp.clone(), read.clone()))).unzip();
         // What is forgotten, or of an epoch that is over, was looked at by others.
         let Ok(known) = oracle.machine().query_stamps(&pairs) else { return };
-        for (at, order) in commit_versions.into_iter().zip(known) {
+        for (at, order) in positions.into_iter().zip(known) {
             let below = (at as u64) < commit_version;
             if below && order != EventOrder::Before || !below && order != EventOrder::After {
                 let stamp = &self.executed[&node][at];
