@@ -164,8 +164,10 @@ impl Chart {
         if low > high {
             return (0.0, 1.0);
         }
+        // The least bar has a height, too.
+        let below = if self.series.iter().any(|series| series.look == Look::Bars) { 0.9 } else { 1.0 };
         match axis.is_log {
-            true => (10_f64.powf(low.log10().floor()), 10_f64.powf((high * 1.05).log10().ceil())),
+            true => (10_f64.powf((low * below).log10().floor()), 10_f64.powf((high * 1.05).log10().ceil())),
             false if dimension == 0 => (low, if high > low { high } else { low + 1.0 }),
             false => (low.min(0.0), if high > 0.0 { high * 1.08 } else { 1.0 }),
         }
@@ -306,6 +308,16 @@ mod tests {
         assert!(odd.svg().is_err());
         odd.series[0].points.push((1.0, 2.0));
         assert!(odd.svg().is_ok());
+    }
+
+    /// Of a value that is the end of an axis, the bar is to be seen.
+    #[test]
+    fn the_least_bar_has_a_height() {
+        let mut chart = chart(&[Look::Bars], true);
+        chart.series[0].points = vec![(1.0, 100.0), (2.0, 7_000.0)];
+        assert_eq!(chart.range(1), (10.0, 10_000.0));
+        chart.series[0].look = Look::Line;
+        assert_eq!(chart.range(1), (100.0, 10_000.0));
     }
 
     #[test]

@@ -127,15 +127,26 @@ fn row(line: &Line, number: usize) -> String {
     }
 }
 
-/// The number with its unit that a text begins with: `3.5x`, `12 ms`.
+/// Words before a number that is a limit.
+const LIMITS: [&str; 4] = ["at least ", "at most ", "under ", "over "];
+
+/// The number with its unit that a text begins with: `3.5x`, `12 ms`, `at least 300 a second`.
 fn leading(text: &str) -> Option<(f64, &str)> {
+    let text = LIMITS.iter().find_map(|limit| text.strip_prefix(limit)).unwrap_or(text);
     if !text.starts_with(|letter: char| letter.is_ascii_digit()) {
         return None;
     }
     let end = text.find(|letter: char| !(letter.is_ascii_digit() || letter == '.')).unwrap_or(text.len());
-    let number = text[..end].parse().ok()?;
+    let number: f64 = text[..end].parse().ok()?;
     let unit = text[end..].trim_start().split([' ', ',', ';']).next().unwrap_or_default();
-    Some((number, unit))
+    // Times are of one unit, so that they stand beside each other.
+    let scale = match unit {
+        "ns" => 1e-6,
+        "us" => 1e-3,
+        "s" => 1e3,
+        _ => return Some((number, unit)),
+    };
+    Some((number * scale, "ms"))
 }
 
 /// Measured numbers beside their targets, of the figures whose unit is the most frequent one: as bars that bear the numbers of their rows in the table.
@@ -179,7 +190,10 @@ mod tests {
     fn numbers_are_read_with_their_units() {
         assert_eq!(leading("3.5x, 12 us"), Some((3.5, "x")));
         assert_eq!(leading("300000 operations/s"), Some((300_000.0, "operations/s")));
-        assert_eq!(leading("at least 300000 operations/s"), None);
+        assert_eq!(leading("at least 300000 operations/s"), Some((300_000.0, "operations/s")));
+        assert_eq!(leading("about 3 ms"), None);
         assert_eq!(leading("none"), None);
+        assert_eq!(leading("250 us, max 12 ms"), Some((0.25, "ms")));
+        assert_eq!(leading("2 s"), Some((2_000.0, "ms")));
     }
 }
