@@ -30,6 +30,7 @@ pub mod planning;
 pub mod profiling;
 pub mod program;
 mod program_cache;
+mod program_worth;
 mod reads;
 pub mod result;
 mod rows;

@@ -44,5 +44,13 @@ pub const CACHED_CALL_BYTES_MAX: usize = 64 << 10;
 pub const CACHED_CALL_DEPTH_MAX: usize = 64;
 /// Bytes that an entry of the cache has beside its rows, its call and its keys: several small allocations, and its places in three tables.
 pub(crate) const CACHED_ENTRY_BYTES: usize = 512;
-/// Bytes of one key that is watched: in the list of its set, and in the table that commits look into.
-pub(crate) const WATCHED_KEY_BYTES: usize = 64;
+/// Of cached results of like calls that ended, one of so many was given out at least once, or else they are not worth keeping: to keep one takes some part of a run.
+pub(crate) const CACHED_ENDED_PER_HIT: u32 = 4;
+/// Ended results of like calls before they are judged.
+pub(crate) const CACHED_ENDED_MIN: u32 = 32;
+/// Ended results of like calls after which what was counted counts half.
+pub(crate) const CACHED_ENDED_MAX: u32 = 256;
+/// Of calls whose results are not worth keeping, one of so many is kept to see whether that has changed.
+pub(crate) const CACHED_TRIED_EVERY: u32 = 16;
+/// Kinds of like calls that are counted; with more, all are counted anew.
+pub(crate) const CACHED_KINDS_MAX: usize = 1_024;

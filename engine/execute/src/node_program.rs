@@ -7,10 +7,11 @@
 use crate::ExecuteError;
 use crate::error::from_failure;
 use crate::labels;
-use crate::program_cache::{CacheAccess, Lookup, ResultRows, Storing};
+use crate::program_cache::{CacheAccess, Lookup, Storing};
 use dataflow::Failure;
 use model::{Direction, EdgeId, EdgeTypeId, Value, VertexId};
-use programs::{ProgramRows, ProgramRun, ProgramWorker, Reads, WorkerTurn};
+use programs::{ProgramRows, ProgramRun, ProgramWorker, Reads, VertexValues, WorkerTurn};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use store::{LabelFilter, Snapshot};
@@ -50,7 +51,7 @@ impl Reads for ProgramReads {
 /// A call that was begun.
 pub(crate) enum ProgramCall {
     /// Its rows were in the cache; the next one that is handed out.
-    Cached(ResultRows, AtomicUsize),
+    Cached(VertexValues, AtomicUsize),
     /// It runs, and is stored at its end if that was asked for.
     Runs(Box<ProgramRun>, Option<Box<Storing>>),
 }
@@ -76,7 +77,7 @@ impl ProgramCall {
         let storing = match cache.map(look_up) {
             Some(Lookup::Hit(rows, watched)) => {
                 recording.iter().for_each(|transaction| watched.record(transaction.reads()));
-                return Ok(ProgramCall::Cached(rows, AtomicUsize::new(0)));
+                return Ok(ProgramCall::Cached(rows.rows(), AtomicUsize::new(0)));
             }
             Some(Lookup::Miss(storing)) => Some(storing),
             Some(Lookup::Bypass) | None => None,
@@ -103,7 +104,7 @@ impl ProgramCall {
         match self {
             ProgramCall::Cached(rows, next) => {
                 let (drawn, turn) = drawn(rows, next, room.max(1));
-                drawn.iter().for_each(|(vertex, value)| output.push(*vertex, value.clone()));
+                output.extend(rows, drawn);
                 Ok(turn)
             }
             ProgramCall::Runs(run, storing) => {
@@ -122,8 +123,7 @@ impl ProgramCall {
         match self {
             ProgramCall::Cached(rows, next) => {
                 let (drawn, turn) = drawn(rows, next, model::batch::BATCH_ROWS);
-                let row = |(vertex, value): &(u32, Value)| (VertexId::from_dense(*vertex), value.clone());
-                found.extend(drawn.iter().map(row));
+                found.extend(drawn.map(|at| rows.get(at)));
                 Ok(turn)
             }
             ProgramCall::Runs(run, storing) => {
@@ -136,7 +136,7 @@ impl ProgramCall {
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            ProgramCall::Cached(..) => 0,
+            ProgramCall::Cached(rows, _) => rows.all_bytes(),
             ProgramCall::Runs(run, storing) => {
                 run.bytes() + storing.as_ref().map_or(0, |storing| storing.bytes())
             }
@@ -156,11 +156,11 @@ impl ProgramCall {
 }
 
 /// The next rows of a cached result, and whether there are more.
-fn drawn<'r>(rows: &'r ResultRows, next: &AtomicUsize, room: usize) -> (&'r [(u32, Value)], WorkerTurn) {
+fn drawn(rows: &VertexValues, next: &AtomicUsize, room: usize) -> (Range<usize>, WorkerTurn) {
     let from = next.fetch_add(room, Relaxed).min(rows.len());
     let to = (from + room).min(rows.len());
     let turn = if to < rows.len() { WorkerTurn::More } else { WorkerTurn::Done };
-    (&rows[from..to], turn)
+    (from..to, turn)
 }
 
 fn finish(storing: Option<&Storing>, turn: WorkerTurn) {

@@ -5,25 +5,25 @@
 //! Invariants: whoever is shown a part of the graph only, or reads changes that nobody committed, neither gets nor stores a result. A result goes with
 //! the version of its program. All results together have [`CACHED_BYTES_MAX`] bytes at most, and each is charged to the tenant that stored it; the one
 //! that was used longest ago goes first.
-//! Cost: a hit is a look-up under a short lock, and its rows. Whoever stores a result records its reads, and judges them once.
+//! Cost: a hit is a look-up under a short lock, and its rows. Whoever stores a result records its reads, and judges them once: so results of calls whose
+//! results end before anybody asks again are mostly not stored (see `program_worth`).
 
 use crate::limits::{CACHED_BYTES_MAX, CACHED_CALL_BYTES_MAX, CACHED_ENTRY_BYTES, CACHED_RESULT_BYTES_MAX};
-use crate::limits::{CACHED_CALL_DEPTH_MAX, WATCHED_KEY_BYTES};
+use crate::limits::{CACHED_CALL_DEPTH_MAX, CACHED_KINDS_MAX};
+use crate::program_worth::Worth;
 use dataflow::{AccountedBytes, TenantNo};
 use model::Value;
 use parking_lot::Mutex;
-use programs::RowLog;
+use programs::{KeptRows, RowLog};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 use store::{EntryKind, Snapshot};
-use transact::{Holding, ReadSet, WatchSet, Watcher};
+use transact::{Holding, ReadSet, WATCH_BYTES, WATCHED_KEY_BYTES, WatchSet, Watcher};
 
 /// Makes accounts for bytes that no query holds.
 pub type CacheLedger = Arc<dyn Fn(TenantNo) -> AccountedBytes + Send + Sync>;
-
-/// Rows of a result: dense numbers of vertices, and values.
-pub(crate) type ResultRows = Arc<[(u32, Value)]>;
 
 /// What became of the cached calls of one program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +50,8 @@ pub(crate) struct CachedCall {
     /// The version of the program, where it was deployed.
     module: Option<Arc<[u8]>>,
     key: Arc<[u8]>,
+    /// Where the program and the parameters are the same, this is: calls that begin elsewhere are like calls.
+    kind: u64,
 }
 
 impl CachedCall {
@@ -57,11 +59,12 @@ impl CachedCall {
     fn new(name: &str, start: &Value, parameters: &Value, snapshot: &Snapshot) -> Option<CachedCall> {
         let mut key = CallBytes::default();
         key.text(name.as_bytes());
-        key.value(start, 0)?;
         key.value(parameters, 0)?;
+        let kind = foldhash::quality::FixedState::default().hash_one(&key.0);
+        key.value(start, 0)?;
         let module = snapshot.catalog().entries().get(EntryKind::PROGRAM, name).cloned();
         let is_there = module.is_some() || programs::is_built_in(name);
-        is_there.then(|| CachedCall { program: name.into(), module, key: key.0.into() })
+        is_there.then(|| CachedCall { program: name.into(), module, key: key.0.into(), kind })
     }
     fn is_of(&self, module: Option<&Arc<[u8]>>) -> bool {
         match (&self.module, module) {
@@ -129,11 +132,13 @@ impl CallBytes {
 
 /// Results hold this part of their tenant's memory at most: its queries need the rest.
 const TENANT_PART: u64 = 4;
+/// Where results watch as much as all together may, this part of all goes.
+const FULL_PART: usize = 8;
 
 /// A result that is kept.
 struct CachedResult {
     call: CachedCall,
-    rows: ResultRows,
+    rows: Arc<KeptRows>,
     watched: Arc<WatchSet>,
     tenant: TenantNo,
     bytes: usize,
@@ -150,9 +155,17 @@ struct Results {
     bytes: usize,
     by_tenant: BTreeMap<TenantNo, usize>,
     counts: BTreeMap<Arc<str>, CacheCounts>,
+    worth: HashMap<u64, Worth>,
 }
 
 impl Results {
+    /// What became of the results of like calls.
+    fn worth(&mut self, call: &CachedCall) -> &mut Worth {
+        if self.worth.len() >= CACHED_KINDS_MAX && !self.worth.contains_key(&call.kind) {
+            self.worth.clear();
+        }
+        self.worth.entry(call.kind).or_default()
+    }
     fn count(&mut self, program: &Arc<str>) -> &mut CacheCounts {
         self.counts.entry(program.clone()).or_default()
     }
@@ -200,6 +213,7 @@ impl Results {
             };
             let Some(oldest) = oldest.cloned() else { break };
             let Some(result) = self.remove(&oldest) else { break };
+            self.worth(&result.call).ended();
             let counts = self.count(&result.call.program);
             match result.watched.has_changed() {
                 true => counts.invalidations += 1,
@@ -273,19 +287,25 @@ impl ProgramCache {
                 Holding::Holds if call.is_of(found.call.module.as_ref()) => {
                     let (rows, watched) = (found.rows.clone(), found.watched.clone());
                     results.count(&call.program).hits += 1;
+                    results.worth(&call).hit();
                     results.touch(&call.key);
                     return Lookup::Hit(rows, watched);
                 }
                 Holding::Earlier => {}
                 Holding::Holds | Holding::Over => {
                     gone = results.remove(&call.key);
+                    results.worth(&call).ended();
                     results.count(&call.program).invalidations += 1;
                 }
             }
         }
         results.count(&call.program).misses += 1;
+        let is_kept = results.worth(&call).is_kept();
         drop(results);
         drop(gone);
+        if !is_kept {
+            return Lookup::Bypass;
+        }
         let (cache, snapshot) = (self.clone(), snapshot.clone());
         Lookup::Miss(Box::new(Storing {
             cache,
@@ -296,25 +316,32 @@ impl ProgramCache {
             call: Mutex::new(Some(call)),
         }))
     }
-    fn store(&self, call: CachedCall, rows: (Vec<(u32, Value)>, usize), storing: &Storing) {
+    fn store(&self, call: CachedCall, rows: KeptRows, storing: &Storing) {
         let keys = storing.reads.len();
-        let bytes = CACHED_ENTRY_BYTES + rows.1 + keys * WATCHED_KEY_BYTES + call.key.len();
-        if bytes > CACHED_RESULT_BYTES_MAX {
+        let own_bytes = CACHED_ENTRY_BYTES + rows.bytes() + call.key.len();
+        // With all that its keys may take, until it is known which of them others have.
+        let bytes_max = own_bytes + storing.bytes();
+        if bytes_max > CACHED_RESULT_BYTES_MAX {
             return;
         }
         let mut held = (self.ledger)(storing.tenant);
         // Queries of the tenant need memory as well.
         let tenant_max = usize::try_from(held.bytes_max() / TENANT_PART).unwrap_or(usize::MAX);
-        if bytes > tenant_max {
+        if bytes_max > tenant_max {
             return;
         }
         let of_tenant = (storing.tenant, tenant_max);
-        let gone = self.results.lock().make_room(bytes, of_tenant);
+        let room = if self.watcher.is_full(keys) { CACHED_BYTES_MAX / FULL_PART } else { bytes_max };
+        let gone = self.results.lock().make_room(room, of_tenant);
         drop(gone);
-        let has_room = held.set(bytes as u64).is_ok();
+        let has_room = held.set(bytes_max as u64).is_ok();
         let watched = if has_room { self.watcher.watch(&storing.reads, &storing.snapshot) } else { None };
         let Some(watched) = watched else { return };
-        let (rows, watched) = (rows.0.into(), Arc::new(watched));
+        let bytes = own_bytes + watched.bytes();
+        if held.set(bytes as u64).is_err() {
+            return;
+        }
+        let (rows, watched) = (Arc::new(rows), Arc::new(watched));
         let tenant = storing.tenant;
         let result = CachedResult { call, rows, watched, tenant, bytes, used: 0, _held: held };
         let mut results = self.results.lock();
@@ -350,7 +377,7 @@ pub struct CacheAccess {
 /// What the cache says of a call.
 pub(crate) enum Lookup {
     /// Its result, and what that depends on.
-    Hit(ResultRows, Arc<WatchSet>),
+    Hit(Arc<KeptRows>, Arc<WatchSet>),
     /// It has to run, and is stored.
     Miss(Box<Storing>),
     /// It has to run, and is not stored.
@@ -378,6 +405,6 @@ impl Storing {
     }
     /// Bytes of the reads that are recorded; rows are counted by the run.
     pub(crate) fn bytes(&self) -> usize {
-        self.reads.len() * WATCHED_KEY_BYTES
+        self.reads.len() * (WATCH_BYTES + WATCHED_KEY_BYTES)
     }
 }

@@ -181,10 +181,10 @@ impl DeployedProgram {
         write_value(writer.part(), batch.state(at))?;
         let messages = batch.messages(at);
         writer.part().length(messages.len());
-        for message in messages {
+        messages.each(|message| {
             write_value(writer.part(), message)?;
-            self.check_bytes(writer.part().bytes.len())?;
-        }
+            self.check_bytes(writer.part().bytes.len())
+        })?;
         let labels = if self.needs.labels { graph.labels(vertex)? } else { Vec::new() };
         writer.part().length(labels.len());
         labels.iter().for_each(|label| writer.named(label));

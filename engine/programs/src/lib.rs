@@ -6,8 +6,9 @@
 //! Vertices share nothing but messages, so a shard could run its part. Rounds are cut into batches that all executors draw, and messages are
 //! delivered in the order of their senders: the answer does not depend on who works.
 //!
-//! Reading order: [`program`] (the trait, and what a program sees), `states`, `inbox` (messages between rounds), [`running`] (the task that
-//! executors share), `row_log` (its rows once more, for a cache), `parameters`, [`builtin`], `deployed`
+//! Reading order: [`program`] (the trait, and what a program sees), `states`, `vertex_values` (messages and rows as
+//! columns), `inbox` (messages between rounds), [`running`] (the task that
+//! executors share), `row_log` and `kept_rows` (its rows once more, for a cache), `parameters`, [`builtin`], `deployed`
 //! (programs that users deploy as WebAssembly; a feature).
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used))]
@@ -16,16 +17,20 @@ pub mod builtin;
 #[cfg(feature = "deployed")]
 pub mod deployed;
 mod inbox;
+mod kept_rows;
 pub mod limits;
 pub mod parameters;
 pub mod program;
 mod row_log;
 pub mod running;
 mod states;
+mod vertex_values;
 
+pub use kept_rows::KeptRows;
 pub use program::{Batch, Combine, FollowedEdges, NodeProgram, Outbox, ProgramGraph, Reads};
 pub use row_log::RowLog;
 pub use running::{ProgramRows, ProgramRun, ProgramWorker, WorkerTurn};
+pub use vertex_values::{MessagesHere, VertexValues};
 
 use dataflow::Failure;
 use dataflow::watch::Stopped;

@@ -4,7 +4,8 @@
 //! gets the same batch whoever works; so its answer is the same every time.
 //! Cost: a call has up to [`BATCH_VERTICES_MAX`](crate::limits::BATCH_VERTICES_MAX) vertices, so a call costs each of them little.
 
-use crate::inbox::MessageRange;
+use crate::inbox::{MessageRange, Messages};
+use crate::vertex_values::{MessagesHere, VertexValues};
 use dataflow::{Failure, watch};
 use model::{Direction, EdgeId, EdgeTypeId, KeyId, Value, VertexId};
 use std::any::Any;
@@ -259,9 +260,9 @@ impl ProgramGraph {
 /// What a program hands out in one call.
 #[derive(Default)]
 pub struct Outbox {
-    pub(crate) messages: Vec<(u32, Value)>,
-    pub(crate) rows: Vec<(u32, Value)>,
-    /// Heap bytes of messages; those of a list that is sent many times in a row once.
+    pub(crate) messages: Messages,
+    pub(crate) rows: VertexValues,
+    /// Heap bytes of messages; those of one that is sent to many at once count once.
     pub(crate) bytes: usize,
     pub(crate) is_enough: bool,
     pub(crate) scratch: Scratch,
@@ -275,16 +276,24 @@ impl Outbox {
     /// Sends a message to a vertex, where it is there in the next round.
     #[inline]
     pub fn send(&mut self, to: u32, message: Value) {
-        self.bytes += match (&message, self.messages.last()) {
-            (Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Vertex(_), _) => 0,
-            (Value::List(list), Some((_, Value::List(last)))) if list.is_same(last) => 0,
-            (message, _) => message.heap_bytes(),
-        };
-        self.messages.push((to, message));
+        self.bytes += heap_bytes(&message);
+        self.messages.push(to, message);
+    }
+    /// Sends the same message to all of these.
+    #[inline]
+    pub fn send_each(&mut self, to: &[u32], message: &Value) {
+        if !to.is_empty() {
+            self.bytes += heap_bytes(message);
+            self.messages.push_copies(to, message);
+        }
+    }
+    /// Bytes of the messages that are sent so far.
+    pub(crate) fn message_bytes(&self) -> usize {
+        self.bytes + self.messages.inline_bytes()
     }
     /// Hands out a row.
     pub fn emit(&mut self, vertex: u32, value: Value) {
-        self.rows.push((vertex, value));
+        self.rows.push(vertex, value);
     }
     /// Keeps a scratch of so many bytes for the next call of this slice; [`Outbox::scratch`] takes it out.
     pub fn keep(&mut self, scratch: Scratch, bytes: usize) {
@@ -297,6 +306,15 @@ impl Outbox {
     /// No round behind this one is needed.
     pub fn enough(&mut self) {
         self.is_enough = true;
+    }
+}
+
+/// Bytes of a value beyond itself.
+#[inline]
+pub(crate) fn heap_bytes(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Vertex(_) => 0,
+        value => value.heap_bytes(),
     }
 }
 
@@ -329,7 +347,7 @@ impl<'a> Batch<'a> {
     }
     /// Its messages.
     #[inline]
-    pub fn messages(&self, at: usize) -> &'a [Value] {
+    pub fn messages(&self, at: usize) -> MessagesHere<'a> {
         self.messages.of(at)
     }
     /// The program's state at it; null at the first visit.

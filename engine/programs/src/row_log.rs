@@ -1,16 +1,17 @@
 //! All rows of a run, for whoever keeps its result.
 //!
 //! Invariant: rows are entered before the piece of work ends that they came of, so at the end of the run the log has all of them, or has given
-//! up. Cost: a short lock and a clone of each row; values are shared.
+//! up. Cost: a short lock and a clone of each row, as columns; values are shared.
 
-use model::Value;
+use crate::kept_rows::KeptRows;
+use crate::vertex_values::VertexValues;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Rows of a run, up to a number of bytes.
 pub struct RowLog {
     /// None behind the limit, or where they were taken.
-    rows: Mutex<Option<Vec<(u32, Value)>>>,
+    rows: Mutex<Option<VertexValues>>,
     bytes: AtomicUsize,
     bytes_max: usize,
 }
@@ -18,31 +19,59 @@ pub struct RowLog {
 impl RowLog {
     /// A log that gives up beyond so many bytes.
     pub fn within(bytes_max: usize) -> RowLog {
-        RowLog { rows: Mutex::new(Some(Vec::new())), bytes: AtomicUsize::new(0), bytes_max }
+        RowLog { rows: Mutex::new(Some(VertexValues::default())), bytes: AtomicUsize::new(0), bytes_max }
     }
-    pub(crate) fn enter(&self, more: &[(u32, Value)], bytes: usize) {
+    pub(crate) fn enter(&self, more: &VertexValues) {
         let mut rows = self.rows.lock();
-        if let Some(known) = &mut *rows {
-            if self.bytes.load(Relaxed) + bytes > self.bytes_max {
-                *rows = None;
-                self.bytes.store(0, Relaxed);
-            } else {
-                known.extend_from_slice(more);
-                self.bytes.fetch_add(bytes, Relaxed);
+        let Some(known) = &mut *rows else { return };
+        let before = self.bytes.load(Relaxed) + more.all_bytes();
+        let mut bytes = before;
+        if before <= self.bytes_max {
+            let was_alike = known.is_empty() || known.is_like(more);
+            known.extend(more);
+            if !was_alike {
+                // Values were turned, and take more.
+                bytes = known.all_bytes();
             }
         }
+        if bytes > self.bytes_max {
+            (*rows, bytes) = (None, 0);
+        }
+        self.bytes.store(bytes, Relaxed);
     }
     /// Bytes held.
     pub fn bytes(&self) -> usize {
         self.bytes.load(Relaxed)
     }
-    /// The rows and their bytes, once; none where they were too many.
-    pub fn take(&self) -> Option<(Vec<(u32, Value)>, usize)> {
+    /// The rows in little room, once; none where they were too many.
+    pub fn take(&self) -> Option<KeptRows> {
         let rows = self.rows.lock().take()?;
-        Some((rows, self.bytes.swap(0, Relaxed)))
+        self.bytes.store(0, Relaxed);
+        Some(KeptRows::of(rows))
     }
 }
 
-pub(crate) fn row_bytes(value: &Value) -> usize {
-    size_of::<(u32, Value)>() + value.heap_bytes()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Value;
+
+    /// What is logged is told by its bytes, also where values are turned, and too much is given up for good.
+    #[test]
+    fn bytes_are_those_of_the_rows() {
+        let log = RowLog::within(1_000);
+        let rows = |values: &[Value]| {
+            let mut rows = VertexValues::default();
+            values.iter().for_each(|value| rows.push(1, value.clone()));
+            rows
+        };
+        log.enter(&rows(&[Value::Int(1), Value::Int(2)]));
+        assert_eq!(log.bytes(), 24);
+        log.enter(&rows(&[Value::Null]));
+        assert_eq!(log.bytes(), 3 * (4 + size_of::<Value>()));
+        log.enter(&rows(&vec![Value::Int(3); 60]));
+        assert_eq!((log.bytes(), log.take().is_none()), (0, true));
+        log.enter(&rows(&[Value::Int(1)]));
+        assert!(log.take().is_none());
+    }
 }

@@ -6,18 +6,20 @@
 //! Invariant: batches and calls are cut by the graph alone, so each call sees the same whoever works. No lock is held while the program runs.
 //! Cost: a short lock for each call to take states out and to put them back, and one for each batch.
 
-use crate::inbox::{Cut, Delivered, MESSAGE_BYTES, MessageRange, Messages};
+use crate::inbox::{Cut, Delivered, MessageRange, Messages};
 use crate::limits::{
     BATCH_VERTICES_MAX, CALL_EDGES_MAX, DELIVERED_ALONE_MAX, END_PAGES_MAX, ROUNDS_MAX, SPARE_MESSAGES_MAX,
     STARTS_MAX,
 };
 use crate::program::{Batch, Everywhere, NodeProgram, Outbox, ProgramGraph, Reads};
-use crate::row_log::{RowLog, row_bytes};
+use crate::row_log::RowLog;
 use crate::states::States;
+use crate::vertex_values::{TypedValues, VertexValues};
 use dataflow::Failure;
 use model::{ChunkNo, Column, ColumnBuilder, Nulls, Value, VertexId};
 use parking_lot::{Mutex, RwLock};
 use procedures::settings::wrong;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use store::{LabelFilter, Snapshot};
@@ -57,14 +59,29 @@ impl ProgramRows {
         let nodes = Column::Vertex(std::mem::take(&mut self.nodes), Nulls::none());
         [nodes, std::mem::take(&mut self.values).finish()]
     }
-    /// One more row.
-    pub fn push(&mut self, vertex: u32, value: Value) {
-        self.count += 1;
-        if self.keeps_nodes {
-            self.nodes.push(VertexId::from_dense(vertex));
+    /// More rows: those of a range, whose values go.
+    fn take_from(&mut self, rows: &mut VertexValues, range: Range<usize>) {
+        self.extend_nodes(rows, range.clone());
+        match &mut rows.values {
+            _ if !self.keeps_values => {}
+            TypedValues::Any(values) => {
+                values[range].iter_mut().for_each(|value| self.values.push(std::mem::take(value)));
+            }
+            _ => rows.build(range, &mut self.values),
         }
+    }
+    fn extend_nodes(&mut self, rows: &VertexValues, range: Range<usize>) {
+        self.count += range.len();
+        if self.keeps_nodes {
+            let vertices = rows.vertices[range].iter();
+            self.nodes.extend(vertices.map(|vertex| VertexId::from_dense(*vertex)));
+        }
+    }
+    /// More rows: those of a range.
+    pub fn extend(&mut self, rows: &VertexValues, range: Range<usize>) {
+        self.extend_nodes(rows, range.clone());
         if self.keeps_values {
-            self.values.push(value);
+            rows.build(range, &mut self.values);
         }
     }
 }
@@ -180,13 +197,13 @@ pub struct ProgramWorker {
     rows: RowQueue,
     /// Empty, with the room of those of the task before: what a slice hands out.
     spare_messages: Messages,
-    spare_rows: Vec<(u32, Value)>,
+    spare_rows: VertexValues,
 }
 
 /// Rows on their way from a program to the output.
 #[derive(Default)]
 struct RowQueue {
-    rows: Vec<(u32, Value)>,
+    rows: VertexValues,
     /// Those before it are gone.
     next: usize,
 }
@@ -196,20 +213,28 @@ impl RowQueue {
         self.next == self.rows.len()
     }
     /// Adds these; they are moved only where others wait.
-    fn add(&mut self, rows: &mut Vec<(u32, Value)>) {
+    fn add(&mut self, rows: &mut VertexValues) {
         if self.is_empty() {
-            self.rows.clear();
-            self.next = 0;
+            self.clear();
             std::mem::swap(&mut self.rows, rows);
         } else {
-            self.rows.append(rows);
+            self.rows.extend(rows);
+            rows.clear();
         }
     }
-    /// Takes out up to so many.
-    fn take(&mut self, count: usize) -> impl Iterator<Item = (u32, Value)> {
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.next = 0;
+    }
+    /// Bytes of those that are there: more than those of what was added, where values had to be turned.
+    fn bytes(&self) -> usize {
+        self.rows.bytes(self.next..self.rows.len())
+    }
+    /// Takes out up to so many: where they are, and their bytes.
+    fn take(&mut self, count: usize) -> (Range<usize>, usize) {
         let from = self.next;
         self.next = self.rows.len().min(from.saturating_add(count));
-        self.rows[from..self.next].iter_mut().map(|(vertex, value)| (*vertex, std::mem::take(value)))
+        (from..self.next, self.rows.bytes(from..self.next))
     }
 }
 
@@ -288,11 +313,9 @@ impl ProgramRun {
         found: &mut Vec<(VertexId, Value)>,
     ) -> Result<WorkerTurn, Failure> {
         let turn = self.advance(helper)?;
-        let mut bytes = 0;
-        for (vertex, value) in helper.rows.take(usize::MAX) {
-            bytes += row_bytes(&value);
-            found.push((VertexId::from_dense(vertex), value));
-        }
+        let (range, bytes) = helper.rows.take(usize::MAX);
+        found.extend(range.map(|at| helper.rows.rows.get(at)));
+        helper.rows.clear();
         self.row_bytes.fetch_sub(bytes, Relaxed);
         Ok(turn)
     }
@@ -350,21 +373,18 @@ impl ProgramRun {
     }
 
     fn hand_out(&self, helper: &mut ProgramWorker, room: usize, output: &mut ProgramRows) {
-        let mut bytes = 0;
-        for (vertex, value) in helper.rows.take(room.max(1)) {
-            bytes += row_bytes(&value);
-            output.push(vertex, value);
-        }
+        let (range, bytes) = helper.rows.take(room.max(1));
+        output.take_from(&mut helper.rows.rows, range);
         self.row_bytes.fetch_sub(bytes, Relaxed);
     }
 
-    fn keep_rows(&self, helper: &mut ProgramWorker, rows: &mut Vec<(u32, Value)>) {
-        let bytes = rows.iter().map(|(_, value)| row_bytes(value)).sum();
-        self.row_bytes.fetch_add(bytes, Relaxed);
+    fn keep_rows(&self, helper: &mut ProgramWorker, rows: &mut VertexValues) {
         if let Some(log) = &self.log {
-            log.enter(rows, bytes);
+            log.enter(rows);
         }
+        let before = helper.rows.bytes();
         helper.rows.add(rows);
+        self.row_bytes.fetch_add(helper.rows.bytes() - before, Relaxed);
     }
 
     /// Lists one chunk of the vertices where it begins; false where another does.
@@ -418,7 +438,7 @@ impl ProgramRun {
         let end = self.call_end(&delivered.vertices[task.at..to])? + task.at;
         let called = &delivered.vertices[task.at..end];
         self.states.lock().take(called, &mut helper.states);
-        let (sent, bytes, scratch) = (task.out.messages.len(), task.out.bytes, task.out.scratch_bytes);
+        let (before, scratch) = (task.out.message_bytes(), task.out.scratch_bytes);
         let mut batch = Batch {
             round: round.number,
             graph: &self.graph,
@@ -429,8 +449,7 @@ impl ProgramRun {
         };
         self.program.visit(&mut batch)?;
         self.states.lock().put(called, &mut helper.states);
-        let more = (task.out.messages.len() - sent) * MESSAGE_BYTES + task.out.bytes - bytes;
-        round.sent_bytes.fetch_add(more, Relaxed);
+        round.sent_bytes.fetch_add(task.out.message_bytes() - before, Relaxed);
         self.scratch_bytes.fetch_add(task.out.scratch_bytes, Relaxed);
         self.scratch_bytes.fetch_sub(scratch, Relaxed);
         self.keep_rows(helper, &mut task.out.rows);
@@ -469,7 +488,7 @@ impl ProgramRun {
     /// The last piece of a round is done.
     fn finish(&self, round: &VisitRound) -> Result<(), Failure> {
         let sent = std::mem::take(&mut *round.sent.lock());
-        let count: usize = sent.iter().flatten().map(Vec::len).sum();
+        let count: usize = sent.iter().flatten().map(Messages::len).sum();
         if count == 0 || self.is_enough.load(Relaxed) {
             self.begin_end(round.number + 1);
             return Ok(());
@@ -481,7 +500,8 @@ impl ProgramRun {
             return Err(wrong(message).into());
         }
         let bytes = round.sent_bytes.load(Relaxed);
-        let heap_bytes = bytes.saturating_sub(count * MESSAGE_BYTES);
+        let inline_bytes = sent.iter().flatten().map(Messages::inline_bytes).sum();
+        let heap_bytes = bytes.saturating_sub(inline_bytes);
         let mut parts: Vec<Vec<Messages>> = (0..self.cut.parts()).map(|_| Vec::new()).collect();
         for piece in sent {
             parts.iter_mut().zip(piece).for_each(|(part, messages)| part.push(messages));

@@ -2,6 +2,7 @@
 //!
 //! Invariant: a state is out while a worker has it, and null here; each vertex is in one batch of a round, so nobody else asks for it.
 
+use crate::program::heap_bytes;
 use model::Value;
 
 /// Vertices of one page.
@@ -68,13 +69,5 @@ impl States {
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
-    }
-}
-
-#[inline]
-fn heap_bytes(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Vertex(_) => 0,
-        value => value.heap_bytes(),
     }
 }

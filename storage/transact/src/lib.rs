@@ -58,7 +58,10 @@ pub use follow::Followed;
 pub use history::{History, Moment, Point};
 pub use inspect::{backup, check, restore, without_trace};
 pub use install::Load;
-pub use limits::{ANCHOR_LOG_BYTES, CHANGES_MAX, RETAINED_LOG_BYTES_MAX, WATCH_KEYS_MAX, WATCHED_KEYS_MAX};
+pub use limits::{
+    ANCHOR_LOG_BYTES, CHANGES_MAX, RETAINED_LOG_BYTES_MAX, WATCH_BYTES, WATCH_KEYS_MAX, WATCHED_KEY_BYTES,
+    WATCHED_KEYS_MAX,
+};
 pub use open::{RecoveryReport, open, open_backing, open_gate};
 pub use options::{OpenOptions, Retention};
 pub use order::BankCounts;

@@ -16,7 +16,13 @@ pub const RETAINED_LOG_BYTES_MAX: u64 = 1 << 30;
 pub(crate) const WAIT_UNTIL_LOOK: std::time::Duration = std::time::Duration::from_millis(10);
 /// Keys of one watch set: to judge so many takes the committer about a millisecond. Of a commit of more keys, all watch sets are told that they are over.
 pub const WATCH_KEYS_MAX: usize = 1 << 15;
-/// Keys of all watch sets together: about 64 MiB of the table that commits look into.
+/// Different keys of all watch sets together: about 64 MiB of the table that commits look into.
 pub const WATCHED_KEYS_MAX: usize = 1 << 20;
+/// Keys of all watch sets together, each as often as sets have it: about 64 MiB.
+pub(crate) const WATCHES_MAX: usize = 1 << 22;
+/// Bytes of a key in the table that commits look into, once.
+pub const WATCHED_KEY_BYTES: usize = 48;
+/// Bytes of a key of one set: in its list, and beside the others in the table.
+pub const WATCH_BYTES: usize = 16;
 /// Whoever wants to watch waits so long for the committer, and does without behind that: it may be an executor.
 pub(crate) const WATCH_JUDGED_AFTER: std::time::Duration = std::time::Duration::from_millis(1);

@@ -202,12 +202,11 @@ impl ReadSet {
             Direction::In => &[false],
             Direction::Both => &[true, false],
         };
-        let types: Vec<Option<EdgeTypeId>> =
-            if types.is_empty() { vec![None] } else { types.iter().copied().map(Some).collect() };
         self.extend(vertices.into_iter().flat_map(|vertex| {
-            let types = &types;
             sides.iter().flat_map(move |side| {
-                types.iter().map(move |edge_type| Key::adjacency(vertex, *edge_type, *side))
+                let any = types.is_empty().then_some(None);
+                let types = any.into_iter().chain(types.iter().copied().map(Some));
+                types.map(move |edge_type| Key::adjacency(vertex, edge_type, *side))
             })
         }));
     }

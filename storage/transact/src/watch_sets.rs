@@ -9,7 +9,7 @@
 
 use crate::committer::Basis;
 use crate::engine::Shared;
-use crate::limits::{WATCH_JUDGED_AFTER, WATCH_KEYS_MAX};
+use crate::limits::{WATCH_BYTES, WATCH_JUDGED_AFTER, WATCH_KEYS_MAX, WATCHED_KEY_BYTES};
 use crate::reads::{Inner, Key};
 use crate::watch_table::WatchSets;
 use crate::{Engine, ReadSet};
@@ -33,6 +33,8 @@ pub struct WatchSet {
     from: Basis,
     end: Arc<AtomicU64>,
     keys: Box<[Key]>,
+    /// Keys that no other set had when it was entered.
+    new_keys: usize,
     number: u32,
     sets: Arc<WatchSets>,
 }
@@ -62,6 +64,10 @@ impl WatchSet {
     /// Keys that are watched.
     pub fn len(&self) -> usize {
         self.keys.len()
+    }
+    /// Bytes of it: its keys, and their commit versions in the table where no other set had them before.
+    pub fn bytes(&self) -> usize {
+        self.keys.len() * WATCH_BYTES + self.new_keys * WATCHED_KEY_BYTES
     }
     /// Is nothing watched? Then it holds for good.
     pub fn is_empty(&self) -> bool {
@@ -93,10 +99,14 @@ impl Watcher {
             return None;
         }
         let keys: Box<[Key]> = reads.keys.iter().copied().collect();
-        let (number, end) = shared.watch_sets.enter(&keys)?;
+        let (number, end, new_keys) = shared.watch_sets.enter(&keys)?;
         let (from, sets) = (Basis::of(snapshot), shared.watch_sets.clone());
-        let watched = WatchSet { from, end, keys, number, sets };
+        let watched = WatchSet { from, end, keys, new_keys, number, sets };
         shared.was_valid(&reads, from).then_some(watched)
+    }
+    /// Have all watch sets together so many keys that none of so many is taken?
+    pub fn is_full(&self, keys: usize) -> bool {
+        self.0.upgrade().is_some_and(|shared| shared.watch_sets.is_full(keys))
     }
 }
 

@@ -4,7 +4,7 @@
 //! nothing where nothing is watched.
 
 use crate::conflicts::Footprint;
-use crate::limits::{WATCH_KEYS_MAX, WATCHED_KEYS_MAX};
+use crate::limits::{WATCH_KEYS_MAX, WATCHED_KEYS_MAX, WATCHES_MAX};
 use crate::reads::{Key, KeyState};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -56,6 +56,12 @@ struct WatchTable {
     keys: usize,
 }
 
+impl WatchTable {
+    fn is_full(&self, keys: usize) -> bool {
+        self.by_key.len() + keys > WATCHED_KEYS_MAX || self.keys + keys > WATCHES_MAX
+    }
+}
+
 /// All watch sets of an engine.
 #[derive(Default)]
 pub(crate) struct WatchSets {
@@ -91,10 +97,14 @@ impl WatchSets {
     pub fn is_over(&self, from: u64) -> bool {
         from < self.cleared.load(Ordering::Acquire)
     }
-    /// Enters a set: its number, and where its end is told. None where all sets have enough keys.
-    pub fn enter(&self, keys: &[Key]) -> Option<(u32, Arc<AtomicU64>)> {
+    /// Is there no room for a set of so many keys?
+    pub fn is_full(&self, keys: usize) -> bool {
+        self.table.lock().is_full(keys)
+    }
+    /// Enters a set: its number, where its end is told, and how many of its keys no other has. None where all sets have enough keys.
+    pub fn enter(&self, keys: &[Key]) -> Option<(u32, Arc<AtomicU64>, usize)> {
         let mut table = self.table.lock();
-        if table.keys + keys.len() > WATCHED_KEYS_MAX {
+        if table.is_full(keys.len()) {
             return None;
         }
         while table.ends.contains_key(&table.next) {
@@ -104,6 +114,7 @@ impl WatchSets {
         table.next = number.wrapping_add(1);
         table.keys += keys.len();
         table.ends.insert(number, end.clone());
+        let before = table.by_key.len();
         for key in keys {
             match table.by_key.entry(*key) {
                 Entry::Occupied(mut watching) => watching.get_mut().add(number),
@@ -114,7 +125,7 @@ impl WatchSets {
         }
         debug_assert!(table.by_key.len() <= table.keys);
         self.count.fetch_add(1, Ordering::AcqRel);
-        Some((number, end))
+        Some((number, end, table.by_key.len() - before))
     }
     /// Takes a set out.
     pub fn leave(&self, number: u32, keys: &[Key]) {

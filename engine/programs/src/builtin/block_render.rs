@@ -88,7 +88,7 @@ impl NodeProgram for BlockRender {
             let rendered = self.render(graph, vertex, (&next, &edges))?;
             batch.out.emit(vertex, rendered);
             if round < self.depth {
-                next.iter().for_each(|other| batch.out.send(*other, Value::Null));
+                batch.out.send_each(&next, &Value::Null);
             }
         }
         Ok(())

@@ -63,17 +63,17 @@ impl NodeProgram for LabelPropagation {
                 continue;
             }
             labels.clear();
-            labels.extend(batch.messages(at).iter().filter_map(Value::as_int));
+            batch.messages(at).each_int(|label| labels.push(label));
             if let Some(label) = most_frequent(&mut labels) {
                 *batch.state(at) = Value::Int(label);
             }
             if round < self.iterations {
                 let label = batch.state(at).clone();
-                for other in graph.neighbours(vertex, &mut neighbours)? {
-                    batch.out.send(*other, label.clone());
+                batch.out.send_each(graph.neighbours(vertex, &mut neighbours)?, &label);
+                // Whoever gets no label sends its own in the next round all the same. In both directions, who gets none has nobody to send to.
+                if self.edges.of().direction != Direction::Both {
+                    batch.out.send(vertex, Value::Null);
                 }
-                // Whoever gets no label sends its own in the next round all the same.
-                batch.out.send(vertex, Value::Null);
             }
         }
         Ok(())

@@ -56,9 +56,7 @@ impl NodeProgram for ReachProgram {
                 continue;
             }
             if self.filters.passes_edges() {
-                for next in graph.neighbours(vertex, &mut neighbours)? {
-                    batch.out.send(*next, Value::Null);
-                }
+                batch.out.send_each(graph.neighbours(vertex, &mut neighbours)?, &Value::Null);
                 continue;
             }
             let (next, edges) = graph.edges(vertex, (&mut neighbours, &mut ids))?;

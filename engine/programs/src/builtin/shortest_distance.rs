@@ -46,13 +46,6 @@ impl ShortestDistance {
     }
 }
 
-fn float(value: &Value) -> Option<f64> {
-    match value {
-        Value::Float(float) => Some(*float),
-        _ => None,
-    }
-}
-
 impl NodeProgram for ShortestDistance {
     fn edges(&self) -> FollowedEdges<'_> {
         self.edges.of()
@@ -65,8 +58,8 @@ impl NodeProgram for ShortestDistance {
         let (mut neighbours, mut ids) = (Vec::new(), Vec::new());
         for at in 0..batch.len() {
             let vertex = batch.vertex(at);
-            let distance = batch.messages(at).iter().filter_map(float).fold(f64::INFINITY, f64::min);
-            let distance = if round == 0 { 0.0 } else { distance };
+            let mut distance = if round == 0 { 0.0 } else { f64::INFINITY };
+            batch.messages(at).each_float(|other| distance = distance.min(other));
             match batch.state(at) {
                 Value::Float(before) if *before <= distance => continue,
                 // It did not pass before.
@@ -80,6 +73,11 @@ impl NodeProgram for ShortestDistance {
                 }
             }
             if round >= self.depth {
+                continue;
+            }
+            if self.weight.is_none() && self.filters.passes_edges() {
+                let next = graph.neighbours(vertex, &mut neighbours)?;
+                batch.out.send_each(next, &Value::Float(distance + 1.0));
                 continue;
             }
             let (next, edges) = graph.edges(vertex, (&mut neighbours, &mut ids))?;

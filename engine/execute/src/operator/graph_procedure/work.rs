@@ -31,7 +31,7 @@ pub(super) enum ProcedureRun {
 
 pub(super) enum ProcedureWorker {
     Graph(algorithm::Helper<Walk>),
-    Program(programs::ProgramWorker),
+    Program(Box<programs::ProgramWorker>),
 }
 
 pub(super) enum ProcedureRows {
@@ -95,7 +95,7 @@ impl ProcedureRun {
     pub(super) fn helper(&self, number: usize) -> ProcedureWorker {
         match self {
             ProcedureRun::Graph(_) => ProcedureWorker::Graph(algorithm::Helper::new(number)),
-            ProcedureRun::Program(_) => ProcedureWorker::Program(programs::ProgramWorker::default()),
+            ProcedureRun::Program(_) => ProcedureWorker::Program(Box::default()),
         }
     }
     /// A slice of work: up to `room` rows.
