@@ -2,7 +2,8 @@
 //!
 //! Idea: an operator that waits within a read holds its executor, and all other queries with it; one that is parked does not. What did not come is asked for by
 //! the read itself.
-//! Cost: on one machine a question a batch. At a gate the vertices of a batch are looked through once.
+//! Cost: on one machine a question a batch. At a gate the vertices of a batch are looked through once by each operator that looks at them; nothing is allocated while no chunk is
+//! away.
 
 use crate::rows::Rows;
 use dataflow::Context;
@@ -62,17 +63,21 @@ pub(crate) fn fetches_vertices(
     }
     let mut chunks: Vec<ChunkNo> = Vec::new();
     for column in columns {
-        let column = batch.column(*column);
+        let (column, mut last) = (batch.column(*column), None);
         // An edge has its properties where its id is from.
         let chunk = |row| match column.vertex(row) {
             Some(vertex) => (vertex.0 <= u64::from(u32::MAX)).then(|| vertex.chunk()),
             None => column.edge(row).map(|edge| edge.id.chunk()),
         };
         for chunk in (0..batch.len()).filter_map(chunk) {
-            if chunks.last() != Some(&chunk) {
+            if last != Some(chunk) && snapshot.is_away(chunk) {
                 chunks.push(chunk);
             }
+            last = Some(chunk);
         }
+    }
+    if chunks.is_empty() {
+        return false;
     }
     chunks.sort_unstable();
     chunks.dedup();

@@ -44,7 +44,7 @@ pub const CACHED_CALL_BYTES_MAX: usize = 64 << 10;
 pub const CACHED_CALL_DEPTH_MAX: usize = 64;
 /// Bytes that an entry of the cache has beside its rows, its call and its keys: several small allocations, and its places in three tables.
 pub(crate) const CACHED_ENTRY_BYTES: usize = 512;
-/// Of cached results of like calls that ended, one of so many was given out at least once, or else they are not worth keeping: to keep one takes some part of a run.
+/// Where like calls have fewer hits than one for so many results that ended, their results are not worth keeping: to keep one takes some part of a run.
 pub(crate) const CACHED_ENDED_PER_HIT: u32 = 4;
 /// Ended results of like calls before they are judged.
 pub(crate) const CACHED_ENDED_MIN: u32 = 32;

@@ -132,8 +132,6 @@ impl CallBytes {
 
 /// Results hold this part of their tenant's memory at most: its queries need the rest.
 const TENANT_PART: u64 = 4;
-/// Where results watch as much as all together may, this part of all goes.
-const FULL_PART: usize = 8;
 
 /// A result that is kept.
 struct CachedResult {
@@ -212,16 +210,25 @@ impl Results {
                 false => None,
             };
             let Some(oldest) = oldest.cloned() else { break };
-            let Some(result) = self.remove(&oldest) else { break };
-            self.worth(&result.call).ended();
-            let counts = self.count(&result.call.program);
-            match result.watched.has_changed() {
-                true => counts.invalidations += 1,
-                false => counts.evictions += 1,
-            }
+            let Some(result) = self.evict(&oldest) else { break };
             gone.push(result);
         }
         gone
+    }
+    fn evict_oldest(&mut self) -> Option<CachedResult> {
+        let oldest = self.by_use.values().next()?.clone();
+        self.evict(&oldest)
+    }
+    /// Gives up a result, and counts that.
+    fn evict(&mut self, key: &Arc<[u8]>) -> Option<CachedResult> {
+        let result = self.remove(key)?;
+        self.worth(&result.call).ended();
+        let counts = self.count(&result.call.program);
+        match result.watched.has_changed() {
+            true => counts.invalidations += 1,
+            false => counts.evictions += 1,
+        }
+        Some(result)
     }
 }
 
@@ -316,30 +323,38 @@ impl ProgramCache {
             call: Mutex::new(Some(call)),
         }))
     }
+    /// A result that cannot be stored is as good as one that ended at once.
+    fn not_stored(&self, call: &CachedCall) {
+        self.results.lock().worth(call).ended();
+    }
     fn store(&self, call: CachedCall, rows: KeptRows, storing: &Storing) {
         let keys = storing.reads.len();
         let own_bytes = CACHED_ENTRY_BYTES + rows.bytes() + call.key.len();
         // With all that its keys may take, until it is known which of them others have.
         let bytes_max = own_bytes + storing.bytes();
-        if bytes_max > CACHED_RESULT_BYTES_MAX {
-            return;
+        if bytes_max > CACHED_RESULT_BYTES_MAX || storing.reads.is_everything() {
+            return self.not_stored(&call);
         }
         let mut held = (self.ledger)(storing.tenant);
         // Queries of the tenant need memory as well.
         let tenant_max = usize::try_from(held.bytes_max() / TENANT_PART).unwrap_or(usize::MAX);
         if bytes_max > tenant_max {
-            return;
+            return self.not_stored(&call);
         }
         let of_tenant = (storing.tenant, tenant_max);
-        let room = if self.watcher.is_full(keys) { CACHED_BYTES_MAX / FULL_PART } else { bytes_max };
-        let gone = self.results.lock().make_room(room, of_tenant);
+        let gone = self.results.lock().make_room(bytes_max, of_tenant);
         drop(gone);
+        // Where all results together watch too many keys, those that were used longest ago go.
+        while self.watcher.is_full(keys) {
+            let Some(gone) = self.results.lock().evict_oldest() else { break };
+            drop(gone);
+        }
         let has_room = held.set(bytes_max as u64).is_ok();
         let watched = if has_room { self.watcher.watch(&storing.reads, &storing.snapshot) } else { None };
-        let Some(watched) = watched else { return };
+        let Some(watched) = watched else { return self.not_stored(&call) };
         let bytes = own_bytes + watched.bytes();
         if held.set(bytes as u64).is_err() {
-            return;
+            return self.not_stored(&call);
         }
         let (rows, watched) = (Arc::new(rows), Arc::new(watched));
         let tenant = storing.tenant;
@@ -399,8 +414,9 @@ impl Storing {
     /// The run is at its end: stores its result, once. Nothing is stored where it or what it depends on is too much, or has changed meanwhile.
     pub(crate) fn finish(&self) {
         let Some(call) = self.call.lock().take() else { return };
-        if let Some(rows) = self.log.take() {
-            self.cache.store(call, rows, self);
+        match self.log.take() {
+            Some(rows) => self.cache.store(call, rows, self),
+            None => self.cache.not_stored(&call),
         }
     }
     /// Bytes of the reads that are recorded; rows are counted by the run.

@@ -283,8 +283,10 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
         }
         self.demand.enter(context, batch.len());
         let columns = self.fan.reads();
-        let waits =
-            !columns.is_empty() && fetches_vertices(self.execution.snapshot(), &batch, columns, context);
+        // What nobody wants any more is not waited for.
+        let waits = !columns.is_empty()
+            && !self.demand.is_over()
+            && fetches_vertices(self.execution.snapshot(), &batch, columns, context);
         (self.current, self.is_new) = (Some(batch), true);
         if waits { Ok(Flow::Waiting) } else { self.run(context) }
     }

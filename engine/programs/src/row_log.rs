@@ -22,6 +22,9 @@ impl RowLog {
         RowLog { rows: Mutex::new(Some(VertexValues::default())), bytes: AtomicUsize::new(0), bytes_max }
     }
     pub(crate) fn enter(&self, more: &VertexValues) {
+        if more.is_empty() {
+            return;
+        }
         let mut rows = self.rows.lock();
         let Some(known) = &mut *rows else { return };
         let before = self.bytes.load(Relaxed) + more.all_bytes();

@@ -126,7 +126,8 @@ impl TypedValues {
             TypedValues::Bytes(values) => values.clear(),
             TypedValues::Ints(values) => values.clear(),
             TypedValues::Floats(values) => values.clear(),
-            TypedValues::Any(values) => values.clear(),
+            // Later values may be of one type again.
+            TypedValues::Any(_) => *self = TypedValues::default(),
         }
     }
 }

@@ -191,6 +191,10 @@ impl Scribe {
     }
 
     fn begin(&mut self, members: Arc<Members>) {
+        if self.denied.is_some_and(|denied| members.epoch < denied) {
+            // It came late: the denied epoch was told after it.
+            return;
+        }
         if self.denied == Some(members.epoch) && self.rules.denied_scribes_begin_anew {
             // The keeper takes a new life for a new process, and begins an epoch with it.
             self.denied = None;

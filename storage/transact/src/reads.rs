@@ -249,6 +249,10 @@ impl ReadSet {
         let inner = self.inner.lock();
         inner.keys.len() + inner.ranges.len()
     }
+    /// Was so much recorded that it stands for everything?
+    pub fn is_everything(&self) -> bool {
+        self.inner.lock().everything
+    }
     /// Was nothing recorded?
     pub fn is_empty(&self) -> bool {
         let inner = self.inner.lock();

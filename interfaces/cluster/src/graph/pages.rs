@@ -24,6 +24,9 @@ const FETCHES_MAX: usize = 256;
 /// What lies ready for so long is not read any more: its query is over.
 const READY_KEPT: Duration = Duration::from_secs(2);
 
+/// The longest pause between two questions for one chunk; the first is [`PAUSE`], and each is twice the one before.
+const PAUSE_MAX: Duration = Duration::from_millis(200);
+
 /// A chunk that was asked for.
 enum Fetch {
     /// Who is to be woken.
@@ -81,18 +84,18 @@ impl Pages {
     }
 
     /// Asks for a chunk; false where nothing is asked.
-    fn ask_for(&self, key: BlobKey, until_ns: u64) -> bool {
+    fn ask_for(&self, key: BlobKey, until_ns: u64, pause: Duration) -> bool {
         let left = Duration::from_nanos(until_ns.saturating_sub(clock::monotonic_ns()));
         let pages = self.clone();
         self.handle.read_later(vec![query(key)], ANSWER.min(left), move |answers| {
             match answers.and_then(|mut answers| answers.pop()) {
                 Some((_, answer)) => pages.put(key, Some(Fetch::Ready(answer, clock::monotonic_ns()))),
-                None => pages.ask_again(key, until_ns),
+                None => pages.ask_again(key, until_ns, pause),
             }
         })
     }
-    /// A little later; where that cannot be, the read asks by itself.
-    fn ask_again(&self, key: BlobKey, until_ns: u64) {
+    /// After a pause, which is longer each time; where that cannot be, the read asks by itself.
+    fn ask_again(&self, key: BlobKey, until_ns: u64, pause: Duration) {
         let now_ns = clock::monotonic_ns();
         if now_ns >= until_ns {
             self.put(key, Some(Fetch::Failed(now_ns, 0)));
@@ -100,11 +103,11 @@ impl Pages {
         }
         let pages = self.clone();
         let asks = move || {
-            if !pages.ask_for(key, until_ns) {
+            if !pages.ask_for(key, until_ns, (2 * pause).min(PAUSE_MAX)) {
                 pages.put(key, None);
             }
         };
-        if !self.handle.after(PAUSE, asks) {
+        if !self.handle.after(pause, asks) {
             self.put(key, None);
         }
     }
@@ -178,6 +181,10 @@ impl ChunkSource for Pages {
 
     fn fetch(&self, key: BlobKey, fetched: &Fetched) -> bool {
         let mut fetches = self.fetches.lock();
+        if fetches.by_key.len() >= FETCHES_MAX {
+            let now_ns = clock::monotonic_ns();
+            fetches.by_key.retain(|_, fetch| !fetch.is_old(now_ns));
+        }
         let is_full = fetches.by_key.len() >= FETCHES_MAX;
         match fetches.by_key.get_mut(&key) {
             Some(Fetch::Asked(waiting)) => {
@@ -189,7 +196,7 @@ impl ChunkSource for Pages {
             None => drop(fetches.by_key.insert(key, Fetch::Asked(vec![fetched.clone()]))),
         }
         drop(fetches);
-        if self.ask_for(key, clock::after_ns(PATIENCE)) {
+        if self.ask_for(key, clock::after_ns(PATIENCE), PAUSE) {
             return true;
         }
         // Nobody else is told: others may have come meanwhile.

@@ -408,6 +408,11 @@ fn a_scribe_that_is_denied_begins_a_new_life_unless_a_new_epoch_comes() {
     assert_eq!(lives(scribe.step(3, [begin(EPOCH + 1, 1)])), [(1, true)], "the epoch was over");
     assert!(scribe.part.is_some());
 
+    // What came late from before does not make it forget; it would take part in the denied epoch again.
+    let mut scribe = denied();
+    assert!(lives(scribe.step(3, [begin(EPOCH - 1, 1)])).is_empty());
+    assert_eq!(lives(scribe.step(4, [begin(EPOCH, 1)])), [(2, false)]);
+
     let mut scribe = denied();
     assert_eq!(lives(scribe.step(3, [begin(EPOCH, 1)])), [(2, false)], "the keeper held it open");
     assert!(scribe.part.is_none());

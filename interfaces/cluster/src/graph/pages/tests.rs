@@ -78,7 +78,7 @@ fn a_chunk_that_does_not_come_is_asked_for_again() {
 fn readers_of_a_chunk_that_never_came_do_not_wait_again() {
     let house = House::new();
     assert!(house.fetch() && house.fetch());
-    house.pages.ask_again(KEY, clock::monotonic_ns());
+    house.pages.ask_again(KEY, clock::monotonic_ns(), PAUSE);
     assert_eq!(house.woken(), 2);
     for _ in 0..2 {
         let began_ns = clock::monotonic_ns();
