@@ -26,16 +26,16 @@ use world::failpoint;
 pub const NAMES_BYTES_ENOUGH: usize = 64 << 20;
 
 impl Shared {
-    /// Commits at a gatekeeper, in a turn or not. If it is refused because of what it read, that comes back, and whether it was held back.
+    /// Commits at a gatekeeper, in a reservation or not. If it is refused because of what it read, that comes back, and whether it was held back.
     pub fn commit(
         &self,
         changes: Vec<Change>,
         reads: Reads,
         base: Basis,
-        (gatekeeper, turn): (usize, Option<u64>),
+        (gatekeeper, reservation): (usize, Option<u64>),
     ) -> (Result<u64, TransactError>, Option<(Reads, bool)>) {
         let stamp = self.stamp(gatekeeper);
-        let mut input = Input { changes, reads, base, stamp, turn, made: None };
+        let mut input = Input { changes, reads, base, stamp, reservation, made: None };
         let mut held = None;
         loop {
             let accepted = self.lock_committer().map_err(Refusal::from).and_then(|mut committer| {
@@ -113,8 +113,8 @@ impl Shared {
             && !self.store.names().undurable_within(NAMES_BYTES_ENOUGH).2
         {
             let (reads, base) = (Reads::default(), Basis::of(&committer.tip));
-            let (changes, turn) = (Vec::new(), Some(EXEMPT));
-            let mut names = Input { changes, reads, base, stamp: self.stamp(0), turn, made: None };
+            let (changes, reservation) = (Vec::new(), Some(EXEMPT));
+            let mut names = Input { changes, reads, base, stamp: self.stamp(0), reservation, made: None };
             let (waiting, leads) = self.put_behind(committer, &mut names, NAMES_BYTES_ENOUGH)?;
             self.await_publishing(&waiting, leads)?;
             ahead = true;
@@ -177,12 +177,12 @@ impl Shared {
         input: &mut Input,
         names_bytes_max: usize,
     ) -> Result<Accepted, Refusal> {
-        let Input { changes, reads, stamp, turn, made, .. } = input;
+        let Input { changes, reads, stamp, reservation, made, .. } = input;
         let tip = &committer.tip;
         let next = tip.apply(commit_version, &[changes.as_slice()]).map_err(|error| explain(error, tip))?;
         constraints::check(changes, &next)?;
         let footprint = footprint(changes, tip, &next)?;
-        if self.reservations.holds_back(*turn, &footprint) {
+        if self.reservations.holds_back(*reservation, &footprint) {
             return Err(Refusal::DelayedCommit);
         }
         let (names, named, _) = self.store.names().undurable_within(names_bytes_max);

@@ -45,14 +45,14 @@ pub(crate) struct Input {
     pub reads: Reads,
     pub base: Basis,
     pub stamp: Stamp,
-    pub turn: Option<u64>,
+    pub reservation: Option<u64>,
     /// Its commit version and its time, where it was made elsewhere; the next and now, if not said.
     pub made: Option<(u64, u64)>,
 }
 
 /// Why a commit does not happen now.
 pub(crate) enum Refusal {
-    /// Somebody's turn comes first.
+    /// Somebody's reservation comes first.
     DelayedCommit,
     Failed(TransactError),
 }

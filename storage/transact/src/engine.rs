@@ -172,14 +172,14 @@ impl Engine {
             None => self.begin_at(gatekeeper, mode),
         }
     }
-    /// Begins anew what was refused because of a conflict. Who was refused often gets a turn: commits that would write what it read wait for
+    /// Begins anew what was refused because of a conflict. Who was refused often gets a reservation: commits that would write what it read wait for
     /// it, for a bounded time.
     pub fn begin_again(&self, gatekeeper: usize, refused: &Transaction) -> Transaction {
         let (refusals, reads) = refused.refusal();
         let reads = reads.filter(|_| refusals >= RESERVE_AFTER_REFUSALS);
         self.begin_in_turn(gatekeeper, refused, refusals, reads)
     }
-    /// Begins the transaction that follows `before` in its session, where that was refused or committed in a contended turn: what it read is
+    /// Begins the transaction that follows `before` in its session, where that was refused or committed in a contended reservation: what it read is
     /// reserved at once. For transactions whose statements come one by one, beside which single statements would always win.
     pub fn begin_fairly(&self, gatekeeper: usize, before: &Transaction) -> Transaction {
         match before.take_contended() {
@@ -197,18 +197,18 @@ impl Engine {
         refusals: u32,
         reads: Option<Reads>,
     ) -> Transaction {
-        let turn = reads.filter(|_| !self.is_gate()).map(|reads| {
+        let reservation = reads.filter(|_| !self.is_gate()).map(|reads| {
             let everything = Reads { everything: true, ..Reads::default() };
-            let was_in_vain = refusals > 0 && before.turn.is_some();
+            let was_in_vain = refusals > 0 && before.reservation.is_some();
             let reserved = if was_in_vain { everything } else { reads };
-            let turn = self.shared.reservations.take(reserved, before.took_ns());
-            // What was accepted before the turn is published before the snapshot is taken.
+            let reservation = self.shared.reservations.take(reserved, before.took_ns());
+            // What was accepted before the reservation is published before the snapshot is taken.
             let accepted = self.shared.committer.lock().tip.commit_version();
             self.shared.land(accepted);
-            turn
+            reservation
         });
         let mut again = self.begin_at(gatekeeper, before.mode());
-        (again.refusals, again.turn) = (refusals, turn);
+        (again.refusals, again.reservation) = (refusals, reservation);
         again
     }
     /// Every commit from now on, with the snapshot it begins after.
@@ -253,8 +253,14 @@ impl Engine {
             return Ok(current.commit_version());
         }
         let (reads, base) = (Reads::default(), Basis::of(&current));
-        let mut input =
-            Input { changes, reads, base, stamp: self.shared.stamp(0), turn: Some(EXEMPT), made: None };
+        let mut input = Input {
+            changes,
+            reads,
+            base,
+            stamp: self.shared.stamp(0),
+            reservation: Some(EXEMPT),
+            made: None,
+        };
         match self.shared.accept(&mut committer, &mut input) {
             Ok((waiting, leads)) => self.shared.await_publishing(&waiting, leads),
             Err(Refusal::Failed(error)) => Err(error),

@@ -30,8 +30,9 @@ impl Engine {
         for Followed { commit_version, time_micros, changes } in commits {
             let mut committer = shared.committer.lock();
             let (reads, base) = (Reads::default(), Basis::of(&committer.tip));
-            let (stamp, turn, made) = (shared.stamp(0), Some(EXEMPT), Some((commit_version, time_micros)));
-            let mut input = Input { changes, reads, base, stamp, turn, made };
+            let (stamp, reservation, made) =
+                (shared.stamp(0), Some(EXEMPT), Some((commit_version, time_micros)));
+            let mut input = Input { changes, reads, base, stamp, reservation, made };
             let accepted = shared.accept(&mut committer, &mut input);
             drop(committer);
             match accepted {
@@ -45,7 +46,7 @@ impl Engine {
                     refused = Some(error);
                     break;
                 }
-                // They are exempt from turns.
+                // They are exempt from reservations.
                 Err(Refusal::DelayedCommit) => {
                     refused = Some(TransactError::Conflict { what: "another has its turn" });
                     break;

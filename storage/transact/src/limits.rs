@@ -12,7 +12,7 @@ pub const ANCHOR_LOG_BYTES: u64 = 64 << 20;
 /// Bytes of log that are kept so that commits can be asked for again: beyond it the oldest anchor goes, and the log before the next. A
 /// longer history keeps more.
 pub const RETAINED_LOG_BYTES_MAX: u64 = 1 << 30;
-/// Who waits for the committer, or for the end of a turn, looks so often whether its work is over.
+/// Who waits for the committer, or for the end of a reservation, looks so often whether its work is over.
 pub(crate) const WAIT_UNTIL_LOOK: std::time::Duration = std::time::Duration::from_millis(10);
 /// Keys of one watch set: to judge so many takes the committer about a millisecond. Of a commit of more keys, all watch sets are told that they are over.
 pub const WATCH_KEYS_MAX: usize = 1 << 15;

@@ -1,14 +1,14 @@
-//! Turns: how a long transaction gets through beside many short ones.
+//! Write reservations: how a long transaction gets through beside many short ones.
 //!
 //! Question: optimistic validation lets the short win. Who reads much is refused as long as others write what it reads; what ends that?
-//! Idea: after [`RESERVE_AFTER_REFUSALS`] refusals a transaction that is begun again gets a turn: what it read the last time is reserved,
+//! Idea: after [`RESERVE_AFTER_REFUSALS`] refusals a transaction that is begun again gets a reservation: what it read the last time is reserved,
 //! and commits that would write any of it wait until it is through, or until its time is over. If it meets a conflict even so, because it
-//! read something else this time, its next turn reserves everything.
-//! An explicit transaction, which its client retries, gets its turn after the first refusal; and as long as others were held back in its last
-//! turn, the next transaction of its session gets one from the beginning (see `Engine::begin_fairly`).
-//! Invariants: one turn at a time, those who want one wait in line; a turn lasts at most [`TURN_MAX`], so nobody waits for a client that went
-//! to lunch; nobody is refused because of a turn, only held back; between two turns every commit that was held back has its chance, so
-//! turns do not starve those who have none. Cost: without a turn, one relaxed load a commit.
+//! read something else this time, its next reservation reserves everything.
+//! An explicit transaction, which its client retries, gets its reservation after the first refusal; and as long as others were held back in its last
+//! reservation, the next transaction of its session gets one from the beginning (see `Engine::begin_fairly`).
+//! Invariants: one reservation at a time, those who want one wait in line; a reservation lasts at most [`TURN_MAX`], so nobody waits for a client that went
+//! to lunch; nobody is refused because of a reservation, only held back; between two reservations every commit that was held back has its chance, so
+//! reservations do not starve those who have none. Cost: without a reservation, one relaxed load a commit.
 
 use crate::conflicts::{Footprint, in_range};
 use crate::limits::WAIT_UNTIL_LOOK;
@@ -21,20 +21,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use world::clock::{monotonic_ns, span_ns};
 
-/// Refusals after which a transaction that is begun again gets a turn.
+/// Refusals after which a transaction that is begun again gets a reservation.
 pub const RESERVE_AFTER_REFUSALS: u32 = 3;
-/// A turn lasts twice as long as the attempt that was refused, but at least this.
+/// A reservation lasts twice as long as the attempt that was refused, but at least this.
 pub const TURN_MIN: Duration = Duration::from_millis(100);
 /// And at most this.
 pub const TURN_MAX: Duration = Duration::from_secs(10);
 
-/// How long the next turn waits for commits that were held back by the one before.
+/// How long the next reservation waits for commits that were held back by the one before.
 const HELD_PATIENCE: Duration = Duration::from_millis(100);
 
 /// Catalogue commands are never held back: they hold the committer's lock already.
 pub(crate) const EXEMPT: u64 = 0;
 
-/// The turns of an engine.
+/// The reservations of an engine.
 #[derive(Default)]
 pub(crate) struct WriteReservations {
     taken: AtomicBool,
@@ -46,17 +46,17 @@ pub(crate) struct WriteReservations {
 struct TurnsHeld {
     last: u64,
     holder: Option<Holder>,
-    /// Those who want a turn, in order.
+    /// Those who want a reservation, in order.
     line: VecDeque<u64>,
     last_in_line: u64,
     /// Commits that were held back and have not been judged since.
     held: usize,
-    /// When the last turn ended.
+    /// When the last reservation ended.
     ended_ns: u64,
 }
 
 struct Holder {
-    turn: u64,
+    reservation: u64,
     reserved: Reads,
     until_ns: u64,
     /// Somebody was held back.
@@ -74,7 +74,7 @@ impl Drop for DelayedCommit<'_> {
 }
 
 impl WriteReservations {
-    /// Waits for the turn before to end, then begins one that reserves this.
+    /// Waits for the reservation before to end, then begins one that reserves this.
     pub fn take(&self, reserved: Reads, attempt_ns: u64) -> u64 {
         let length_ns = (2 * attempt_ns).clamp(span_ns(TURN_MIN), span_ns(TURN_MAX));
         let mut state = self.state.lock();
@@ -86,22 +86,22 @@ impl WriteReservations {
         }
         state.line.pop_front();
         state.last += 1;
-        let turn = state.last;
+        let reservation = state.last;
         let until_ns = monotonic_ns() + length_ns;
-        state.holder = Some(Holder { turn, reserved, until_ns, is_wanted: false });
+        state.holder = Some(Holder { reservation, reserved, until_ns, is_wanted: false });
         self.taken.store(true, Ordering::Release);
-        turn
+        reservation
     }
-    /// Ends a turn, unless its time was over already. Where somebody was held back, what was reserved comes back.
-    pub fn end(&self, turn: u64) -> Option<Reads> {
+    /// Ends a reservation, unless its time was over already. Where somebody was held back, what was reserved comes back.
+    pub fn end(&self, reservation: u64) -> Option<Reads> {
         let mut state = self.state.lock();
-        let own = state.holder.take_if(|holder| holder.turn == turn)?;
+        let own = state.holder.take_if(|holder| holder.reservation == reservation)?;
         self.free(&mut state);
         own.is_wanted.then_some(own.reserved)
     }
-    /// Must a commit that writes this wait for somebody's turn to end?
-    pub fn holds_back(&self, turn: Option<u64>, footprint: &Footprint) -> bool {
-        if !self.taken.load(Ordering::Acquire) || turn == Some(EXEMPT) {
+    /// Must a commit that writes this wait for somebody's reservation to end?
+    pub fn holds_back(&self, reservation: Option<u64>, footprint: &Footprint) -> bool {
+        if !self.taken.load(Ordering::Acquire) || reservation == Some(EXEMPT) {
             return false;
         }
         let mut state = self.state.lock();
@@ -109,7 +109,7 @@ impl WriteReservations {
             return false;
         }
         let holder = state.holder.as_mut().expect("a turn that is not free has a holder");
-        let is_held = turn != Some(holder.turn) && meets(&holder.reserved, footprint);
+        let is_held = reservation != Some(holder.reservation) && meets(&holder.reserved, footprint);
         holder.is_wanted |= is_held;
         is_held
     }
@@ -118,21 +118,23 @@ impl WriteReservations {
         self.state.lock().held += 1;
         DelayedCommit(self)
     }
-    /// Waits for the end of the turn, if there is one.
+    /// Waits for the end of the reservation, if there is one.
     ///
     /// # Errors
     /// The work of this thread is over.
     pub fn wait_for_end(&self) -> Result<(), Stopped> {
         let mut state = self.state.lock();
-        let turn = state.holder.as_ref().map(|holder| holder.turn);
-        while !self.is_free(&mut state) && state.holder.as_ref().map(|holder| holder.turn) == turn {
+        let reservation = state.holder.as_ref().map(|holder| holder.reservation);
+        while !self.is_free(&mut state)
+            && state.holder.as_ref().map(|holder| holder.reservation) == reservation
+        {
             self.wait(&mut state, WAIT_UNTIL_LOOK);
             MutexGuard::unlocked(&mut state, walk::check)?;
         }
         Ok(())
     }
 
-    /// Is nobody's turn? One whose time is over ends here.
+    /// Is nobody's reservation? One whose time is over ends here.
     fn is_free(&self, state: &mut TurnsHeld) -> bool {
         let over = state.holder.as_ref().is_none_or(|holder| monotonic_ns() >= holder.until_ns);
         if over && state.holder.is_some() {
@@ -154,7 +156,7 @@ impl WriteReservations {
     }
 }
 
-/// Do commits that were held back by the last turn still wait to be judged? Not for ever.
+/// Do commits that were held back by the last reservation still wait to be judged? Not for ever.
 fn is_crowded(state: &TurnsHeld) -> bool {
     state.held > 0 && monotonic_ns() < state.ended_ns + span_ns(HELD_PATIENCE)
 }
@@ -190,35 +192,35 @@ mod tests {
     fn only_what_is_reserved_is_held_back_and_not_for_ever() {
         let reservations = WriteReservations::default();
         assert!(!reservations.holds_back(None, &writes(1)));
-        let turn = reservations.take(reads(1), 0);
+        let reservation = reservations.take(reads(1), 0);
         assert!(reservations.holds_back(None, &writes(1)) && !reservations.holds_back(None, &writes(2)));
         assert!(
-            !reservations.holds_back(Some(turn), &writes(1))
-                && reservations.holds_back(Some(turn + 1), &writes(1))
+            !reservations.holds_back(Some(reservation), &writes(1))
+                && reservations.holds_back(Some(reservation + 1), &writes(1))
         );
         assert!(!reservations.holds_back(Some(EXEMPT), &writes(1)));
         reservations.wait_for_end().unwrap();
         assert!(!reservations.holds_back(None, &writes(1)), "its time is over");
         let everything = Reads { everything: true, ..Reads::default() };
         let next = reservations.take(everything, 0);
-        reservations.end(turn);
+        reservations.end(reservation);
         assert!(reservations.holds_back(None, &writes(2)), "an old turn does not end another's");
         reservations.end(next);
         assert!(!reservations.holds_back(None, &writes(2)));
     }
 
-    /// Between two turns every commit that was held back is judged; one that never is does not keep the next turn from its time.
+    /// Between two reservations every commit that was held back is judged; one that never is does not keep the next reservation from its time.
     #[test]
     fn the_next_turn_waits_for_those_who_were_held_back_and_not_for_ever() {
         let reservations = Arc::new(WriteReservations::default());
         let patience_ns = span_ns(HELD_PATIENCE);
         let (one, other) = (reservations.hold(), reservations.hold());
-        let turn = reservations.take(reads(1), span_ns(TURN_MAX));
+        let reservation = reservations.take(reads(1), span_ns(TURN_MAX));
         let ended_ns = monotonic_ns();
-        reservations.end(turn);
-        let turn = reservations.take(reads(1), 0);
+        reservations.end(reservation);
+        let reservation = reservations.take(reads(1), 0);
         assert!(monotonic_ns() - ended_ns >= patience_ns, "two wait to be judged");
-        reservations.end(turn);
+        reservations.end(reservation);
         let is_crowded_at = |ended_ns: u64| {
             let mut state = reservations.state.lock();
             state.ended_ns = ended_ns;

@@ -46,15 +46,15 @@ pub struct Transaction {
     commits_next: AtomicBool,
     /// Times it was refused before.
     pub(crate) refusals: u32,
-    /// Its turn, if it has one.
-    pub(crate) turn: Option<u64>,
+    /// Its reservation, if it has one.
+    pub(crate) reservation: Option<u64>,
     began_ns: u64,
     /// How long it took, once it has ended.
     took_ns: AtomicU64,
     refused: Mutex<Option<Reads>>,
-    /// It was refused after it had been held back by somebody's turn.
+    /// It was refused after it had been held back by somebody's reservation.
     was_held: AtomicBool,
-    /// It committed in a turn in which others were held back: what was reserved.
+    /// It committed in a reservation in which others were held back: what was reserved.
     contended: Mutex<Option<Reads>>,
     /// Whose it is, where that is somebody who may not do everything.
     party: Option<Party>,
@@ -96,7 +96,7 @@ impl Transaction {
             ended: AtomicBool::new(false),
             commits_next: AtomicBool::new(false),
             refusals: 0,
-            turn: None,
+            reservation: None,
             began_ns: monotonic_ns(),
             took_ns: AtomicU64::new(0),
             refused: Mutex::default(),
@@ -415,7 +415,7 @@ impl Transaction {
                 committed.map(|()| self.base.commit_version()).map_err(TransactError::from)
             }
             (Ok(()), None) => {
-                let (base, at) = (Basis::of(&self.base), (self.gatekeeper, self.turn));
+                let (base, at) = (Basis::of(&self.base), (self.gatekeeper, self.reservation));
                 let (outcome, refused) = self.shared.commit(changes, self.reads.take(), base, at);
                 if let Some((reads, was_held)) = refused {
                     self.was_held.store(was_held, Ordering::Relaxed);
@@ -431,11 +431,11 @@ impl Transaction {
     /// How often it was refused, this time included, and what it read if it was refused this time.
     pub(crate) fn refusal(&self) -> (u32, Option<Reads>) {
         let refused = self.refused.lock().take();
-        // Who waited for another's turn and lost by that has waited enough.
+        // Who waited for another's reservation and lost by that has waited enough.
         let counted = if self.was_held.load(Ordering::Relaxed) { RESERVE_AFTER_REFUSALS } else { 1 };
         (self.refusals + if refused.is_some() { counted } else { 0 }, refused)
     }
-    /// Did others have to wait while it had its turn? Then the next that does the same is to have one from the beginning.
+    /// Did others have to wait while it had its reservation? Then the next that does the same is to have one from the beginning.
     pub fn is_contended(&self) -> bool {
         self.contended.lock().is_some()
     }
@@ -465,8 +465,8 @@ impl Transaction {
         if self.mode == Mode::Write {
             self.shared.retire(self.base.commit_version());
         }
-        if let Some(turn) = self.turn {
-            let reserved = self.shared.reservations.end(turn);
+        if let Some(reservation) = self.reservation {
+            let reserved = self.shared.reservations.end(reservation);
             // Everything is never reserved out of habit.
             *self.contended.lock() = reserved.filter(|reads| committed && !reads.everything);
         }

@@ -430,14 +430,14 @@ impl Connection {
     fn prepare(&mut self, extra: &Map, sink: &mut dyn Sink) -> Result<(), Error> {
         check_database(extra)?;
         self.session.act_as(extra.get("imp_user").and_then(Value::as_str))?;
-        let place = bookmark::latest(extra)?;
+        let commit_version = bookmark::latest(extra)?;
         let interrupt = self.interrupt.clone();
         let go_on = || {
             world::threads::sleep(BOOKMARK_PAUSE);
             sink.look();
             !interrupt.is_raised()
         };
-        bookmark::wait(self.session.database(), place, self.bookmark_timeout, go_on)
+        bookmark::wait(self.session.database(), commit_version, self.bookmark_timeout, go_on)
     }
 
     /// A table of this server, under the name by which the client reached it, or of all gates of the cluster.
@@ -454,8 +454,8 @@ impl Connection {
     fn end(&mut self, commit: bool) -> Result<Map, Error> {
         self.drop_results();
         if commit {
-            let place = self.session.commit()?;
-            return Ok(map([("bookmark", bookmark::of(place))]));
+            let commit_version = self.session.commit()?;
+            return Ok(map([("bookmark", bookmark::of(commit_version))]));
         }
         self.session.rollback()?;
         Ok(Map::new())

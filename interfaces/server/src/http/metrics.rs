@@ -187,14 +187,14 @@ fn put(page: &mut Page, name: &str, labels: &[(&'static str, String)], value: im
 }
 
 fn of_standing(page: &mut Page, interface: &Interface, has_names: bool) {
-    let (all, place) = (interface.database.standing(), interface.database.kept().1.commit_version);
+    let (all, commit_version) = (interface.database.standing(), interface.database.kept().1.commit_version);
     type Figure = fn(&Standing, u64) -> f64;
     let figures: [(&str, &str, &str, Figure); 5] = [
         (
             "standing_lag_commits",
             "gauge",
             "Commits that a standing query has not read yet.",
-            |query, place| place.saturating_sub(query.commit_version) as f64,
+            |query, commit_version| commit_version.saturating_sub(query.commit_version) as f64,
         ),
         ("standing_rows", "gauge", "Rows of a standing query's answer.", |query, _| query.rows as f64),
         ("standing_subscribers", "gauge", "Readers of a standing query.", |query, _| {
@@ -214,7 +214,7 @@ fn of_standing(page: &mut Page, interface: &Interface, has_names: bool) {
             continue;
         }
         page.head(name, kind, help);
-        let values = all.iter().map(|query| (query, figure(query, place)));
+        let values = all.iter().map(|query| (query, figure(query, commit_version)));
         match has_names {
             true => values.for_each(|(query, value)| page.line(name, &[("name", &query.name)], value)),
             false if name == "standing_lag_commits" => {

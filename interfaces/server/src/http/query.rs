@@ -422,8 +422,8 @@ impl Writer<'_> {
     }
 
     /// The end of the answer.
-    pub fn close(&mut self, session: &mut Session, ending: &Ending, place: u64) -> Result<(), Stop> {
-        self.end(session, ending, place)?;
+    pub fn close(&mut self, session: &mut Session, ending: &Ending, commit_version: u64) -> Result<(), Stop> {
+        self.end(session, ending, commit_version)?;
         if self.format.in_lines {
             self.out.bytes.extend(b"}\n");
         }
@@ -431,9 +431,9 @@ impl Writer<'_> {
     }
 
     /// The end of the object, which is open: what becomes of the transaction.
-    fn end(&mut self, session: &mut Session, ending: &Ending, place: u64) -> Result<(), Error> {
-        let place = match ending {
-            Ending::Bookmark => place,
+    fn end(&mut self, session: &mut Session, ending: &Ending, commit_version: u64) -> Result<(), Error> {
+        let commit_version = match ending {
+            Ending::Bookmark => commit_version,
             Ending::Commit => session.commit()?,
             Ending::Transaction { id, expires } => {
                 let bytes = &mut self.out.bytes;
@@ -446,7 +446,7 @@ impl Writer<'_> {
             }
         };
         self.out.bytes.extend(b"\"bookmarks\":[");
-        write_value(&mut self.out.bytes, &bookmark::of(place), Form::Plain);
+        write_value(&mut self.out.bytes, &bookmark::of(commit_version), Form::Plain);
         self.out.bytes.extend(b"]}");
         Ok(())
     }

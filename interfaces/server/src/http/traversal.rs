@@ -56,6 +56,6 @@ pub(super) fn run(
         return Err(error.hint("end it with `g.tx().commit()`").into());
     }
     writer.begin_tail();
-    let place = session.database().snapshot().commit_version();
-    writer.close(session, ending, place)
+    let commit_version = session.database().snapshot().commit_version();
+    writer.close(session, ending, commit_version)
 }

@@ -374,13 +374,18 @@ impl Visitor {
     /// Waits until the database has the commits that the client has seen.
     fn await_bookmarks(&self, asked: &QueryRequest, out: &Outlet) -> Result<(), Option<Refusal>> {
         let failed = |error: database::Error| Some(Refusal::from(error));
-        let place = bookmark::latest(&asked.bookmarks).map_err(failed)?;
+        let commit_version = bookmark::latest(&asked.bookmarks).map_err(failed)?;
         let go_on = || {
             world::threads::sleep(BOOKMARK_PAUSE);
             !out.is_abandoned()
         };
-        bookmark::wait(&self.interface.database, place, self.interface.limits.bookmark_timeout, go_on)
-            .map_err(failed)
+        bookmark::wait(
+            &self.interface.database,
+            commit_version,
+            self.interface.limits.bookmark_timeout,
+            go_on,
+        )
+        .map_err(failed)
     }
 
     /// A token as good as the one that was given for a password; who came by a provider's token gets none that outlives it.
