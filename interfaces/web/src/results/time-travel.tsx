@@ -10,7 +10,7 @@ import { ErrorBox } from './error-box'
 const ASK_AFTER_MS = 150
 
 interface Moment {
-  place: number
+  version: number
   /** Not known before the first commit. */
   timeMs: number | undefined
 }
@@ -28,9 +28,9 @@ async function span(): Promise<[Moment, Moment] | undefined> {
   const rows = await rowsOf("SHOW SETTINGS YIELD name, value WHERE name STARTS WITH 'tanglewood.history' RETURN name, value")
   const moment = (name: string): Moment | undefined => {
     const text = show(rows.find((row) => row.name === `tanglewood.history.${name}`)?.value ?? '')
-    const found = /place (\d+)(?: \((.+)\))?/.exec(text)
+    const found = /version (\d+)(?: \((.+)\))?/.exec(text)
     const timeMs = Date.parse(found?.[2] ?? '')
-    return found ? { place: Number(found[1]), timeMs: Number.isNaN(timeMs) ? undefined : timeMs } : undefined
+    return found ? { version: Number(found[1]), timeMs: Number.isNaN(timeMs) ? undefined : timeMs } : undefined
   }
   if (rows.some((row) => row.name === 'tanglewood.history' && row.value === 'none')) return undefined
   const [oldest, newest] = [moment('oldest'), moment('newest')]
@@ -67,7 +67,7 @@ export function TimeTravel({ question, onAsk }: Properties) {
   }
   const [oldest, newest] = ends
   const hasTimes = oldest.timeMs !== undefined && newest.timeMs !== undefined
-  const [low, high] = isByTime ? [oldest.timeMs ?? 0, newest.timeMs ?? 0] : [oldest.place, newest.place]
+  const [low, high] = isByTime ? [oldest.timeMs ?? 0, newest.timeMs ?? 0] : [oldest.version, newest.version]
   const value = at ?? high
   const move = (next: number) => {
     const within = Math.max(low, Math.min(high, next))
@@ -110,7 +110,7 @@ export function TimeTravel({ question, onAsk }: Properties) {
       <button type="button" aria-label="Later" disabled={value >= high} onClick={() => move(value + step)}>
         ▶
       </button>
-      <output>{isByTime ? new Date(value).toLocaleString() : `commit ${value} of ${oldest.place} … ${newest.place}`}</output>
+      <output>{isByTime ? new Date(value).toLocaleString() : `commit ${value} of ${oldest.version} … ${newest.version}`}</output>
     </div>
   )
 }
