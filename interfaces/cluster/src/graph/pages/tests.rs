@@ -65,7 +65,8 @@ fn a_chunk_that_does_not_come_is_asked_for_again() {
     house.pass(PAUSE);
     // Now nobody answers in time.
     house.pass(ANSWER);
-    house.pass(PAUSE);
+    // The second pause is twice as long as the first.
+    house.pass(2 * PAUSE);
     assert_eq!(house.woken(), 0, "it is still asked for");
     assert!(house.fetch(), "another one waits with it");
     house.asked += 2;
