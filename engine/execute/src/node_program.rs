@@ -50,8 +50,8 @@ impl Reads for ProgramReads {
 
 /// A call that was begun.
 pub(crate) enum ProgramCall {
-    /// Its rows were in the cache; the next one that is handed out.
-    Cached(VertexValues, AtomicUsize),
+    /// Its rows were in the cache; their bytes, and the next one that is handed out.
+    Cached { rows: VertexValues, bytes: usize, next: AtomicUsize },
     /// It runs, and is stored at its end if that was asked for.
     Runs(Box<ProgramRun>, Option<Box<Storing>>),
 }
@@ -77,7 +77,9 @@ impl ProgramCall {
         let storing = match cache.map(look_up) {
             Some(Lookup::Hit(rows, watched)) => {
                 recording.iter().for_each(|transaction| watched.record(transaction.reads()));
-                return Ok(ProgramCall::Cached(rows.rows(), AtomicUsize::new(0)));
+                let rows = rows.rows();
+                let bytes = rows.all_bytes();
+                return Ok(ProgramCall::Cached { rows, bytes, next: AtomicUsize::new(0) });
             }
             Some(Lookup::Miss(storing)) => Some(storing),
             Some(Lookup::Bypass) | None => None,
@@ -102,7 +104,7 @@ impl ProgramCall {
         output: &mut ProgramRows,
     ) -> Result<WorkerTurn, Failure> {
         match self {
-            ProgramCall::Cached(rows, next) => {
+            ProgramCall::Cached { rows, next, .. } => {
                 let (drawn, turn) = drawn(rows, next, room.max(1));
                 output.extend(rows, drawn);
                 Ok(turn)
@@ -121,7 +123,7 @@ impl ProgramCall {
         found: &mut Vec<(VertexId, Value)>,
     ) -> Result<WorkerTurn, Failure> {
         match self {
-            ProgramCall::Cached(rows, next) => {
+            ProgramCall::Cached { rows, next, .. } => {
                 let (drawn, turn) = drawn(rows, next, model::batch::BATCH_ROWS);
                 found.extend(drawn.map(|at| rows.get(at)));
                 Ok(turn)
@@ -136,7 +138,7 @@ impl ProgramCall {
     /// Bytes held.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            ProgramCall::Cached(rows, _) => rows.all_bytes(),
+            ProgramCall::Cached { bytes, .. } => *bytes,
             ProgramCall::Runs(run, storing) => {
                 run.bytes() + storing.as_ref().map_or(0, |storing| storing.bytes())
             }
@@ -145,13 +147,13 @@ impl ProgramCall {
     /// Edges at the vertices that were visited.
     pub(crate) fn edges_visited(&self) -> u64 {
         match self {
-            ProgramCall::Cached(..) => 0,
+            ProgramCall::Cached { .. } => 0,
             ProgramCall::Runs(run, _) => run.edges_visited(),
         }
     }
     /// Did its rows come from the cache?
     pub(crate) fn is_cached(&self) -> bool {
-        matches!(self, ProgramCall::Cached(..))
+        matches!(self, ProgramCall::Cached { .. })
     }
 }
 

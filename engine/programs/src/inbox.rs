@@ -43,7 +43,6 @@ impl Cut {
         let targets = &messages.vertices;
         let parts = match &mut messages.values {
             TypedValues::Nulls(values) => self.deal(targets, values.drain(..), TypedValues::Nulls),
-            TypedValues::Bytes(values) => self.deal(targets, values.drain(..), TypedValues::Bytes),
             TypedValues::Ints(values) => self.deal(targets, values.drain(..), TypedValues::Ints),
             TypedValues::Floats(values) => self.deal(targets, values.drain(..), TypedValues::Floats),
             TypedValues::Any(values) => self.deal(targets, values.drain(..), TypedValues::Any),

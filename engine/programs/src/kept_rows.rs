@@ -72,19 +72,18 @@ pub struct KeptRows {
 
 impl KeptRows {
     pub(crate) fn of(rows: VertexValues) -> KeptRows {
-        let rows = rows.compact();
         let form = match rows.values {
             TypedValues::Nulls(_) => KeptForm::ByValue([(Value::Null, VertexSet::of(rows.vertices))].into()),
-            TypedValues::Bytes(values) => {
+            TypedValues::Ints(values) if values.iter().all(|value| u8::try_from(*value).is_ok()) => {
                 let mut groups = vec![Vec::new(); usize::from(u8::MAX) + 1];
                 for (vertex, value) in rows.vertices.iter().zip(values) {
-                    groups[usize::from(value)].push(*vertex);
+                    groups[value as usize].push(*vertex);
                 }
                 let groups = groups.into_iter().enumerate().filter(|(_, vertices)| !vertices.is_empty());
                 let group = |(value, vertices)| (Value::Int(value as i64), VertexSet::of(vertices));
                 KeptForm::ByValue(groups.map(group).collect())
             }
-            values => KeptForm::Rows(VertexValues { values, ..rows }),
+            values => KeptForm::Rows(VertexValues { values, ..rows }.compact()),
         };
         let group_bytes = size_of::<(Value, VertexSet)>();
         let bytes = match &form {

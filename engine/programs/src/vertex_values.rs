@@ -1,6 +1,6 @@
 //! Values of vertices as columns: messages with their targets, and rows.
 //!
-//! Idea: most programs send nothing but "you are reached", or numbers. Such values lie side by side, without the crate and the care that a value of any type takes; the first that is of
+//! Idea: most programs send nothing but "you are reached", or numbers. Such values lie side by side, without the room and the care that a value of any type takes; the first that is of
 //! another type turns all of them into values of any type.
 //! Invariant: there are as many values as vertices, and in the same order. What comes out does not depend on how it lies.
 
@@ -12,8 +12,6 @@ use std::ops::Range;
 pub(crate) enum TypedValues {
     /// Only their number counts.
     Nulls(Vec<()>),
-    /// Integers of 0 to 255: of rows that are kept.
-    Bytes(Vec<u8>),
     Ints(Vec<i64>),
     Floats(Vec<f64>),
     Any(Vec<Value>),
@@ -29,7 +27,6 @@ impl TypedValues {
     pub(crate) fn len(&self) -> usize {
         match self {
             TypedValues::Nulls(values) => values.len(),
-            TypedValues::Bytes(values) => values.len(),
             TypedValues::Ints(values) => values.len(),
             TypedValues::Floats(values) => values.len(),
             TypedValues::Any(values) => values.len(),
@@ -39,7 +36,6 @@ impl TypedValues {
     pub(crate) fn bytes_each(&self) -> usize {
         match self {
             TypedValues::Nulls(_) => 0,
-            TypedValues::Bytes(_) => 1,
             TypedValues::Ints(_) | TypedValues::Floats(_) => 8,
             TypedValues::Any(_) => size_of::<Value>(),
         }
@@ -47,7 +43,6 @@ impl TypedValues {
     fn capacity(&self) -> usize {
         match self {
             TypedValues::Nulls(_) => 0,
-            TypedValues::Bytes(values) => values.capacity(),
             TypedValues::Ints(values) => values.capacity(),
             TypedValues::Floats(values) => values.capacity(),
             TypedValues::Any(values) => values.capacity(),
@@ -57,7 +52,6 @@ impl TypedValues {
     pub(crate) fn get(&self, at: usize) -> Value {
         match self {
             TypedValues::Nulls(_) => Value::Null,
-            TypedValues::Bytes(values) => Value::Int(i64::from(values[at])),
             TypedValues::Ints(values) => Value::Int(values[at]),
             TypedValues::Floats(values) => Value::Float(values[at]),
             TypedValues::Any(values) => values[at].clone(),
@@ -123,7 +117,6 @@ impl TypedValues {
     fn clear(&mut self) {
         match self {
             TypedValues::Nulls(values) => values.clear(),
-            TypedValues::Bytes(values) => values.clear(),
             TypedValues::Ints(values) => values.clear(),
             TypedValues::Floats(values) => values.clear(),
             // Later values may be of one type again.
@@ -194,26 +187,17 @@ impl VertexValues {
     pub(crate) fn build(&self, range: Range<usize>, column: &mut ColumnBuilder) {
         match &self.values {
             TypedValues::Nulls(_) => range.for_each(|_| column.push(Value::Null)),
-            TypedValues::Bytes(values) => {
-                column.extend_integers(values[range].iter().map(|value| i64::from(*value)));
-            }
             TypedValues::Ints(values) => column.extend_integers(values[range].iter().copied()),
             TypedValues::Floats(values) => column.extend_floats(values[range].iter().copied()),
             TypedValues::Any(values) => values[range].iter().for_each(|value| column.push(value.clone())),
         }
     }
-    /// The same in as little room as columns can have: for who keeps it.
+    /// The same in as little room as its columns can have: for who keeps it.
     #[must_use]
     pub(crate) fn compact(mut self) -> VertexValues {
-        if let TypedValues::Ints(values) = &self.values
-            && let Ok(bytes) = values.iter().map(|value| u8::try_from(*value)).collect()
-        {
-            self.values = TypedValues::Bytes(bytes);
-        }
         self.vertices.shrink_to_fit();
         match &mut self.values {
             TypedValues::Nulls(_) => {}
-            TypedValues::Bytes(values) => values.shrink_to_fit(),
             TypedValues::Ints(values) => values.shrink_to_fit(),
             TypedValues::Floats(values) => values.shrink_to_fit(),
             TypedValues::Any(values) => values.shrink_to_fit(),
@@ -261,7 +245,7 @@ impl MessagesHere<'_> {
             TypedValues::Any(values) => {
                 values[self.from..self.to].iter().filter_map(Value::as_int).for_each(told);
             }
-            TypedValues::Bytes(_) | TypedValues::Nulls(_) | TypedValues::Floats(_) => {}
+            TypedValues::Nulls(_) | TypedValues::Floats(_) => {}
         }
     }
     /// Calls `told` with each that is a float.
@@ -274,7 +258,7 @@ impl MessagesHere<'_> {
                     told(*float);
                 }
             }),
-            TypedValues::Bytes(_) | TypedValues::Nulls(_) | TypedValues::Ints(_) => {}
+            TypedValues::Nulls(_) | TypedValues::Ints(_) => {}
         }
     }
 }
