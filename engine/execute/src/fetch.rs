@@ -58,7 +58,7 @@ pub(crate) fn fetches_vertices(
     columns: &[usize],
     context: &mut Context<'_, Rows>,
 ) -> bool {
-    if columns.is_empty() || !snapshot.is_remote() {
+    if !snapshot.is_remote() {
         return false;
     }
     let mut chunks: Vec<ChunkNo> = Vec::new();

@@ -33,6 +33,11 @@ impl ExecutionContext {
         let environment = &self.environment;
         self.view.get_or_insert_with(|| ReadView::new(environment.view(), environment)).snapshot()
     }
+    /// Are chunks that these columns of a batch need on their way from another machine? Then the operator is woken when they have come.
+    fn fetches(&mut self, batch: &Batch, columns: &[usize], context: &mut Context<'_, Rows>) -> bool {
+        // No view is taken for nothing.
+        !columns.is_empty() && fetches_vertices(self.snapshot(), batch, columns, context)
+    }
     /// The view and the request, for expressions: what they read is recorded.
     pub(crate) fn scope(&mut self) -> Scope<'_> {
         let environment = &self.environment;
@@ -89,7 +94,7 @@ impl<S: Step> Stepping<S> {
 impl<S: Step> Operator<Rows> for Stepping<S> {
     fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
         let columns = self.step.reads();
-        if !columns.is_empty() && fetches_vertices(self.execution.snapshot(), &batch, columns, context) {
+        if self.execution.fetches(&batch, columns, context) {
             self.waiting = Some((port, batch));
             return Ok(Flow::Waiting);
         }
@@ -284,9 +289,7 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
         self.demand.enter(context, batch.len());
         let columns = self.fan.reads();
         // What nobody wants any more is not waited for.
-        let waits = !columns.is_empty()
-            && !self.demand.is_over()
-            && fetches_vertices(self.execution.snapshot(), &batch, columns, context);
+        let waits = !self.demand.is_over() && self.execution.fetches(&batch, columns, context);
         (self.current, self.is_new) = (Some(batch), true);
         if waits { Ok(Flow::Waiting) } else { self.run(context) }
     }
@@ -362,7 +365,7 @@ impl<B: Breaker> Breaking<B> {
 impl<B: Breaker> Operator<Rows> for Breaking<B> {
     fn receive(&mut self, port: usize, Rows(batch): Rows, context: &mut Context<'_, Rows>) -> Outcome {
         let columns = self.breaker.reads();
-        if !columns.is_empty() && fetches_vertices(self.execution.snapshot(), &batch, columns, context) {
+        if self.execution.fetches(&batch, columns, context) {
             self.waiting = Some((port, batch));
             return Ok(Flow::Waiting);
         }
