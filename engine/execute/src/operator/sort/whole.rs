@@ -634,7 +634,7 @@ mod tests {
                 });
                 let (parts, common) = (1 + chance.index(3), CommonPrefix::default());
                 let mut twin = Vec::new();
-                let mut sorted = Vec::new();
+                let mut all_rows = Vec::new();
                 for part in 0..parts {
                     let mut kept = Rows::new(plan.clone(), common.clone());
                     let mut all = drawn(rows, kinds, distinct, &mut chance);
@@ -647,10 +647,15 @@ mod tests {
                         left = later;
                     }
                     twin.extend(all);
-                    let mut sorter = Sorter::new(kept);
-                    while !sorter.step() {}
-                    sorted.push(sorter.finish());
+                    all_rows.push(kept);
                 }
+                // A part is sorted once all rows have come to all parts: only then is the common prefix known.
+                let sort = |rows| {
+                    let mut sorter = Sorter::new(rows);
+                    while !sorter.step() {}
+                    sorter.finish()
+                };
+                let sorted = all_rows.into_iter().map(sort).collect();
                 twin.sort_by(|a, b| {
                     let of = |at: usize| {
                         let key = &plan.keys[at - 1];
