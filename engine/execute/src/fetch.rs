@@ -28,27 +28,25 @@ pub(crate) fn fetches_chunks(
     if !waker.can_wake() {
         return false;
     }
-    // One more than are on their way, until all are asked for.
-    let left = Arc::new(AtomicUsize::new(1));
-    let fetched: Fetched = Arc::new({
+    // All of these and one more, until it is known how many are on their way.
+    let left = Arc::new(AtomicUsize::new(away.len() + 1));
+    let come = {
         let left = left.clone();
-        move || {
-            if left.fetch_sub(1, Ordering::AcqRel) == 1 {
+        move |count: usize| {
+            if left.fetch_sub(count, Ordering::AcqRel) == count {
                 waker.wake();
             }
         }
+    };
+    let come = Arc::new(come);
+    let fetched: Fetched = Arc::new({
+        let come = come.clone();
+        move || come(1)
     });
-    let mut is_asked = false;
-    for chunk in away {
-        left.fetch_add(1, Ordering::AcqRel);
-        match snapshot.fetch_chunk(chunk, &fetched) {
-            true => is_asked = true,
-            false => fetched(),
-        }
-    }
+    let asked = snapshot.fetch_chunks(&away, &fetched);
     // Where nothing is asked for it is called by this: whoever waits within this call for something else is not parked on a waker that nobody calls.
-    fetched();
-    is_asked
+    come(away.len() + 1 - asked);
+    asked > 0
 }
 
 /// The same for the chunks of all vertices and edges in some columns of a batch.

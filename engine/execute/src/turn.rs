@@ -102,7 +102,8 @@ impl<S: Step> Operator<Rows> for Stepping<S> {
     }
     fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         match self.waiting.take() {
-            Some((port, batch)) => self.run(port, batch, context),
+            // What came early may have been swept away since: it is asked for again.
+            Some((port, batch)) => self.receive(port, Rows(batch), context),
             None => Ok(Flow::Ready),
         }
     }
@@ -287,13 +288,18 @@ impl<F: FanOut> Operator<Rows> for Fanning<F> {
             return Ok(Flow::Ready);
         }
         self.demand.enter(context, batch.len());
-        let columns = self.fan.reads();
-        // What nobody wants any more is not waited for.
-        let waits = !self.demand.is_over() && self.execution.fetches(&batch, columns, context);
         (self.current, self.is_new) = (Some(batch), true);
-        if waits { Ok(Flow::Waiting) } else { self.run(context) }
+        self.resume(context)
     }
     fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
+        // What nobody wants any more is not waited for.
+        if self.is_new
+            && !self.demand.is_over()
+            && let Some(batch) = &self.current
+            && self.execution.fetches(batch, self.fan.reads(), context)
+        {
+            return Ok(Flow::Waiting);
+        }
         self.run(context)
     }
     fn recycle(&mut self) -> bool {
@@ -373,7 +379,7 @@ impl<B: Breaker> Operator<Rows> for Breaking<B> {
     }
     fn resume(&mut self, context: &mut Context<'_, Rows>) -> Outcome {
         match self.waiting.take() {
-            Some((port, batch)) => self.take(port, batch, context),
+            Some((port, batch)) => self.receive(port, Rows(batch), context),
             None => self.run(context),
         }
     }

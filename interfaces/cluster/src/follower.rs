@@ -22,8 +22,10 @@ use world::threads::{self, Thread};
 
 /// A follower that found nothing new looks again after this long.
 const IDLE: Duration = Duration::from_millis(10);
-/// One whose truth did not answer asks again after this long.
+/// One whose truth did not answer, or whose copy took nothing, tries again after this long.
 const AGAIN: Duration = Duration::from_millis(200);
+/// The longest time until it tries again.
+const AGAIN_MAX: Duration = Duration::from_secs(10);
 /// It says so often how far it is, so that the log keeps what it has not read.
 const TELL_EVERY: Duration = Duration::from_secs(5);
 
@@ -70,8 +72,8 @@ pub trait GraphCopy: Send {
 #[derive(Default)]
 struct Reached {
     commit_version: u64,
-    /// The base of the log, as it was read last.
-    base: u64,
+    /// The base of the log, as it was read last; nothing before it was read.
+    base: Option<u64>,
     /// Bytes of the commits that were read so far.
     bytes: u64,
     /// Why it stands still for good, if it does.
@@ -87,7 +89,7 @@ pub(crate) struct FollowProgress {
 
 impl FollowProgress {
     /// The version of the last commit that the copy has, the base of the log, and bytes of commits that were read by this follower.
-    pub(crate) fn read(&self) -> (u64, u64, u64) {
+    pub(crate) fn read(&self) -> (u64, Option<u64>, u64) {
         let state = self.state.lock();
         (state.commit_version, state.base, state.bytes)
     }
@@ -122,6 +124,7 @@ impl Follower {
             is_at_end: false,
             owners: BTreeMap::new(),
             told: None,
+            again: AGAIN,
             progress: progress.clone(),
         };
         let thread = threads::try_spawn("cluster-follow", move || following.run(copy))?;
@@ -178,6 +181,8 @@ struct FollowerState {
     owners: BTreeMap<u32, u16>,
     /// Why the copy took nothing last, which is told once.
     told: Option<String>,
+    /// So long until it tries again when the copy takes nothing: each time twice as long, up to [`AGAIN_MAX`].
+    again: Duration,
     progress: Arc<FollowProgress>,
 }
 
@@ -187,7 +192,7 @@ impl FollowerState {
             let pause = match self.step(&mut copy) {
                 Ok(Ok(true)) => continue,
                 Ok(Ok(false)) => IDLE,
-                Ok(Err(Unknown)) => AGAIN,
+                Ok(Err(Unknown)) => self.again,
                 Err(failure) => {
                     self.progress.state.lock().failure = Some(failure);
                     self.progress.moved.notify_all();
@@ -227,7 +232,7 @@ impl FollowerState {
         self.begun = page.base;
         let page_bytes: usize = page.commits.iter().map(|versioned| versioned.record.bytes()).sum();
         let mut state = self.progress.state.lock();
-        (state.base, state.bytes) = (page.base, state.bytes + page_bytes as u64);
+        (state.base, state.bytes) = (Some(page.base), state.bytes + page_bytes as u64);
         drop(state);
         self.is_at_end = page.commits.is_empty();
         if page.commits.is_empty() {
@@ -250,7 +255,10 @@ impl FollowerState {
         }
         self.reached(copy.commit_version());
         match taken {
-            Ok(()) => Ok(Ok(true)),
+            Ok(()) => {
+                self.again = AGAIN;
+                Ok(Ok(true))
+            }
             Err(why) => self.not_taken(why),
         }
     }
@@ -260,7 +268,10 @@ impl FollowerState {
     }
     fn not_taken(&mut self, why: NotTaken) -> Result<Result<bool, Unknown>, String> {
         match why {
-            NotTaken::ForNow(why) => Ok(Err(self.tell(why))),
+            NotTaken::ForNow(why) => {
+                self.again = (2 * self.again).min(AGAIN_MAX);
+                Ok(Err(self.tell(why)))
+            }
             NotTaken::ForGood(why) => Err(why),
         }
     }

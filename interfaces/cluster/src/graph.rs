@@ -10,6 +10,7 @@
 
 mod ask;
 mod checkpoint;
+mod chunks;
 mod figures;
 mod gate;
 mod leases;

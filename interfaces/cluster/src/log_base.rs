@@ -166,6 +166,8 @@ impl BaseMaking {
 
     fn is_due(&self) -> bool {
         let (commit_version, base, bytes) = self.parts.progress.read();
+        // Before the log was read it is not known which base it has.
+        let Some(base) = base else { return false };
         let commits = commit_version.saturating_sub(base);
         commits > 0
             && (commits >= self.parts.after.max(self.last_bytes / COMMIT_COST_BYTES)

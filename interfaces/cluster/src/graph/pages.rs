@@ -1,53 +1,94 @@
 //! Where a gate reads chunks on first touch: a read that waits, or a question whose answer lies ready for the read behind it.
 //!
 //! ```text
-//!   operator: the chunk is away ── fetch ──> shard          it is parked, and its executor serves others; no answer: asked again
-//!   operator <── wake ── answer, put down here              it reads the chunk, which does not wait
+//!   operator: chunks are away ──> [wanted, by shard] ── a few questions at once, of many keys ──> shard      no answer: asked again
+//!   operator <── wake ── answers, put down here                it is parked meanwhile, and its executor serves others
 //! ```
 //!
-//! Invariants: whoever asked is woken once, whatever becomes of the question, after [`PATIENCE`] at the latest; then the read finds out why the chunk did not
-//! come, and does not wait for it a second time. What nobody reads is swept away.
+//! Invariants: whoever waits for a chunk is woken once, whatever becomes of the question, about [`PATIENCE`] later at the latest; then the read finds out why
+//! the chunk did not come, and does not wait for it a second time. A shard that does not answer holds up only what is asked of it. What nobody reads is swept
+//! away.
 
 use super::ask::{ANSWER, PATIENCE, PAUSE, ask, content};
-use super::queries::CHUNK;
+use super::chunks::{KEYS_MAX, answers, question};
 use crate::GateHandle;
 use parking_lot::Mutex;
 use protocol::Bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 use store::{BlobKey, ChunkSource, Fetched, ShareKey, StoreError};
 use world::clock;
 
-/// Chunks that are asked for, or lie ready, at once; of one more the read waits.
-const FETCHES_MAX: usize = 256;
-/// What lies ready for so long is not read any more: its query is over.
+/// Chunks of one shard that are wanted, or lie ready, at once; of one more the read waits.
+const FETCHES_MAX: usize = 1_024;
+/// Questions that are on their way to one shard; what more is wanted of it goes with the next ones.
+const QUESTIONS_MAX: usize = 4;
+/// What lies ready for so long is not read any more: its query is over, or asks for it again.
 const READY_KEPT: Duration = Duration::from_secs(2);
-
-/// The longest pause between two questions for one chunk; the first is [`PAUSE`], and each is twice the one before.
+/// The longest pause between two questions for the same chunks; the first is [`PAUSE`], and each is twice the one before.
 const PAUSE_MAX: Duration = Duration::from_millis(200);
 
 /// A chunk that was asked for.
 enum Fetch {
-    /// Who is to be woken.
-    Asked(Vec<Fetched>),
-    /// The answer of its shard, and when it came (of [`clock::monotonic_ns`]).
+    /// Who is to be woken, and until when it is asked for (of [`clock::monotonic_ns`]).
+    Wanted(Vec<Fetched>, u64),
+    /// The answer of its shard, and when it came.
     Ready(Bytes, u64),
-    /// There was none in all the time; when that was found, and how many reads are to be told.
-    Failed(u64, usize),
+    /// There was none in all the time, and when that was found: so soon after that nobody waits for it again.
+    Failed(u64),
+    /// Nothing could be asked here, and when: the read asks by itself.
+    Left(u64),
 }
 
 impl Fetch {
-    /// Has nobody read it for too long?
+    /// Has it been there for so long that nobody comes for it?
     fn is_old(&self, now_ns: u64) -> bool {
-        let (Fetch::Ready(_, at_ns) | Fetch::Failed(at_ns, _)) = self else { return false };
+        let (Fetch::Ready(_, at_ns) | Fetch::Failed(at_ns) | Fetch::Left(at_ns)) = self else { return false };
         at_ns.saturating_add(clock::span_ns(READY_KEPT)) <= now_ns
+    }
+}
+
+/// What is fetched from one shard.
+#[derive(Default)]
+struct ShardFetches {
+    by_key: BTreeMap<BlobKey, Fetch>,
+    /// Wanted, and in no question yet.
+    next: VecDeque<BlobKey>,
+    /// Questions on their way.
+    questions: usize,
+}
+
+impl ShardFetches {
+    /// Puts down what became of a key that is wanted, and answers who is to be woken.
+    fn put(&mut self, key: BlobKey, fetch: Fetch) -> Vec<Fetched> {
+        match self.by_key.get_mut(&key) {
+            Some(wanted @ Fetch::Wanted(..)) => match std::mem::replace(wanted, fetch) {
+                Fetch::Wanted(waiting, _) => waiting,
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+    /// Is it wanted, and is there time to ask for it?
+    fn wanted_until(&self, key: BlobKey, now_ns: u64) -> Option<u64> {
+        match self.by_key.get(&key) {
+            Some(Fetch::Wanted(_, until_ns)) if *until_ns > now_ns => Some(*until_ns),
+            _ => None,
+        }
+    }
+    /// Of keys that are to be asked for those that still are, and who waits for the others, in vain.
+    fn still_wanted(&mut self, keys: Vec<BlobKey>, now_ns: u64) -> (Vec<BlobKey>, Vec<Fetched>) {
+        let (keys, late): (Vec<_>, Vec<_>) =
+            keys.into_iter().partition(|key| self.wanted_until(*key, now_ns).is_some());
+        let woken = late.into_iter().flat_map(|key| self.put(key, Fetch::Failed(now_ns))).collect();
+        (keys, woken)
     }
 }
 
 #[derive(Default)]
 struct Fetches {
-    by_key: BTreeMap<BlobKey, Fetch>,
+    by_shard: BTreeMap<u16, ShardFetches>,
     /// Old ones will be swept away, without being asked.
     is_swept: bool,
 }
@@ -65,72 +106,106 @@ impl Pages {
     }
     /// What lies ready.
     fn take_ready(&self, key: BlobKey) -> Option<Result<Bytes, StoreError>> {
-        let all = &mut self.fetches.lock().by_key;
-        let left = match all.get_mut(&key)? {
-            Fetch::Asked(_) => return None,
-            Fetch::Ready(..) => 0,
-            Fetch::Failed(_, readers) => {
-                *readers = readers.saturating_sub(1);
-                *readers
+        let mut fetches = self.fetches.lock();
+        let by_key = &mut fetches.by_shard.get_mut(&ShareKey::of(key).shard)?.by_key;
+        match by_key.get(&key)? {
+            Fetch::Wanted(..) => None,
+            Fetch::Failed(_) => {
+                let why = "its shard did not answer in time";
+                Some(Err(StoreError::Unavailable(why.into())))
             }
-        };
-        if left > 0 {
-            return Some(Err(no_answer()));
-        }
-        match all.remove(&key)? {
-            Fetch::Ready(answer, _) => Some(Ok(answer)),
-            Fetch::Failed(..) | Fetch::Asked(_) => Some(Err(no_answer())),
+            Fetch::Ready(..) | Fetch::Left(_) => match by_key.remove(&key)? {
+                Fetch::Ready(answer, _) => Some(Ok(answer)),
+                _ => None,
+            },
         }
     }
 
-    /// Asks for a chunk; false where nothing is asked.
-    fn ask_for(&self, key: BlobKey, until_ns: u64, pause: Duration) -> bool {
-        let left = Duration::from_nanos(until_ns.saturating_sub(clock::monotonic_ns()));
-        let pages = self.clone();
-        self.handle.read_later(vec![query(key)], ANSWER.min(left), move |answers| {
-            match answers.and_then(|mut answers| answers.pop()) {
-                Some((_, answer)) => pages.put(key, Some(Fetch::Ready(answer, clock::monotonic_ns()))),
-                None => pages.ask_again(key, until_ns, pause),
+    /// Asks a shard for what is wanted of it, as far as questions may be on their way.
+    fn ask_next(&self, shard: u16) {
+        loop {
+            let mut fetches = self.fetches.lock();
+            let Some(of) = fetches.by_shard.get_mut(&shard) else { return };
+            if of.questions >= QUESTIONS_MAX || of.next.is_empty() {
+                return;
             }
-        })
+            of.questions += 1;
+            let some = of.next.len().min(KEYS_MAX);
+            let keys = of.next.drain(..some).collect();
+            drop(fetches);
+            self.ask_for(shard, keys, PAUSE);
+        }
     }
-    /// After a pause, which is longer each time; where that cannot be, the read asks by itself.
-    fn ask_again(&self, key: BlobKey, until_ns: u64, pause: Duration) {
+    /// Puts a question that counts as being on its way already; once none of its keys is wanted any more, it counts no longer.
+    fn ask_for(&self, shard: u16, keys: Vec<BlobKey>, pause: Duration) {
         let now_ns = clock::monotonic_ns();
-        if now_ns >= until_ns {
-            self.put(key, Some(Fetch::Failed(now_ns, 0)));
-            return;
-        }
-        let pages = self.clone();
-        let asks = move || {
-            if !pages.ask_for(key, until_ns, (2 * pause).min(PAUSE_MAX)) {
-                pages.put(key, None);
+        let mut fetches = self.fetches.lock();
+        let Some(of) = fetches.by_shard.get_mut(&shard) else { return };
+        let (keys, woken) = of.still_wanted(keys, now_ns);
+        let until_ns = keys.iter().filter_map(|key| of.wanted_until(*key, now_ns)).max();
+        of.questions -= usize::from(until_ns.is_none());
+        drop(fetches);
+        self.wake(&woken);
+        let Some(until_ns) = until_ns else { return self.ask_next(shard) };
+        let longest = ANSWER.min(Duration::from_nanos(until_ns - now_ns));
+        let (pages, asked) = (self.clone(), keys.clone());
+        let is_asked = self.handle.read_later(vec![(shard, question(&keys))], longest, move |told| {
+            let told = told.and_then(|mut told| told.pop());
+            match told.as_ref().and_then(|(_, answer)| answers(answer, asked.len()).ok()) {
+                Some(answers) => pages.take(shard, asked, &answers),
+                None => pages.ask_later(shard, asked, pause),
             }
-        };
-        if !self.handle.after(pause, asks) {
-            self.put(key, None);
+        });
+        if !is_asked {
+            self.leave_to_reads(shard, keys);
         }
     }
-    /// Puts down what became of a question, and wakes who waits.
-    fn put(&self, key: BlobKey, fetch: Option<Fetch>) {
-        let mut fetches = self.fetches.lock();
-        let Some(Fetch::Asked(waiting)) = fetches.by_key.remove(&key) else { return };
-        match fetch {
-            Some(Fetch::Failed(at_ns, _)) => {
-                fetches.by_key.insert(key, Fetch::Failed(at_ns, waiting.len()));
-            }
-            Some(fetch) => drop(fetches.by_key.insert(key, fetch)),
-            None => {}
+    /// Puts the same question after a pause, which is longer each time.
+    fn ask_later(&self, shard: u16, keys: Vec<BlobKey>, pause: Duration) {
+        let (pages, asked) = (self.clone(), keys.clone());
+        let asks = move || pages.ask_for(shard, asked, (2 * pause).min(PAUSE_MAX));
+        if !self.handle.after(pause, asks) {
+            self.leave_to_reads(shard, keys);
         }
+    }
+    /// Nothing can be asked here: the reads ask by themselves.
+    fn leave_to_reads(&self, shard: u16, mut keys: Vec<BlobKey>) {
+        let mut fetches = self.fetches.lock();
+        let Some(of) = fetches.by_shard.get_mut(&shard) else { return };
+        of.questions -= 1;
+        keys.extend(of.next.drain(..));
+        let now_ns = clock::monotonic_ns();
+        let woken = keys.into_iter().flat_map(|key| of.put(key, Fetch::Left(now_ns)));
+        let woken: Vec<Fetched> = woken.collect();
         drop(fetches);
-        self.sweep_later();
-        waiting.iter().for_each(|fetched| fetched());
+        self.wake(&woken);
+    }
+    /// Takes the answers for the first of these keys; the others are asked for at once.
+    fn take(&self, shard: u16, keys: Vec<BlobKey>, answers: &[&[u8]]) {
+        let now_ns = clock::monotonic_ns();
+        let mut fetches = self.fetches.lock();
+        let Some(of) = fetches.by_shard.get_mut(&shard) else { return };
+        of.questions -= 1;
+        keys[answers.len()..].iter().rev().for_each(|key| of.next.push_front(*key));
+        let put =
+            |(key, answer): (&BlobKey, &&[u8])| of.put(*key, Fetch::Ready(Bytes::from(*answer), now_ns));
+        let woken: Vec<Fetched> = keys.iter().zip(answers).flat_map(put).collect();
+        drop(fetches);
+        self.ask_next(shard);
+        self.wake(&woken);
+    }
+    fn wake(&self, woken: &[Fetched]) {
+        if !woken.is_empty() {
+            self.sweep_later();
+        }
+        woken.iter().for_each(|fetched| fetched());
     }
 
     /// Sees that what lies ready goes when it is old.
     fn sweep_later(&self) {
         let mut fetches = self.fetches.lock();
-        let is_needed = fetches.by_key.values().any(|fetch| !matches!(fetch, Fetch::Asked(_)));
+        let mut all = fetches.by_shard.values().flat_map(|of| of.by_key.values());
+        let is_needed = all.any(|fetch| !matches!(fetch, Fetch::Wanted(..)));
         if fetches.is_swept || !is_needed {
             return;
         }
@@ -145,19 +220,12 @@ impl Pages {
         let now_ns = clock::monotonic_ns();
         let mut fetches = self.fetches.lock();
         fetches.is_swept = false;
-        fetches.by_key.retain(|_, fetch| !fetch.is_old(now_ns));
+        for of in fetches.by_shard.values_mut() {
+            of.by_key.retain(|_, fetch| !fetch.is_old(now_ns));
+        }
         drop(fetches);
         self.sweep_later();
     }
-}
-
-fn no_answer() -> StoreError {
-    StoreError::Unavailable("there was no answer in time".into())
-}
-
-/// The question for a chunk, to its shard.
-fn query(key: BlobKey) -> (u16, Bytes) {
-    (ShareKey::of(key).shard, Bytes::from([&[CHUNK], &key.0[..]].concat()))
 }
 
 impl ChunkSource for Pages {
@@ -170,40 +238,47 @@ impl ChunkSource for Pages {
             }
         }
         // A read of its own carries the question; the version is kept for the read of whoever asks.
-        let (_read, answers) = ask(&self.handle, &[query(key)], clock::after_ns(PATIENCE))?;
-        let [(_, answer)] = &answers[..] else { return Err(failed("no answer of the shard".into())) };
-        content(answer).map(<[u8]>::to_vec).map_err(failed)
+        let query = (ShareKey::of(key).shard, question(&[key]));
+        let (_read, told) = ask(&self.handle, &[query], clock::after_ns(PATIENCE))?;
+        let [(_, told)] = &told[..] else { return Err(failed("no answer of the shard".into())) };
+        let told = answers(told, 1).map_err(failed)?;
+        content(told[0]).map(<[u8]>::to_vec).map_err(failed)
     }
 
     fn is_remote(&self) -> bool {
         true
     }
 
-    fn fetch(&self, key: BlobKey, fetched: &Fetched) -> bool {
+    fn fetch(&self, keys: &[BlobKey], fetched: &Fetched) -> usize {
+        let now_ns = clock::monotonic_ns();
+        let until_ns = now_ns.saturating_add(clock::span_ns(PATIENCE));
+        let mut count = 0;
+        let mut shards = Vec::new();
         let mut fetches = self.fetches.lock();
-        if fetches.by_key.len() >= FETCHES_MAX {
-            let now_ns = clock::monotonic_ns();
-            fetches.by_key.retain(|_, fetch| !fetch.is_old(now_ns));
-        }
-        let is_full = fetches.by_key.len() >= FETCHES_MAX;
-        match fetches.by_key.get_mut(&key) {
-            Some(Fetch::Asked(waiting)) => {
-                waiting.push(fetched.clone());
-                return true;
+        for key in keys {
+            let shard = ShareKey::of(*key).shard;
+            let of = fetches.by_shard.entry(shard).or_default();
+            if of.by_key.len() >= FETCHES_MAX {
+                of.by_key.retain(|_, fetch| !fetch.is_old(now_ns));
             }
-            Some(Fetch::Ready(..) | Fetch::Failed(..)) => return false,
-            None if is_full => return false,
-            None => drop(fetches.by_key.insert(key, Fetch::Asked(vec![fetched.clone()]))),
+            let is_full = of.by_key.len() >= FETCHES_MAX;
+            match of.by_key.get_mut(key) {
+                Some(Fetch::Wanted(waiting, _)) => waiting.push(fetched.clone()),
+                Some(Fetch::Ready(..) | Fetch::Failed(_) | Fetch::Left(_)) => continue,
+                None if is_full => continue,
+                None => {
+                    of.by_key.insert(*key, Fetch::Wanted(vec![fetched.clone()], until_ns));
+                    of.next.push_back(*key);
+                    shards.push(shard);
+                }
+            }
+            count += 1;
         }
         drop(fetches);
-        if self.ask_for(key, clock::after_ns(PATIENCE), PAUSE) {
-            return true;
-        }
-        // Nobody else is told: others may have come meanwhile.
-        if let Some(Fetch::Asked(waiting)) = self.fetches.lock().by_key.remove(&key) {
-            waiting.iter().skip(1).for_each(|fetched| fetched());
-        }
-        false
+        shards.sort_unstable();
+        shards.dedup();
+        shards.into_iter().for_each(|shard| self.ask_next(shard));
+        count
     }
 }
 

@@ -2,8 +2,8 @@
 
 /// The first byte of a query: which heads of chunks have changed?
 pub(super) const CHANGED: u8 = 0;
-/// The first byte of a query: a whole chunk, by its key.
-pub(super) const CHUNK: u8 = 1;
+/// The first byte of a query: whole chunks, by their keys; see [`super::chunks`].
+pub(super) const CHUNKS: u8 = 1;
 /// The first byte of a query: entries of an index, see [`store::Snapshot::index_page`].
 pub(super) const ENTRIES: u8 = 2;
 /// The first byte of a query: what has the shard done so far?

@@ -4,7 +4,7 @@
 //! executed stops the shard: it answers nothing any more, since what it would answer is not what was committed.
 
 use super::checkpoint::{self, CheckpointError, CheckpointFolder};
-use super::queries::{CHANGED, CHUNK, COUNTS, ENTRIES, FAILED, HERE};
+use super::queries::{CHANGED, CHUNKS, COUNTS, ENTRIES, FAILED, HERE};
 use super::record_log::{KeptRecord, RecordLog};
 use crate::Content;
 use imbl::OrdMap;
@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use store::{
-    BlobKey, Change, EntryChange, LabelFilter, Names, ShareKey, ShareNews, ShareRequest, Snapshot,
-    StoreError, StoreOptions,
+    Change, EntryChange, LabelFilter, Names, ShareKey, ShareNews, ShareRequest, Snapshot, StoreError,
+    StoreOptions,
 };
 use world::clock;
 use world::disk::Disk;
@@ -262,6 +262,15 @@ impl ShardGraph {
             records: records.as_deref(),
         }))
     }
+    /// A whole chunk, of any version that is still kept.
+    fn chunk(&self, key: ShareKey) -> Result<Vec<u8>, String> {
+        let has_it = |version: &&Version| version.chunks.get(&key.chunk) == Some(&key.version);
+        let version = self.versions.iter().rev().find(has_it);
+        let version = version.filter(|_| (key.shard, key.life) == (self.shard, self.life));
+        let bytes = version.map(|version| version.snapshot.chunk_bytes(key.chunk)).transpose();
+        let bytes = bytes.map_err(|error| error.to_string())?.flatten();
+        bytes.ok_or_else(|| "this version of a chunk is not kept any more".to_string())
+    }
     fn answer(&self, commit_version: u64, query: &[u8]) -> Result<Vec<u8>, String> {
         if let Some(broken) = &self.broken {
             return Err(broken.clone());
@@ -273,16 +282,7 @@ impl ShardGraph {
                 page.map_err(|error| error.to_string())
             }
             Some((&COUNTS, _)) => Ok(super::figures::encode(&self.counts)),
-            Some((&CHUNK, key)) => {
-                let key = key.try_into().map_err(|_| "a key of another length")?;
-                let key = ShareKey::of(BlobKey(key));
-                let has_it = |version: &&Version| version.chunks.get(&key.chunk) == Some(&key.version);
-                let version = self.versions.iter().rev().find(has_it);
-                let version = version.filter(|_| (key.shard, key.life) == (self.shard, self.life));
-                let bytes = version.map(|version| version.snapshot.chunk_bytes(key.chunk)).transpose();
-                let bytes = bytes.map_err(|error| error.to_string())?.flatten();
-                bytes.ok_or_else(|| "this version of a chunk is not kept any more".to_string())
-            }
+            Some((&CHUNKS, keys)) => super::chunks::answer(keys, |key| self.chunk(ShareKey::of(key))),
             _ => Err("an unknown query".to_string()),
         }
     }

@@ -9,7 +9,7 @@
 
 use crate::StoreError;
 use crate::paging::pager::{Evict, Pager, SweepOutcome};
-use crate::paging::source::{BlobKey, Fetched};
+use crate::paging::source::BlobKey;
 use arc_swap::{ArcSwapOption, Guard};
 use model::walk;
 use parking_lot::{Mutex, MutexGuard};
@@ -146,11 +146,9 @@ impl<T: Paged> Page<T> {
         self.pager.enter(Arc::downgrade(&page));
         Ok(Read(content))
     }
-    /// Asks for the content where it is away and its source takes a while: see [`ChunkSource::fetch`](crate::ChunkSource::fetch).
-    pub(crate) fn fetch(&self, fetched: &Fetched) -> bool {
-        let is_away = self.content.load().is_none();
-        let asked = || Some(self.pager.source()?.fetch(*self.blob.get()?, fetched));
-        is_away && asked().unwrap_or(false)
+    /// The key of the content, where a read would wait for another machine.
+    pub(crate) fn away_key(&self) -> Option<BlobKey> {
+        if self.is_away() { self.blob.get().copied() } else { None }
     }
     /// Would a read wait for another machine?
     pub(crate) fn is_away(&self) -> bool {

@@ -26,11 +26,11 @@ pub trait ChunkSource: Send + Sync {
     fn is_remote(&self) -> bool {
         false
     }
-    /// Asks for what is stored under `key`, where a read would wait for another machine: a read behind the call of `fetched` finds it at hand, or has to ask
-    /// for it by itself after all. False where a read does not wait so, or too much is asked for: then nobody is called.
-    fn fetch(&self, key: BlobKey, fetched: &Fetched) -> bool {
-        let _ = (key, fetched);
-        false
+    /// Asks for what is stored under these keys, where a read would wait for another machine, and says for how many: so often `fetched` is called. A read
+    /// behind the calls finds them at hand, or has to ask by itself after all. None where a read does not wait so, or too much is asked for.
+    fn fetch(&self, keys: &[BlobKey], fetched: &Fetched) -> usize {
+        let _ = (keys, fetched);
+        0
     }
 }
 

@@ -13,7 +13,7 @@ use crate::chunks::table::Lane;
 use crate::indexes::edges::EdgeRange;
 use crate::indexes::range::{IndexRange, VertexTest};
 use crate::indexes::tree::Index;
-use crate::paging::source::Fetched;
+use crate::paging::source::{BlobKey, Fetched};
 use crate::schema::filter::LabelFilter;
 use crate::snapshots::sight::ShownSlots;
 use crate::versions::cell::ChunkRef;
@@ -201,9 +201,12 @@ impl Snapshot {
     pub fn is_away(&self, chunk: ChunkNo) -> bool {
         self.root.directory.get(chunk).is_some_and(|cell| cell.base().is_away())
     }
-    /// Asks for a chunk that is away, where its source is another machine: see [`ChunkSource::fetch`](crate::ChunkSource::fetch).
-    pub fn fetch_chunk(&self, chunk: ChunkNo, fetched: &Fetched) -> bool {
-        self.root.directory.get(chunk).is_some_and(|cell| cell.base().fetch(fetched))
+    /// Asks for those of these chunks that are away, where their source is another machine, and says for how many: see
+    /// [`ChunkSource::fetch`](crate::ChunkSource::fetch).
+    pub fn fetch_chunks(&self, chunks: &[ChunkNo], fetched: &Fetched) -> usize {
+        let key = |chunk: &ChunkNo| self.root.directory.get(*chunk)?.base().away_key();
+        let keys: Vec<BlobKey> = chunks.iter().filter_map(key).collect();
+        self.root.pager.source().map_or(0, |source| source.fetch(&keys, fetched))
     }
     /// Appends the vertices of a chunk that pass the filter, in order.
     pub fn scan_chunk(

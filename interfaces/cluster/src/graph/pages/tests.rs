@@ -10,26 +10,39 @@ use world::net::TcpNet;
 
 const KEY: BlobKey = BlobKey([7; 20]);
 
-struct House {
+/// A chunk of this shard.
+fn key(shard: u16, chunk: u32) -> BlobKey {
+    ShareKey { shard, life: 1, chunk, version: 1 }.blob()
+}
+
+struct SilentGate {
     pages: Pages,
     woken: Arc<AtomicUsize>,
     asked: u64,
 }
 
-impl House {
-    fn new() -> House {
-        let gate = Gate::new(0, 1, Timing::default(), Rules::default());
+impl SilentGate {
+    fn new() -> SilentGate {
+        let machine = Gate::new(0, 1, Timing::default(), Rules::default());
         let inputs = Inputs::new(Box::new(TcpNet::open("127.0.0.1:0", b"").unwrap()));
         let waiting = Arc::new(Mutex::new(Waiting::default()));
-        let handle = GateHandle { gate: Arc::new(Mutex::new(gate)), inputs: Arc::new(inputs), waiting };
-        House { pages: Pages::new(handle), woken: Arc::default(), asked: 0 }
+        let handle = GateHandle { gate: Arc::new(Mutex::new(machine)), inputs: Arc::new(inputs), waiting };
+        SilentGate { pages: Pages::new(handle), woken: Arc::default(), asked: 0 }
     }
     fn fetch(&self) -> bool {
+        self.fetch_all(&[KEY]) == 1
+    }
+    fn fetch_all(&self, keys: &[BlobKey]) -> usize {
         let woken = self.woken.clone();
         let fetched: Fetched = Arc::new(move || {
             woken.fetch_add(1, Ordering::SeqCst);
         });
-        self.pages.fetch(KEY, &fetched)
+        self.pages.fetch(keys, &fetched)
+    }
+    /// Questions on their way to a shard, and keys behind them.
+    fn asked_of(&self, shard: u16) -> (usize, usize) {
+        let fetches = self.pages.fetches.lock();
+        fetches.by_shard.get(&shard).map_or((0, 0), |of| (of.questions, of.next.len()))
     }
     fn woken(&self) -> usize {
         self.woken.load(Ordering::SeqCst)
@@ -48,59 +61,110 @@ impl House {
         late.into_iter().for_each(|waiter| waiter.tell(None));
     }
     fn ready(&self) -> usize {
-        self.pages.fetches.lock().by_key.len()
+        self.pages.fetches.lock().by_shard.values().map(|of| of.by_key.len()).sum()
     }
 }
 
+/// The answer of a shard to a question for so many chunks, each of these bytes.
+fn answer_of(shard: u16, chunks: usize, bytes: &[u8]) -> RequestOutcome {
+    let keys: Vec<u8> = (0..chunks).flat_map(|_| KEY.0).collect();
+    let answer = super::super::chunks::answer(&keys, |_| Ok(bytes.to_vec())).unwrap();
+    RequestOutcome::Answered(vec![(
+        shard,
+        Bytes::from([&[super::super::queries::HERE], &answer[..]].concat()),
+    )])
+}
+
 fn answer() -> RequestOutcome {
-    RequestOutcome::Answered(vec![(0, Bytes::from(&[super::super::queries::HERE, 1, 2, 3][..]))])
+    answer_of(0, 1, &[1, 2, 3])
 }
 
 /// A question that was refused, or that nobody answered, was left to the read, which held its executor for up to 20 s.
 #[test]
 fn a_chunk_that_does_not_come_is_asked_for_again() {
-    let mut house = House::new();
-    assert!(house.fetch());
-    house.tell(RequestOutcome::Ended(End::Refused(Refusal::Epoch)));
-    house.pass(PAUSE);
+    let mut gate = SilentGate::new();
+    assert!(gate.fetch());
+    gate.tell(RequestOutcome::Ended(End::Refused(Refusal::Epoch)));
+    gate.pass(PAUSE);
     // Now nobody answers in time.
-    house.pass(ANSWER);
+    gate.pass(ANSWER);
     // The second pause is twice as long as the first.
-    house.pass(2 * PAUSE);
-    assert_eq!(house.woken(), 0, "it is still asked for");
-    assert!(house.fetch(), "another one waits with it");
-    house.asked += 2;
-    house.tell(answer());
-    assert_eq!(house.woken(), 2);
-    assert_eq!(house.pages.read(KEY).unwrap(), [1, 2, 3]);
+    gate.pass(2 * PAUSE);
+    assert_eq!(gate.woken(), 0, "it is still asked for");
+    assert!(gate.fetch(), "another one waits with it");
+    gate.asked += 2;
+    gate.tell(answer());
+    assert_eq!(gate.woken(), 2);
+    assert_eq!(gate.pages.read(KEY).unwrap(), [1, 2, 3]);
 }
 
 #[test]
 fn readers_of_a_chunk_that_never_came_do_not_wait_again() {
-    let house = House::new();
-    assert!(house.fetch() && house.fetch());
-    house.pages.ask_again(KEY, clock::monotonic_ns(), PAUSE);
-    assert_eq!(house.woken(), 2);
-    for _ in 0..2 {
+    let gate = SilentGate::new();
+    assert!(gate.fetch() && gate.fetch());
+    let shard = ShareKey::of(KEY).shard;
+    if let Some(Fetch::Wanted(_, until_ns)) =
+        gate.pages.fetches.lock().by_shard.get_mut(&shard).unwrap().by_key.get_mut(&KEY)
+    {
+        *until_ns = clock::monotonic_ns();
+    }
+    gate.pass(ANSWER);
+    gate.pass(PAUSE);
+    assert_eq!(gate.woken(), 2);
+    for _ in 0..3 {
         let began_ns = clock::monotonic_ns();
-        assert!(matches!(house.pages.read(KEY), Err(StoreError::Unavailable(_))));
+        assert!(matches!(gate.pages.read(KEY), Err(StoreError::Unavailable(_))));
         assert!(clock::monotonic_ns() - began_ns < clock::span_ns(PATIENCE) / 4);
     }
-    assert_eq!(house.ready(), 0, "each was told once");
-    assert!(house.fetch(), "the next one asks again");
+    assert!(!gate.fetch(), "nobody waits again so soon");
+    world::threads::sleep(READY_KEPT);
+    gate.pass(READY_KEPT);
+    assert_eq!(gate.ready(), 0);
+    assert!(gate.fetch(), "later it is asked for again");
 }
 
 /// They stayed in memory until something else was fetched.
 #[test]
 fn chunks_that_nobody_reads_are_swept_away() {
-    let mut house = House::new();
-    assert!(house.fetch());
-    house.tell(answer());
-    assert_eq!((house.woken(), house.ready()), (1, 1));
+    let mut gate = SilentGate::new();
+    assert!(gate.fetch());
+    gate.tell(answer());
+    assert_eq!((gate.woken(), gate.ready()), (1, 1));
     let came_ns = clock::monotonic_ns();
     world::threads::sleep(READY_KEPT);
     assert!(clock::monotonic_ns() > came_ns);
-    house.pass(READY_KEPT);
-    assert_eq!(house.ready(), 0);
-    assert!(!house.pages.fetches.lock().is_swept, "nothing is left to sweep");
+    gate.pass(READY_KEPT);
+    assert_eq!(gate.ready(), 0);
+    assert!(!gate.pages.fetches.lock().is_swept, "nothing is left to sweep");
+}
+
+/// 256 chunks could be fetched at once from all shards: those of a lost one held up what was asked of the others.
+#[test]
+fn a_silent_shard_holds_up_no_other() {
+    let mut gate = SilentGate::new();
+    let of_lost: Vec<BlobKey> = (0..1_000).map(|chunk| key(1, chunk)).collect();
+    assert_eq!(gate.fetch_all(&of_lost), 1_000);
+    assert_eq!(gate.asked_of(1), (QUESTIONS_MAX, 1_000 - QUESTIONS_MAX * KEYS_MAX));
+    gate.asked += QUESTIONS_MAX as u64;
+    assert_eq!(gate.fetch_all(&[key(2, 0), key(2, 1)]), 2);
+    gate.tell(answer_of(2, 2, &[5]));
+    assert_eq!(gate.woken(), 2);
+    assert_eq!(gate.pages.read(key(2, 1)).unwrap(), [5]);
+}
+
+/// Long chunks come in several messages, and what is wanted meanwhile in one question.
+#[test]
+fn what_an_answer_has_no_room_for_is_asked_for_again() {
+    let mut gate = SilentGate::new();
+    let keys: Vec<BlobKey> = (0..10).map(|chunk| key(3, chunk)).collect();
+    assert_eq!(gate.fetch_all(&keys), 10);
+    for (wanted, left) in [(10, 6), (6, 2), (2, 0)] {
+        gate.tell(answer_of(3, wanted, &vec![7; 300 << 10]));
+        assert_eq!(gate.woken(), 10 - left);
+        assert_eq!(gate.asked_of(3), (usize::from(left > 0), 0));
+        // Behind the second question is the sweep.
+        gate.asked += u64::from(left == 2);
+    }
+    assert!(keys.iter().all(|key| gate.pages.read(*key).unwrap().len() == 300 << 10));
+    assert_eq!(gate.ready(), 0);
 }

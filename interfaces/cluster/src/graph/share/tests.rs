@@ -1,5 +1,6 @@
 //! A share that begins with a checkpoint answers as the one that made it, then and after whatever follows; a damaged checkpoint is passed over.
 
+use super::super::chunks;
 use super::*;
 use crate::load;
 use database::{Database, MEMORY, Options, Params};
@@ -51,7 +52,7 @@ fn answers(share: &ShardGraph, commit_version: u64) -> Vec<Vec<u8>> {
     all.push(version.snapshot.write_share(&news));
     for (chunk, at) in version.chunks.iter() {
         let key = ShareKey { shard: SHARD, life: share.life, chunk: *chunk, version: *at };
-        let query = [&[CHUNK], &key.blob().0[..]].concat();
+        let query = chunks::question(&[key.blob()]);
         all.push(share.answer(commit_version, &query).unwrap());
     }
     let page = |_, request: Vec<u8>| {
