@@ -109,10 +109,11 @@ pub struct QueryResult {
     columns: Arc<[Arc<str>]>,
     source: Source,
     snapshot: Snapshot,
-    summary: Summary,
+    // An answer is moved from function to function: what is long lies behind a pointer.
+    summary: Box<Summary>,
     started_ns: u64,
     ended: bool,
-    profile_of: Option<execute::profiling::Profiling>,
+    profile_of: Option<Box<execute::profiling::Profiling>>,
     record: Option<Box<QueryRecord>>,
     /// What the nodes of a plan did that has run to its end, where it is traced.
     measured: Option<Vec<execute::NodeProfile>>,
@@ -149,7 +150,7 @@ impl QueryResult {
             columns,
             source,
             snapshot,
-            summary,
+            summary: Box::new(summary),
             started_ns: 0,
             ended,
             profile_of: None,
@@ -215,6 +216,7 @@ impl QueryResult {
     ) -> QueryResult {
         let columns = running.stream.columns().clone();
         let source = Source::Stream(Box::new(running));
+        let profile_of = profile_of.map(Box::new);
         QueryResult { started_ns, profile_of, ..QueryResult::new(columns, source, snapshot, summary, false) }
     }
     /// What a standing query tells, as rows: it has no end but that of the subscription.
@@ -342,7 +344,7 @@ impl QueryResult {
     /// Reads what is left, and tells what the request did.
     pub fn finish(mut self) -> Result<Summary, Error> {
         while self.next_batch()?.is_some() {}
-        Ok(self.summary)
+        Ok(*self.summary)
     }
     pub(crate) fn set_commit_version(&mut self, commit_version: u64) {
         self.summary.commit_version = commit_version;
