@@ -70,6 +70,10 @@ pub(crate) struct Mail<M: Message> {
     ready: Vec<u64>,
     /// Places before this one are over.
     first: usize,
+    /// Messages that wait in all seats together: with fewer than one may have, none is full.
+    waiting: usize,
+    /// The place whose output 0 is the graph's.
+    output: Option<usize>,
     /// What left the graph's output.
     sent: VecDeque<M>,
     sent_max: usize,
@@ -298,6 +302,9 @@ impl<M: Message> Seat<M> {
         let before = (1_u64 << order) - 1;
         u64::from(self.told) & before == before
     }
+    fn waiting(&self) -> usize {
+        self.inbox.len() + self.held.len()
+    }
     /// Drops what waits.
     fn clear(&mut self) {
         self.inbox.clear();
@@ -317,7 +324,7 @@ impl<M: Message> Mail<M> {
         if let Some(rows) = plan.rows_out.get(number) {
             rows.fetch_add(message.rows() as u64, Ordering::Relaxed);
         }
-        if output == 0 && number == plan.graph.output {
+        if output == 0 && self.output == Some(place) {
             return self.sent.push_back(message);
         }
         let Some(edge) = plan.graph.vertices[number].outputs.get(output).copied().flatten() else { return };
@@ -328,6 +335,7 @@ impl<M: Message> Mail<M> {
             return;
         }
         let order = there.options.port_order;
+        self.waiting += 1;
         if edge.port >= order && !seat.is_open(order) {
             return seat.held.push_back((edge.port, message));
         }
@@ -345,12 +353,14 @@ impl<M: Message> Mail<M> {
 
     /// Has a place no room in its outputs?
     fn is_full(&self, place: usize) -> bool {
-        let plan = &*self.plan;
-        let number = plan.order[place];
-        if number == plan.graph.output && self.sent.len() >= self.sent_max {
+        if self.output == Some(place) && self.sent.len() >= self.sent_max {
             return true;
         }
-        plan.graph.vertices[number].outputs.iter().flatten().any(|edge| {
+        if self.waiting < PIPELINE_MESSAGES_MAX {
+            return false;
+        }
+        let plan = &*self.plan;
+        plan.graph.vertices[plan.order[place]].outputs.iter().flatten().any(|edge| {
             let edge = &plan.graph.edges[*edge];
             let there = &plan.graph.vertices[edge.to];
             let (seat, order) = (&self.seats[there.place], there.options.port_order);
@@ -397,11 +407,13 @@ impl<M: Message> Mail<M> {
     pub(crate) fn close_inputs(&mut self, place: usize) {
         let plan = self.plan.clone();
         for closed in &plan.graph.vertices[plan.order[place]].closes {
+            self.waiting -= self.seats[*closed].waiting();
             self.seats[*closed].clear();
             self.seats[*closed].over = true;
             self.mark(*closed);
         }
         let seat = &mut self.seats[place];
+        self.waiting -= seat.waiting();
         seat.closed = true;
         seat.inbox.clear();
         seat.held.clear();
@@ -447,6 +459,8 @@ impl<M: Message> Pipeline<M> {
             seats: (0..places).map(|_| Seat::new()).collect(),
             ready: vec![0; places.div_ceil(64)],
             first: 0,
+            waiting: 0,
+            output: plan.order.iter().position(|number| *number == plan.graph.output),
             sent: VecDeque::new(),
             sent_max: PIPELINE_MESSAGES_MAX,
             shared: None,
@@ -483,7 +497,7 @@ impl<M: Message> Pipeline<M> {
         self.operators.iter_mut().for_each(|operator| drop_quietly(operator.take()));
         self.mail.seats.iter_mut().for_each(Seat::begin_anew);
         self.mail.ready.fill(0);
-        self.mail.first = 0;
+        (self.mail.first, self.mail.waiting) = (0, 0);
     }
 
     /// True once all is done.
@@ -509,6 +523,7 @@ impl<M: Message> Pipeline<M> {
         failpoint::visit("operator of a pipeline");
         let seat = &mut self.mail.seats[place];
         let message = if seat.again { None } else { seat.inbox.pop() };
+        self.mail.waiting -= usize::from(message.is_some());
         let operator = made(&mut self.operators[place], &self.plan, place, host);
         let mut call = InPipeline { mail: &mut self.mail, place, host };
         let mut context = Context::new(&mut call);
@@ -600,6 +615,7 @@ impl<M: Message> Pipeline<M> {
             seat.clear();
         }
         self.mail.ready.fill(0);
+        self.mail.waiting = 0;
         self.mail.sent.clear();
         charged
     }
@@ -610,6 +626,7 @@ impl<M: Message> Pipeline<M> {
         self.operators.iter_mut().for_each(recycle);
         self.mail.seats.iter_mut().for_each(Seat::begin_anew);
         self.mail.ready.fill(0);
+        self.mail.waiting = 0;
         self.mail.sent.clear();
         self.mail.shared = None;
         charged
