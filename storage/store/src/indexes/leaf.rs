@@ -125,7 +125,7 @@ impl Leaf {
         found: &mut Vec<VertexId>,
     ) -> Result<(), StoreError> {
         let run = self.page.read()?;
-        let start = run.partition_point(|at| run.order_to_prefix(at, prefix).is_lt());
+        let start = run.start_of(prefix);
         let matching = (start..run.len()).take_while(|at| run.order_to_prefix(*at, prefix).is_eq());
         let before = found.len();
         if self.removed.is_empty() {
@@ -151,8 +151,7 @@ impl Leaf {
         found: &mut Vec<Entry>,
     ) -> Result<(), StoreError> {
         let run = self.page.read()?;
-        let (before, start) =
-            (found.len(), run.partition_point(|at| run.order_to_prefix(at, prefix).is_lt()));
+        let (before, start) = (found.len(), run.start_of(prefix));
         let matching = (start..run.len()).take_while(|at| run.order_to_prefix(*at, prefix).is_eq());
         found.extend(matching.map(|at| run.entry(at)).filter(|entry| !self.removed.contains(entry)));
         let same = |entry: &&Entry| entry.starts_with(prefix);

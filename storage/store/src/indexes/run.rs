@@ -145,6 +145,17 @@ impl IndexRun {
             _ => order_prefix(std::iter::once(self.leading(at)), prefix),
         }
     }
+    /// Position of the first entry whose first values are not before `prefix`.
+    pub(crate) fn start_of(&self, prefix: &[Value]) -> usize {
+        match (&self.keys, prefix) {
+            // Most keys are one value of one kind: what kind is not asked at each step.
+            (RunKeys::Int(keys), [Value::Int(value)]) => keys.partition_point(|key| key < value),
+            (RunKeys::Text(keys), [Value::String(value)]) => {
+                self.partition_point(|at| keys.get(at).as_bytes() < value.as_bytes())
+            }
+            _ => self.partition_point(|at| self.order_to_prefix(at, prefix).is_lt()),
+        }
+    }
     pub(crate) fn order_to(&self, at: usize, entry: &Entry) -> Ordering {
         let keys = match &self.keys {
             RunKeys::Any(keys) => keys[at].cmp(&entry.key),
