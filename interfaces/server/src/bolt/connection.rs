@@ -111,7 +111,8 @@ pub struct Connection {
     bookmark_timeout: Duration,
     /// When what runs has taken the time that its client gave it.
     client_deadline_ns: Option<u64>,
-    results: BTreeMap<i64, OpenResult>,
+    // Boxed, as a node of the map has room for eleven of them, and most often there is one.
+    results: BTreeMap<i64, Box<OpenResult>>,
     next_qid: i64,
     last_qid: i64,
     connection_id: u64,
@@ -127,7 +128,7 @@ struct OpenResult {
     has_sent: bool,
     filter: Filter,
     /// Its parameters are on this account.
-    _values: Option<ValueAccount>,
+    values: Option<ValueAccount>,
 }
 
 impl Connection {
@@ -337,8 +338,9 @@ impl Connection {
     ) -> std::io::Result<Next> {
         let outcome = match request {
             Request::Run(text, params, extra) => {
-                self.run(&text, params, &extra, sink).map(|(result, metadata)| {
-                    self.results.insert(self.last_qid, OpenResult { _values: values, ..result });
+                self.run(&text, params, &extra, sink).map(|(mut result, metadata)| {
+                    result.values = values;
+                    self.results.insert(self.last_qid, result);
                     metadata
                 })
             }
@@ -373,7 +375,7 @@ impl Connection {
         params: Arc<Map>,
         extra: &Map,
         sink: &mut dyn Sink,
-    ) -> Result<(OpenResult, Map), Error> {
+    ) -> Result<(Box<OpenResult>, Map), Error> {
         let in_transaction = self.session.in_transaction();
         if self.results.len() >= RESULTS_OPEN_MAX || (!in_transaction && !self.results.is_empty()) {
             return Err(invalid("too many results are open; read or discard them first"));
@@ -404,7 +406,8 @@ impl Connection {
             (true, Some(filter)) => filter.clone(),
             _ => Filter::from(extra, &self.filter),
         };
-        Ok((OpenResult { result, leftover: None, has_sent: false, filter, _values: None }, metadata))
+        let open = OpenResult { result, leftover: None, has_sent: false, filter, values: None };
+        Ok((Box::new(open), metadata))
     }
 
     fn begin(&mut self, extra: &Map, sink: &mut dyn Sink) -> Result<Map, Error> {

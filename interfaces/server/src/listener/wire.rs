@@ -110,9 +110,11 @@ impl Wire {
         let mut at = 0;
         while at < bytes.len() {
             at += state.assembly.take_raw(&mut bytes[at..]);
-            let is_over = state.gone || monotonic_ns() >= until_ns;
-            if at < bytes.len() && (is_over || !state.read(Some(left_until(until_ns)))?) {
-                return Err(ErrorKind::UnexpectedEof.into());
+            if at < bytes.len() {
+                if state.gone || monotonic_ns() >= until_ns {
+                    return Err(ErrorKind::UnexpectedEof.into());
+                }
+                state.read(Some(left_until(until_ns)))?;
             }
         }
         Ok(())
@@ -127,6 +129,8 @@ impl Wire {
     pub fn hear(&self, until_ns: Option<u64>) -> io::Result<Word> {
         let mut state = self.state.lock();
         state.begun = None;
+        // Bytes of the message so far, and when the last of them came.
+        let mut heard = (0, 0);
         loop {
             if let Some(message) = state.assembly.next()? {
                 return Ok(Word::Message(message));
@@ -137,20 +141,21 @@ impl Wire {
             if until_ns.is_some_and(|until_ns| monotonic_ns() >= until_ns) {
                 return Ok(Word::Silence);
             }
-            // Half a message is waited for only so long, whatever else may take its time.
-            let patience = state.assembly.is_amid_message().then_some(self.message_timeout);
-            let whole_ns = patience.map(|patience| {
-                let (began_ns, came) = *state.begun.get_or_insert_with(|| (monotonic_ns(), 0));
-                began_ns + patience_ns(patience, came, self.bytes_per_second_min)
+            // Half a message is waited for only so long, whatever else may take its time, and no part of it longer than for nothing.
+            let ends_ns = state.assembly.is_amid_message().then(|| {
+                let now_ns = monotonic_ns();
+                let (began_ns, came) = *state.begun.get_or_insert((now_ns, 0));
+                if came != heard.0 {
+                    heard = (came, now_ns);
+                }
+                let silent_ns = heard.1.max(began_ns).saturating_add(span_ns(self.message_timeout));
+                let slow_ns = began_ns + patience_ns(self.message_timeout, came, self.bytes_per_second_min);
+                silent_ns.min(slow_ns)
             });
-            if whole_ns.is_some_and(|whole_ns| monotonic_ns() >= whole_ns) {
+            if ends_ns.is_some_and(|ends_ns| monotonic_ns() >= ends_ns) {
                 return Ok(Word::Silence);
             }
-            let left = [until_ns, whole_ns].into_iter().flatten().min().map(left_until);
-            let wait = [patience, left].into_iter().flatten().min();
-            if !state.read(wait)? {
-                return Ok(Word::Silence);
-            }
+            state.read([until_ns, ends_ns].into_iter().flatten().min().map(left_until))?;
         }
     }
 
@@ -187,20 +192,24 @@ fn left_until(until_ns: u64) -> Duration {
 }
 
 impl State {
-    /// Waits for bytes; false where none came in time.
-    fn read(&mut self, wait: Option<Duration>) -> io::Result<bool> {
-        if wait != self.read_timeout {
-            self.socket.set_read_timeout(wait)?;
-            self.read_timeout = wait;
+    /// Waits for bytes, for this long or half as long.
+    fn read(&mut self, longest: Option<Duration>) -> io::Result<()> {
+        // What is left of a long wait is another each time: the system is not told of each.
+        let serves = match (self.read_timeout, longest) {
+            (Some(set), Some(longest)) => set <= longest && set >= longest / 2,
+            (set, longest) => set == longest,
+        };
+        if !serves {
+            self.socket.set_read_timeout(longest)?;
+            self.read_timeout = longest;
         }
         match (&*self.socket).read(&mut self.buffer) {
             Ok(count) => {
                 let outcome = self.took(count);
                 self.settle()?;
-                outcome.map(|()| true)
+                outcome
             }
-            Err(error) if is_wait(&error) => Ok(false),
-            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(true),
+            Err(error) if is_wait(&error) || error.kind() == ErrorKind::Interrupted => Ok(()),
             Err(error) => Err(error),
         }
     }
