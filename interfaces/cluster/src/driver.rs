@@ -1,9 +1,9 @@
-//! One process of the cluster: a thread that steps its machine, and one that makes its calls to truth.
+//! One process of the cluster: its machine, stepped by whoever brings it something, a thread for what is due by time, and one that makes its calls to truth.
 
 use crate::addresses::Addresses;
 use crate::content::Content;
 use crate::handle::{GateHandle, RequestOutcome, Waiting};
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, STEP_INPUTS_MAX, Stepping};
 use crate::machine::{Machine, Outputs, Publish};
 use crate::oracle::{OracleReplica, Posted};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -16,10 +16,11 @@ use protocol::{
 use replicate::ReplicateError;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use world::clock;
 use world::disk::Disk;
-use world::net::Net;
+use world::net::{Arrived, Net};
 use world::threads::{self, Thread};
 
 /// A machine without inputs is stepped so often.
@@ -27,20 +28,33 @@ const TICK: Duration = Duration::from_millis(2);
 /// Calls of truth that wait; the outcome of one more is unknown.
 const CALLS_MAX: usize = 256;
 
+/// Steps that one who brings something makes: what comes meanwhile is left to the thread of the machine then.
+const STEPS_MAX: usize = 16;
+/// Pause until another who steps the machine has ended.
+const BREATH: Duration = Duration::from_micros(200);
+
 /// Why a machine stands still for good, if it does.
-type Failed = Arc<Mutex<Option<ReplicateError>>>;
+type Failed = Arc<Mutex<Option<String>>>;
+
+/// Why a machine is not stepped again whose step has panicked: nobody knows how much of it was done.
+const PANICKED: &str = "a step panicked";
 
 /// A process that runs until this is dropped.
 pub struct Driver {
     inputs: Arc<Inputs>,
     waiting: Arc<Mutex<Waiting>>,
     failed: Failed,
+    stepper: Option<Arc<Stepper>>,
     thread: Option<Thread<()>>,
     truth: Option<Thread<()>>,
 }
 
-/// What a process needs beside its machine.
-struct Running {
+/// A machine, and what it needs beside itself.
+struct Stepper {
+    /// Who has it steps it; nobody else waits for it but its thread.
+    machine: Mutex<Machine>,
+    /// Set while a step is made, and for good by one that panics.
+    is_amid_step: AtomicBool,
     node: Node,
     addresses: Addresses,
     inputs: Arc<Inputs>,
@@ -98,7 +112,7 @@ impl Driver {
     }
     /// Why it does nothing any more, if so: its disk failed. It must be started anew.
     pub fn failure(&self) -> Option<String> {
-        self.failed.lock().as_ref().map(ToString::to_string)
+        self.failed.lock().clone()
     }
     /// What another process of the cluster speaks, where that is not what this one does: it hears nothing of it.
     pub fn other_version(&self) -> Option<u8> {
@@ -136,8 +150,16 @@ impl Driver {
 impl Drop for Driver {
     fn drop(&mut self) {
         self.inputs.close();
-        // The thread of the machine holds the way to that of truth, which ends when nobody can call any more.
         self.thread.take();
+        // Who steps the machine at this moment ends soon. Threads of the network do not outlive the network, so they may not be the last who have it.
+        let mut stepper = self.stepper.take();
+        while let Some(shared) = stepper.take() {
+            stepper = Arc::try_unwrap(shared).err();
+            if stepper.is_some() {
+                threads::sleep(BREATH);
+            }
+        }
+        // The machine held the way to the thread of truth, which ends when nobody can call any more.
         self.truth.take();
         let left = self.waiting.lock().end();
         left.into_iter().for_each(|waiter| waiter.tell(None));
@@ -165,33 +187,55 @@ fn run(
         (calls, thread_of_truth) = (Some(sender), Some(thread));
     }
     let failed = Failed::default();
-    let running = Running {
+    let stepper = Arc::new(Stepper {
+        machine: Mutex::new(machine),
+        is_amid_step: AtomicBool::new(false),
         node,
         addresses,
         inputs: inputs.clone(),
         calls,
         waiting: waiting.clone(),
         failed: failed.clone(),
+    });
+    let step = || -> Arrived {
+        let stepper = Arc::downgrade(&stepper);
+        Box::new(move || stepper.upgrade().iter().for_each(|stepper| stepper.step_here()))
     };
-    let thread = threads::try_spawn("cluster-step", move || running.serve(machine))?;
-    Ok(Driver { inputs, waiting, failed, thread: Some(thread), truth: thread_of_truth })
+    inputs.step_by(step(), step());
+    let timed = stepper.clone();
+    let thread = threads::try_spawn("cluster-step", move || timed.serve())?;
+    Ok(Driver {
+        inputs,
+        waiting,
+        failed,
+        stepper: Some(stepper),
+        thread: Some(thread),
+        truth: thread_of_truth,
+    })
 }
 
 /// Makes calls of truth, one after another, until nobody can make one any more.
 fn serve_calls(mut truth: Box<dyn Truth + Send>, calls: &Receiver<(u64, Call)>, answers: &Inputs) {
     for (token, call) in calls {
         let answer = perform(&mut *truth, &call);
-        let is_put = answers.put(Input::Answer { token, answer });
+        let is_put = answers.put_and_step(Input::Answer { token, answer });
         debug_assert!(is_put || answers.is_closed(), "there are fewer answers than places for them");
     }
 }
 
-impl Running {
-    fn serve(self, mut machine: Machine) {
+impl Stepper {
+    fn serve(&self) {
         let mut tick_ns = 0;
-        while !self.inputs.is_closed() {
-            let left = Duration::from_nanos(tick_ns - clock::monotonic_ns().min(tick_ns));
-            let mut inputs = self.inputs.take(left, &self.addresses);
+        while !self.is_over() {
+            let mut left = Duration::from_nanos(tick_ns - clock::monotonic_ns().min(tick_ns));
+            if self.inputs.is_stepped_here() {
+                self.inputs.await_ring(tick_ns);
+                left = Duration::ZERO;
+            }
+            // What comes by the network wakes nobody where others step: they do not wait for this thread.
+            let mut machine = self.machine.lock();
+            let stepping = Stepping::begin();
+            let mut inputs = self.take(left);
             let now_ns = clock::monotonic_ns();
             if now_ns >= tick_ns {
                 let mut waiting = self.waiting.lock();
@@ -202,30 +246,78 @@ impl Running {
                 tick_ns = clock::after_ns(TICK);
                 inputs.push(Input::Tick);
             }
-            if inputs.is_empty() {
-                continue;
-            }
-            match machine.step(now_ns / 1_000, inputs) {
-                Ok(Outputs::Each(outputs)) => {
-                    outputs.into_iter().for_each(|output| self.carry_out(&mut machine, output));
-                }
-                Ok(Outputs::Posted(posted)) => posted.into_iter().for_each(|posted| self.post(posted)),
-                Err(error) => {
-                    *self.failed.lock() = Some(error);
-                    return;
-                }
-            }
-            self.inputs.net().flush();
-            if let Machine::Shard(shard, content) = &mut machine {
-                content.tell(shard.counts());
-                content.forget(shard.oldest_version());
-                if content.wants_checkpoint(shard.settled())
-                    && let Some(point) = shard.point()
-                {
-                    content.checkpoint(point);
-                }
+            self.step(&mut machine, inputs);
+            drop((stepping, machine));
+            if self.inputs.is_marked() {
+                self.step_here();
             }
         }
+    }
+    /// Steps the machine with what has come, unless somebody else does, who takes it then.
+    fn step_here(&self) {
+        self.inputs.mark();
+        let _stepping = Stepping::begin();
+        for _ in 0..STEPS_MAX {
+            let Some(mut machine) = self.machine.try_lock() else { return };
+            if self.is_over() {
+                return;
+            }
+            let inputs = self.take(Duration::ZERO);
+            self.step(&mut machine, inputs);
+            drop(machine);
+            if !self.inputs.is_marked() {
+                return;
+            }
+        }
+        self.inputs.ring();
+    }
+    fn is_over(&self) -> bool {
+        self.inputs.is_closed() || self.failed.lock().is_some()
+    }
+    /// What has come, to be stepped with by who has the machine.
+    fn take(&self, longest: Duration) -> Vec<Input> {
+        self.inputs.unmark();
+        let inputs = self.inputs.take(longest, &self.addresses);
+        if inputs.len() >= STEP_INPUTS_MAX {
+            self.inputs.mark();
+        }
+        inputs
+    }
+    fn step(&self, machine: &mut Machine, inputs: Vec<Input>) {
+        if inputs.is_empty() {
+            return;
+        }
+        if self.is_amid_step.swap(true, Ordering::Relaxed) {
+            self.failed.lock().get_or_insert_with(|| PANICKED.to_string());
+            return;
+        }
+        if let Err(error) = self.step_whole(machine, inputs) {
+            *self.failed.lock() = Some(error.to_string());
+        }
+        self.is_amid_step.store(false, Ordering::Relaxed);
+    }
+    /// Steps the machine, and does what it wants done.
+    ///
+    /// # Errors
+    /// It must not be stepped again.
+    fn step_whole(&self, machine: &mut Machine, inputs: Vec<Input>) -> Result<(), ReplicateError> {
+        match machine.step(clock::monotonic_ns() / 1_000, inputs)? {
+            Outputs::Each(outputs) => {
+                outputs.into_iter().for_each(|output| self.carry_out(machine, output));
+            }
+            Outputs::Posted(posted) => posted.into_iter().for_each(|posted| self.post(posted)),
+        }
+        self.inputs.net().flush();
+        if let Machine::Shard(shard, content) = machine {
+            content.tell(shard.counts());
+            content.forget(shard.oldest_version());
+            if content.wants_checkpoint(shard.settled())
+                && let Some(point) = shard.point()
+            {
+                content.checkpoint(point);
+            }
+        }
+        Ok(())
     }
 
     fn tell(&self, request: u64, told: RequestOutcome) {

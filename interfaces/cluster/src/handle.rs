@@ -101,7 +101,7 @@ pub(crate) enum RequestOutcome {
     Ended(End),
 }
 
-/// Takes an answer, or nothing where none came in time, on the thread of the gate, which holds no lock meanwhile: it does little, and waits for nothing.
+/// Takes an answer, or nothing where none came in time, on the thread that steps the gate, which has the gate meanwhile: it does little, and waits for nothing.
 pub(crate) type TakeAnswer = Box<dyn FnOnce(Option<RequestOutcome>) + Send>;
 
 /// Who waits for an answer.
@@ -324,7 +324,7 @@ impl GateHandle {
             }
             waiting.by_request.insert(request, Waiter::Slot(place.clone()));
         }
-        let told = if self.inputs.put(input) {
+        let told = if self.inputs.put_and_step(input) {
             receive(&place, longest)
         } else {
             Some(RequestOutcome::Ended(End::Refused(Refusal::Busy)))

@@ -1,17 +1,46 @@
-//! Inputs of one machine: frames of the network, answers of truth, requests of a gate's handle.
+//! Inputs of one machine: frames of the network, answers of truth, requests of a gate's handle; and who steps it with them.
+//!
+//! Idea: whoever brings an input steps the machine with it, unless somebody does at this moment, who then takes that input, too (flat combining: Hendler, Incze,
+//! Shavit, Tzafrir, SPAA 2010). So an answer of a shard wakes one thread on its way, not three. The thread of the machine is left with what is due by time, and
+//! with inputs of those who hold locks.
 
 use crate::addresses::Addresses;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use protocol::{Input, wire};
+use std::cell::Cell;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering, fence};
 use std::time::Duration;
-use world::net::Net;
+use world::clock;
+use world::fiber::Still;
+use world::net::{Arrived, Net};
 
 /// Inputs that one step takes.
-const STEP_INPUTS_MAX: usize = 256;
+pub(crate) const STEP_INPUTS_MAX: usize = 256;
 /// Inputs from this process that wait for a step; one more is not taken.
 const LOCAL_INPUTS_MAX: usize = 16_384;
+
+thread_local! {
+    /// This thread has a machine: what it puts, it steps with next.
+    static IS_STEPPING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// For as long as it lives, its thread has a machine, and nothing pauses that runs there.
+pub(crate) struct Stepping(Still);
+
+impl Stepping {
+    pub(crate) fn begin() -> Stepping {
+        IS_STEPPING.set(true);
+        Stepping(Still::begin())
+    }
+}
+
+impl Drop for Stepping {
+    fn drop(&mut self) {
+        IS_STEPPING.set(false);
+    }
+}
 
 /// What waits for the next step of a machine.
 pub(crate) struct Inputs {
@@ -20,11 +49,27 @@ pub(crate) struct Inputs {
     closed: AtomicBool,
     /// One more than the version of a frame that this program does not read; 0 while there was none.
     stranger: AtomicU16,
+    /// Steps the machine with what has come, on the thread that calls it; none where only its own thread steps it.
+    step_here: OnceLock<Arrived>,
+    /// Something came since a step began.
+    pending: AtomicBool,
+    /// The thread of the machine is to look.
+    is_rung: Mutex<bool>,
+    bell: Condvar,
 }
 
 impl Inputs {
     pub(crate) fn new(net: Box<dyn Net>) -> Inputs {
-        Inputs { net, local: Mutex::default(), closed: AtomicBool::new(false), stranger: AtomicU16::new(0) }
+        Inputs {
+            net,
+            local: Mutex::default(),
+            closed: AtomicBool::new(false),
+            stranger: AtomicU16::new(0),
+            step_here: OnceLock::new(),
+            pending: AtomicBool::new(false),
+            is_rung: Mutex::new(false),
+            bell: Condvar::new(),
+        }
     }
     pub(crate) fn net(&self) -> &dyn Net {
         &*self.net
@@ -32,7 +77,7 @@ impl Inputs {
     /// Nothing more is taken.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        self.net.wake();
+        self.ring();
     }
     pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
@@ -41,8 +86,69 @@ impl Inputs {
     pub(crate) fn other_version(&self) -> Option<u8> {
         self.stranger.load(Ordering::Relaxed).checked_sub(1).map(|version| version as u8)
     }
-    /// An input from this process. False where too many wait, or none is taken any more.
+    /// From now on who brings something steps the machine by this, where the network can do so. Set once.
+    pub(crate) fn step_by(&self, step: Arrived, arrived: Arrived) {
+        if self.net.on_arrival(arrived) {
+            let _ = self.step_here.set(step);
+        }
+    }
+    /// Do others step the machine than its thread?
+    pub(crate) fn is_stepped_here(&self) -> bool {
+        self.step_here.get().is_some()
+    }
+    /// The thread of the machine looks at once, or when it waits next.
+    pub(crate) fn ring(&self) {
+        if self.is_stepped_here() {
+            *self.is_rung.lock() = true;
+            self.bell.notify_one();
+        } else {
+            self.net.wake();
+        }
+    }
+    /// Waits until it is rung, but no longer than until then (of [`clock::monotonic_ns`]).
+    pub(crate) fn await_ring(&self, until_ns: u64) {
+        let left = Duration::from_nanos(until_ns.saturating_sub(clock::monotonic_ns()));
+        let mut is_rung = self.is_rung.lock();
+        if !*is_rung && !left.is_zero() {
+            self.bell.wait_for(&mut is_rung, left);
+        }
+        *is_rung = false;
+    }
+    /// Something came. Who says so and then finds the machine taken may leave it to who has it.
+    pub(crate) fn mark(&self) {
+        self.pending.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+    /// A step takes all that has come by now.
+    pub(crate) fn unmark(&self) {
+        self.pending.store(false, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+    /// Did something come since the last step began? To be asked by who has given the machine back.
+    pub(crate) fn is_marked(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.pending.load(Ordering::Relaxed)
+    }
+    /// An input from this process, left to the thread of the machine. False where too many wait, or none is taken any more.
     pub(crate) fn put(&self, input: Input) -> bool {
+        let is_put = self.put_quietly(input);
+        match is_put && IS_STEPPING.get() {
+            true => self.mark(),
+            false if is_put => self.ring(),
+            false => {}
+        }
+        is_put
+    }
+    /// As [`Inputs::put`], and this thread steps the machine. It may hold no lock that is taken by who is told then: see [`crate::handle::TakeAnswer`].
+    pub(crate) fn put_and_step(&self, input: Input) -> bool {
+        let Some(step) = self.step_here.get() else { return self.put(input) };
+        let is_put = self.put_quietly(input);
+        if is_put {
+            step();
+        }
+        is_put
+    }
+    fn put_quietly(&self, input: Input) -> bool {
         if self.is_closed() {
             return false;
         }
@@ -54,8 +160,6 @@ impl Inputs {
             return false;
         }
         local.push_back(input);
-        drop(local);
-        self.net.wake();
         true
     }
     /// What has come; waits for something, but no longer than this. Frames of strangers are passed over.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   send(address, frame) ──> queue of that address ──> thread: connect, write, connect anew ──> TCP ──> thread: read ──> inbox ──> receive
+//!   flush() ────────────────────────────────────────── writes itself, while the connection takes it ──> TCP                ──> on_arrival
 //! ```
 //!
 //! Idea: what uses this sends again what matters, so a frame that finds a queue full or a peer gone is dropped and counted. [`TcpNet`] is the real one,
@@ -64,6 +65,9 @@ pub struct NetCounts {
     pub connects: u64,
 }
 
+/// Called when a frame has come; it may send, and does not wait.
+pub type Arrived = Box<dyn Fn() + Send + Sync>;
+
 /// One process' end of a network.
 pub trait Net: Send + Sync {
     /// The address at which others reach this process.
@@ -80,6 +84,11 @@ pub trait Net: Send + Sync {
     fn receive(&self, longest: Duration) -> Option<Vec<u8>>;
     /// Makes who waits in `receive`, or the next who does, come back at once.
     fn wake(&self);
+    /// From now on this is called behind each frame that came, by the thread that brought it, instead of waking who waits in `receive`. False where this network
+    /// does not do so. It is set once.
+    fn on_arrival(&self, _: Arrived) -> bool {
+        false
+    }
     /// What became of frames so far.
     fn counts(&self) -> NetCounts;
 }

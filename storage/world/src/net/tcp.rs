@@ -6,20 +6,23 @@
 //! The secret keeps out who does not know it; it is not hidden from who reads the wire, unless connections have a [`Cover`], in which all of this goes.
 
 use super::{
-    CONNECTIONS_MAX, FRAME_BYTES_MAX, INBOX_FRAMES_MAX, Net, NetCounts, NetError, PEER_FRAMES_MAX, PEERS_MAX,
-    QUEUED_BYTES_MAX,
+    Arrived, CONNECTIONS_MAX, FRAME_BYTES_MAX, INBOX_FRAMES_MAX, Net, NetCounts, NetError, PEER_FRAMES_MAX,
+    PEERS_MAX, QUEUED_BYTES_MAX,
 };
 use crate::clock;
 use crate::threads::{self, Thread};
 use parking_lot::{Condvar, Mutex};
+use rustix::net::{self, SendFlags};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 const MAGIC: &[u8; 6] = b"TWNET1";
+/// Bytes of the length of a frame.
+const LENGTH_BYTES: usize = size_of::<u32>();
 /// Bytes of a secret.
 const SECRET_BYTES_MAX: usize = 1_024;
 /// A peer that does not answer for so long is not there.
@@ -34,63 +37,169 @@ const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
 pub(super) const IDLE: Duration = Duration::from_millis(200);
 /// Pause when the system gives no more sockets or threads.
 const BREATH: Duration = Duration::from_millis(20);
+/// Up to so many bytes are written by who flushes: more would be copied once more for it, and does not fit into the buffer of a connection.
+const DIRECT_BYTES_MAX: usize = 64 << 10;
 
-/// Frames that wait, up to a number and a size.
+/// Frames that wait for one peer, up to a number and a size, and the connection to it.
 #[derive(Default)]
-struct Queue {
-    waiting: Mutex<Waiting>,
+struct PeerQueue {
+    state: Mutex<PeerState>,
     came: Condvar,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct PeerState {
     frames: VecDeque<Vec<u8>>,
     bytes: usize,
-    woken: bool,
+    is_woken: bool,
     /// Frames came of which its thread was not told.
     is_quiet: bool,
+    /// Somebody writes, or fills what is written next: nobody else does meanwhile.
+    is_writing: bool,
+    /// The rest of what was written in part: it goes first.
+    rest: Vec<u8>,
+    /// The connection, while it takes frames as they are.
+    socket: Option<Arc<TcpStream>>,
 }
 
-impl Queue {
-    /// False where it is full. Who waits is told, now or by [`Queue::flush`].
-    fn push(&self, frame: Vec<u8>, frames_max: usize, tells: bool) -> bool {
-        let mut waiting = self.waiting.lock();
-        if waiting.frames.len() >= frames_max || waiting.bytes >= QUEUED_BYTES_MAX {
+impl PeerState {
+    fn has_something(&self) -> bool {
+        !self.is_writing && !(self.frames.is_empty() && self.rest.is_empty())
+    }
+    /// All that waits, to be written by the caller alone, until [`PeerState::end_writing`].
+    fn begin_writing(&mut self) -> (Vec<u8>, VecDeque<Vec<u8>>) {
+        (self.is_writing, self.bytes, self.is_quiet) = (true, 0, false);
+        (std::mem::take(&mut self.rest), std::mem::take(&mut self.frames))
+    }
+}
+
+impl PeerQueue {
+    /// False where it is full. Its thread is told, now or by [`PeerQueue::flush`].
+    fn push(&self, frame: Vec<u8>, tells: bool) -> bool {
+        let mut state = self.state.lock();
+        if state.frames.len() >= PEER_FRAMES_MAX || state.bytes >= QUEUED_BYTES_MAX {
             return false;
         }
-        waiting.bytes += frame.len();
-        waiting.frames.push_back(frame);
-        waiting.is_quiet |= !tells;
-        drop(waiting);
+        state.bytes += frame.len();
+        state.frames.push_back(frame);
+        state.is_quiet |= !tells;
+        drop(state);
         if tells {
             self.came.notify_one();
         }
         true
     }
+    /// Writes what waits, as far as the connection takes it at once; the rest is left to the thread.
     fn flush(&self) {
-        if std::mem::take(&mut self.waiting.lock().is_quiet) {
+        let mut state = self.state.lock();
+        if !std::mem::take(&mut state.is_quiet) {
+            return;
+        }
+        let is_small = state.rest.is_empty() && state.bytes <= DIRECT_BYTES_MAX && !state.is_writing;
+        let Some(socket) = state.socket.clone().filter(|_| is_small) else {
+            drop(state);
+            self.came.notify_one();
+            return;
+        };
+        let (mut bytes, frames) = state.begin_writing();
+        drop(state);
+        frames.iter().for_each(|frame| {
+            bytes.extend((frame.len() as u32).to_le_bytes());
+            bytes.extend(frame);
+        });
+        // Whatever is wrong with the connection, the thread meets it too.
+        let written = net::send(&*socket, &bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL).unwrap_or(0);
+        bytes.drain(..written);
+        let mut state = self.state.lock();
+        if !state.socket.as_ref().is_some_and(|now| Arc::ptr_eq(now, &socket)) {
+            // The thread gave the connection up meanwhile, and goes on with another.
+            return;
+        }
+        (state.is_writing, state.rest) = (false, bytes);
+        if state.has_something() {
+            drop(state);
             self.came.notify_one();
         }
     }
-    fn pop(&self, longest: Duration) -> Option<Vec<u8>> {
-        let mut waiting = self.waiting.lock();
-        if waiting.frames.is_empty() && !longest.is_zero() {
-            let idle = |waiting: &mut Waiting| waiting.frames.is_empty() && !waiting.woken;
-            self.came.wait_while_for(&mut waiting, idle, longest);
-            waiting.woken = false;
+    /// What is to be written next, by the caller alone, until [`PeerQueue::end_writing`]; waits for it, but no longer than this.
+    fn begin_writing(&self, longest: Duration) -> Option<(Vec<u8>, VecDeque<Vec<u8>>)> {
+        let mut state = self.state.lock();
+        let idle = |state: &mut PeerState| !state.has_something() && !state.is_woken;
+        self.came.wait_while_for(&mut state, idle, longest);
+        state.is_woken = false;
+        state.has_something().then(|| state.begin_writing())
+    }
+    fn end_writing(&self) {
+        self.state.lock().is_writing = false;
+    }
+    /// The connection that takes frames as they are from now on, if there is one.
+    fn connect(&self, socket: Option<Arc<TcpStream>>) {
+        let mut state = self.state.lock();
+        if socket.is_none() {
+            // What was written in part went into a connection that is gone.
+            state.rest.clear();
         }
-        let frame = waiting.frames.pop_front()?;
-        waiting.bytes -= frame.len();
-        Some(frame)
+        state.socket = socket;
     }
     fn wake(&self) {
-        self.waiting.lock().woken = true;
+        self.state.lock().is_woken = true;
         self.came.notify_all();
     }
     fn clear(&self) -> u64 {
-        let mut waiting = self.waiting.lock();
-        waiting.bytes = 0;
-        waiting.frames.drain(..).count() as u64
+        let mut state = self.state.lock();
+        state.bytes = 0;
+        state.frames.drain(..).count() as u64
+    }
+}
+
+/// Frames that came, up to a number and a size.
+#[derive(Default)]
+struct Inbox {
+    state: Mutex<InboxState>,
+    came: Condvar,
+    /// Called for each frame, instead of telling who waits.
+    arrived: OnceLock<Arrived>,
+}
+
+#[derive(Default)]
+struct InboxState {
+    frames: VecDeque<Vec<u8>>,
+    bytes: usize,
+    is_woken: bool,
+}
+
+impl Inbox {
+    /// False where it is full.
+    fn push(&self, frame: Vec<u8>) -> bool {
+        let mut state = self.state.lock();
+        if state.frames.len() >= INBOX_FRAMES_MAX || state.bytes >= QUEUED_BYTES_MAX {
+            return false;
+        }
+        state.bytes += frame.len();
+        state.frames.push_back(frame);
+        true
+    }
+    /// Behind frames that were pushed.
+    fn tell(&self) {
+        match self.arrived.get() {
+            Some(arrived) => arrived(),
+            None => _ = self.came.notify_one(),
+        }
+    }
+    fn pop(&self, longest: Duration) -> Option<Vec<u8>> {
+        let mut state = self.state.lock();
+        if state.frames.is_empty() && !longest.is_zero() {
+            let idle = |state: &mut InboxState| state.frames.is_empty() && !state.is_woken;
+            self.came.wait_while_for(&mut state, idle, longest);
+            state.is_woken = false;
+        }
+        let frame = state.frames.pop_front()?;
+        state.bytes -= frame.len();
+        Some(frame)
+    }
+    fn wake(&self) {
+        self.state.lock().is_woken = true;
+        self.came.notify_all();
     }
 }
 
@@ -139,7 +248,7 @@ struct Shared {
     secret: Vec<u8>,
     cover: Option<Arc<dyn Cover>>,
     closed: AtomicBool,
-    inbox: Queue,
+    inbox: Inbox,
     /// Connections that others made, to be shut when this is closed.
     taken: Mutex<BTreeMap<u64, TakenConnection>>,
     sent: AtomicU64,
@@ -174,7 +283,7 @@ impl Shared {
 }
 
 struct Peer {
-    queue: Arc<Queue>,
+    queue: Arc<PeerQueue>,
     _thread: Thread<()>,
 }
 
@@ -217,7 +326,7 @@ impl TcpNet {
         Ok(TcpNet { address, shared, listener, accepting: Some(accepting), peers: Mutex::default() })
     }
 
-    fn queue(&self, to: &str) -> Option<Arc<Queue>> {
+    fn queue(&self, to: &str) -> Option<Arc<PeerQueue>> {
         let mut peers = self.peers.lock();
         if let Some(peer) = peers.get(to) {
             return Some(peer.queue.clone());
@@ -225,7 +334,7 @@ impl TcpNet {
         if peers.len() >= PEERS_MAX {
             return None;
         }
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(PeerQueue::default());
         let (address, frames, shared) = (to.to_string(), queue.clone(), self.shared.clone());
         let thread = threads::try_spawn("net-peer", move || write(&address, &frames, &shared)).ok()?;
         peers.insert(to.to_string(), Peer { queue: queue.clone(), _thread: thread });
@@ -237,7 +346,7 @@ impl TcpNet {
     fn enqueue(&self, to: &str, frame: Vec<u8>, tells: bool) {
         let fits = frame.len() <= FRAME_BYTES_MAX;
         let queue = if fits { self.queue(to) } else { None };
-        match queue.is_some_and(|queue| queue.push(frame, PEER_FRAMES_MAX, tells)) {
+        match queue.is_some_and(|queue| queue.push(frame, tells)) {
             true => _ = self.shared.sent.fetch_add(1, Ordering::Relaxed),
             false => self.shared.drop_frames(1),
         }
@@ -264,6 +373,12 @@ impl Net for TcpNet {
     }
     fn wake(&self) {
         self.shared.inbox.wake();
+    }
+    fn on_arrival(&self, arrived: Arrived) -> bool {
+        let is_set = self.shared.inbox.arrived.set(arrived).is_ok();
+        // What came before.
+        self.shared.inbox.wake();
+        is_set
     }
     fn counts(&self) -> NetCounts {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -356,7 +471,7 @@ fn read(number: u64, socket: &TcpStream, shared: &Shared) -> io::Result<()> {
     }
     // A quiet peer is no lost one; one that is lost has a successor with a connection of its own.
     socket.set_read_timeout(None)?;
-    let mut length = [0; 4];
+    let mut length = [0; LENGTH_BYTES];
     while !shared.is_closed() {
         from.read_exact(&mut length)?;
         let length = u32::from_le_bytes(length) as usize;
@@ -369,11 +484,21 @@ fn read(number: u64, socket: &TcpStream, shared: &Shared) -> io::Result<()> {
         if frame.len() < length {
             return Ok(());
         }
-        if !shared.inbox.push(frame, INBOX_FRAMES_MAX, true) {
+        if !shared.inbox.push(frame) {
             shared.drop_frames(1);
+        }
+        // Frames that came together are told of together.
+        if !has_frame(from.buffer()) {
+            shared.inbox.tell();
         }
     }
     Ok(())
+}
+
+/// Does a whole frame lie here already?
+fn has_frame(bytes: &[u8]) -> bool {
+    let Some((length, behind)) = bytes.split_first_chunk::<LENGTH_BYTES>() else { return false };
+    behind.len() >= u32::from_le_bytes(*length) as usize
 }
 
 /// Compares without telling by its time where two differ.
@@ -382,21 +507,26 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// Writes the frames of one peer, and connects anew, until the network is closed.
-fn write(address: &str, queue: &Queue, shared: &Shared) {
+fn write(address: &str, queue: &PeerQueue, shared: &Shared) {
     while !shared.is_closed() {
-        let Some(frame) = queue.pop(IDLE) else { continue };
+        let Some((_, frames)) = queue.begin_writing(IDLE) else { continue };
+        let count = frames.len() as u64;
         match connect(address) {
             Err(_) => {
                 // Frames for somebody who is not there are old when that one is.
-                shared.drop_frames(1 + queue.clear());
+                shared.drop_frames(count + queue.clear());
+                queue.end_writing();
                 threads::sleep(RECONNECT_PAUSE);
             }
             Ok(socket) => {
                 shared.connects.fetch_add(1, Ordering::Relaxed);
-                let written = write_frames(&socket, address, frame, queue, shared);
+                let socket = Arc::new(socket);
+                let written = write_frames(&socket, address, frames, queue, shared);
+                queue.connect(None);
                 let _ = socket.shutdown(Shutdown::Both);
-                if written.is_err() {
-                    shared.drop_frames(1);
+                queue.end_writing();
+                if let Err((_, lost)) = written {
+                    shared.drop_frames(lost);
                     // Whoever refuses each connection is not asked without a pause.
                     threads::sleep(RECONNECT_PAUSE);
                 }
@@ -412,35 +542,58 @@ fn connect(address: &str) -> io::Result<TcpStream> {
     Ok(socket)
 }
 
-/// All frames that wait go out together, behind the secret.
+/// All frames that wait go out together, behind the secret. A failure comes with the number of frames that were lost by it.
 fn write_frames(
-    socket: &TcpStream,
+    socket: &Arc<TcpStream>,
     address: &str,
-    first: Vec<u8>,
-    queue: &Queue,
+    mut frames: VecDeque<Vec<u8>>,
+    queue: &PeerQueue,
     shared: &Shared,
-) -> io::Result<()> {
-    socket.set_read_timeout(Some(HELLO_TIMEOUT))?;
-    let covered = shared.cover.as_ref().map(|cover| cover.connected(Wire(socket), address)).transpose()?;
-    let mut to = BufWriter::new(covered.unwrap_or_else(|| Box::new(socket)));
-    to.write_all(MAGIC)?;
-    to.write_all(&(shared.secret.len() as u16).to_le_bytes())?;
-    to.write_all(&shared.secret)?;
-    let mut next = Some(first);
-    while !shared.is_closed() {
-        while let Some(frame) = next {
-            to.write_all(&(frame.len() as u32).to_le_bytes())?;
-            to.write_all(&frame)?;
-            next = queue.pop(Duration::ZERO);
+) -> Result<(), (io::Error, u64)> {
+    let count = frames.len() as u64;
+    let lost = |count: u64| move |error: io::Error| (error, count);
+    socket.set_read_timeout(Some(HELLO_TIMEOUT)).map_err(lost(count))?;
+    let covered = shared.cover.as_ref().map(|cover| cover.connected(Wire(socket), address)).transpose();
+    let covered = covered.map_err(lost(count))?;
+    let is_plain = covered.is_none();
+    let mut to = BufWriter::new(covered.unwrap_or_else(|| Box::new(&**socket)));
+    greet(&mut to, &shared.secret).map_err(lost(count))?;
+    let mut rest = Vec::new();
+    loop {
+        let count = frames.len() as u64;
+        write_all(&mut to, &rest, &frames).map_err(lost(count))?;
+        queue.end_writing();
+        if is_plain {
+            queue.connect(Some(socket.clone()));
         }
-        to.flush()?;
-        next = queue.pop(IDLE);
-        // A busy connection that has ended fails at its second write.
-        if next.is_none() && has_ended(socket) {
-            return Err(io::Error::from(io::ErrorKind::ConnectionReset));
-        }
+        (rest, frames) = loop {
+            if shared.is_closed() {
+                return Ok(());
+            }
+            if let Some(next) = queue.begin_writing(IDLE) {
+                break next;
+            }
+            // A busy connection that has ended fails at its second write.
+            if has_ended(socket) {
+                return Err((io::Error::from(io::ErrorKind::ConnectionReset), 0));
+            }
+        };
     }
-    Ok(())
+}
+
+fn greet(to: &mut impl Write, secret: &[u8]) -> io::Result<()> {
+    to.write_all(MAGIC)?;
+    to.write_all(&(secret.len() as u16).to_le_bytes())?;
+    to.write_all(secret)
+}
+
+fn write_all(to: &mut impl Write, rest: &[u8], frames: &VecDeque<Vec<u8>>) -> io::Result<()> {
+    to.write_all(rest)?;
+    for frame in frames {
+        to.write_all(&(frame.len() as u32).to_le_bytes())?;
+        to.write_all(frame)?;
+    }
+    to.flush()
 }
 
 /// Nothing ever comes back on this connection but its end.

@@ -207,3 +207,104 @@ fn a_quiet_network_is_closed_without_a_wait() {
     let soonest_ns = (0..10).map(close).min();
     assert!(soonest_ns < Some(crate::clock::span_ns(tcp::IDLE) / 4), "{soonest_ns:?}");
 }
+
+/// Whoever flushes writes by himself what fits, and the thread of the peer what does not: of any sizes, several at once, to one who is slow, all come whole
+/// and in order, or not at all where the peer is another one by then.
+#[test]
+fn what_is_posted_comes_whole_and_in_order_whoever_writes_it() {
+    use crate::chance::Chance;
+    let seed = Chance::system_seed();
+    println!("seed {seed}");
+    let mut chance = Chance::seeded(seed);
+    let one = tcp(b"s");
+    let mut other = tcp(b"s");
+    let address = other.address().to_string();
+    let mut last = 0_u32;
+    for life in 0..3 {
+        let mut number = last;
+        let send = |number: u32, chance: &mut Chance| {
+            let length = [0, 9, 3_000, 40_000, 90_000, 600_000][chance.index(6)];
+            let head = [number.to_le_bytes(), (length as u32).to_le_bytes()].concat();
+            one.post(&address, [head, vec![number as u8; length]].concat());
+        };
+        let check = |frame: Vec<u8>| -> u32 {
+            let (head, body) = frame.split_at(8);
+            let word = |at: usize| u32::from_le_bytes(head[at..at + 4].try_into().unwrap());
+            assert_eq!(word(4) as usize, body.len());
+            assert!(body.iter().all(|byte| *byte == word(0) as u8));
+            word(0)
+        };
+        let mut seen = last;
+        for round in 0..60 {
+            for _ in 0..chance.below(6) {
+                number += 1;
+                send(number, &mut chance);
+            }
+            one.flush();
+            // It reads behind now and then, so that the connection is full.
+            while round % 20 < 10
+                && let Some(frame) = other.receive(Duration::from_millis(u64::from(round % 20 == 0)))
+            {
+                let found = check(frame);
+                assert!(found > seen && (life > 0 || found == seen + 1), "{found} behind {seen}");
+                seen = found;
+            }
+        }
+        let until_ns = crate::clock::after_ns(SOON);
+        while seen < number {
+            assert!(crate::clock::monotonic_ns() < until_ns, "{seen} of {number}");
+            match other.receive(Duration::from_millis(50)) {
+                Some(frame) => {
+                    let found = check(frame);
+                    assert!(found > seen, "{found} behind {seen}");
+                    seen = found;
+                }
+                // The last ones went to who is gone: something else shows that this one hears.
+                None if life > 0 => {
+                    number += 1;
+                    send(number, &mut chance);
+                    one.flush();
+                }
+                None => {}
+            }
+        }
+        last = number;
+        // Some are on their way while it goes.
+        for _ in 0..5 {
+            last += 1;
+            send(last, &mut chance);
+        }
+        one.flush();
+        drop(other);
+        other = TcpNet::open(&address, b"s").unwrap();
+    }
+}
+
+/// Called behind each frame, by who brought it; nobody else is woken, and what came before is not forgotten.
+#[test]
+fn who_is_told_of_arrivals_takes_all_frames() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let (one, other) = (tcp(b""), Arc::new(tcp(b"")));
+    one.send(other.address(), vec![1]);
+    let until_ns = crate::clock::after_ns(SOON);
+    while one.counts().sent < 1 && crate::clock::monotonic_ns() < until_ns {
+        crate::threads::sleep(Duration::from_millis(1));
+    }
+    let (taken, weak) = (Arc::new(AtomicUsize::new(0)), Arc::downgrade(&other));
+    let count = taken.clone();
+    let arrived = move || {
+        let Some(net) = weak.upgrade() else { return };
+        while net.receive(Duration::ZERO).is_some() {
+            count.fetch_add(1, Ordering::SeqCst);
+        }
+    };
+    assert!(other.on_arrival(Box::new(arrived)));
+    assert!(!other.on_arrival(Box::new(|| {})), "it is set once");
+    (0..500).for_each(|_| one.post(other.address(), vec![2; 10]));
+    one.flush();
+    while taken.load(Ordering::SeqCst) < 501 && crate::clock::monotonic_ns() < until_ns {
+        crate::threads::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(taken.load(Ordering::SeqCst), 501);
+}
