@@ -39,7 +39,7 @@ pub struct Driver {
     truth: Option<Thread<()>>,
 }
 
-/// What a process needs beside its machine.
+/// The state of a process beside its machine.
 struct Running {
     node: Node,
     addresses: Addresses,
@@ -66,7 +66,7 @@ impl Driver {
         let driver = run(Node::Gate(number), machine, inputs, addresses, Some(truth), waiting)?;
         Ok((driver, handle))
     }
-    /// A shard, which fills its content from truth: all of it where it is empty, what is missing where it comes from a checkpoint.
+    /// A shard, which fills its content from truth: all of it where it is empty, the rest where it comes from a checkpoint.
     pub fn shard(
         number: u16,
         net: Box<dyn Net>,
@@ -84,7 +84,7 @@ impl Driver {
         let inputs = Arc::new(Inputs::new(net));
         run(Node::Shard(number), machine, inputs, addresses, Some(truth), Arc::default())
     }
-    /// A replica of the oracle, which the addresses name so. It keeps what it decided in a folder.
+    /// The replica of the oracle at these addresses. It stores its decisions in a folder.
     pub fn oracle(
         address: &str,
         net: Box<dyn Net>,
@@ -100,11 +100,11 @@ impl Driver {
     pub fn failure(&self) -> Option<String> {
         self.failed.lock().as_ref().map(ToString::to_string)
     }
-    /// What another process of the cluster speaks, where that is not what this one does: it hears nothing of it.
+    /// The wire version of another process of the cluster, where it differs from this one's: its messages are ignored.
     pub fn other_version(&self) -> Option<u8> {
         self.inputs.other_version()
     }
-    /// The scribe; each commit that has got its version in the cluster's sequence is told.
+    /// The scribe; `publish` gets each commit that has its version in the cluster's sequence.
     pub fn scribe(
         net: Box<dyn Net>,
         addresses: Addresses,
@@ -177,7 +177,7 @@ fn run(
     Ok(Driver { inputs, waiting, failed, thread: Some(thread), truth: thread_of_truth })
 }
 
-/// Makes calls of truth, one after another, until nobody can make one any more.
+/// Makes calls of truth, one after another, until all senders are gone.
 fn serve_calls(mut truth: Box<dyn Truth + Send>, calls: &Receiver<(u64, Call)>, answers: &Inputs) {
     for (token, call) in calls {
         let answer = perform(&mut *truth, &call);

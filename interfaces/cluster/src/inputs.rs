@@ -13,7 +13,7 @@ const STEP_INPUTS_MAX: usize = 256;
 /// Inputs from this process that wait for a step; one more is not taken.
 const LOCAL_INPUTS_MAX: usize = 16_384;
 
-/// What waits for the next step of a machine.
+/// The queue of inputs for the next step of a machine.
 pub(crate) struct Inputs {
     net: Box<dyn Net>,
     local: Mutex<VecDeque<Input>>,
@@ -58,7 +58,7 @@ impl Inputs {
         self.net.wake();
         true
     }
-    /// What has come; waits for something, but no longer than this. Frames of strangers are passed over.
+    /// Takes the queued inputs; waits for one, but at most for `longest`. Frames of unknown senders are ignored.
     pub(crate) fn take(&self, longest: Duration, addresses: &Addresses) -> Vec<Input> {
         let mut inputs = Vec::new();
         let waits = self.local.lock().is_empty();
