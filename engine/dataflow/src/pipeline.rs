@@ -4,10 +4,10 @@
 //! which driver calls it. A pipeline is used where a task costs more than the work:
 //!
 //! - A small statement on the calling thread ([`Pipeline::run`]). Most queries of a busy service look up a vertex and its neighbours, in less time
-//! than it takes to send a command to an executor. It is tried for at most [`PIPELINE_NS_MAX`], and its answer is buffered until it is done; a query
-//! that takes longer is begun anew on the executors, which distribute it, list it and can end it.
+//!   than it takes to send a command to an executor. It is tried for at most [`PIPELINE_NS_MAX`], and its answer is buffered until it is done; a query
+//!   that takes longer is begun anew on the executors, which distribute it, list it and can end it.
 //! - A sub-query within an operator ([`Pipeline::feed`], [`Pipeline::work`]): batches of outer rows are fed in, inner rows come out. The charges of
-//! its operators are made by the operator around them; they yield when that one should.
+//!   its operators are made by the operator around them; they yield when that one should.
 //!
 //! The rule is the executors' own: the vertex furthest downstream that has work and room in its outputs. One message waits at a port, so a batch goes
 //! down the pipeline before the next is made. A graph is fit if it has no scopes ([`Graph::into_pipeline`]); routes mean nothing, since there is one
