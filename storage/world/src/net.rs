@@ -4,9 +4,9 @@
 //!   send(address, frame) ──> queue of that address ──> thread: connect, write, connect anew ──> TCP ──> thread: read ──> inbox ──> receive
 //! ```
 //!
-//! Idea: what uses this sends again what matters, so a frame that finds a queue full or a peer gone is dropped and counted. [`TcpNet`] is the real one,
+//! Idea: callers send important messages again, so a frame that finds a queue full or a peer gone is dropped and counted. [`TcpNet`] is the real one,
 //! [`SimNet`] one in memory, whose faults are drawn from a seed.
-//! Invariant: neither `send` nor a frame that comes in waits for anybody; all queues, frames, peers and waits have limits.
+//! Invariant: neither `send` nor an incoming frame waits; all queues, frames, peers and waits have limits.
 
 mod sim;
 mod tcp;
@@ -51,7 +51,7 @@ impl std::fmt::Display for NetError {
 
 impl std::error::Error for NetError {}
 
-/// What became of frames so far.
+/// Counters of frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct NetCounts {
     /// Given to the network.
@@ -70,17 +70,17 @@ pub trait Net: Send + Sync {
     fn address(&self) -> &str;
     /// Sends a frame, or drops it. It never waits.
     fn send(&self, to: &str, frame: Vec<u8>);
-    /// As [`Net::send`], but the frame may stay here until [`Net::flush`]: who sends several at once wakes nobody for each.
+    /// As [`Net::send`], but the frame may be buffered until [`Net::flush`]: several at once need one wake-up.
     fn post(&self, to: &str, frame: Vec<u8>) {
         self.send(to, frame);
     }
-    /// What was posted goes.
+    /// Sends the buffered frames.
     fn flush(&self) {}
     /// The next frame that came; waits for one, but no longer than this.
     fn receive(&self, longest: Duration) -> Option<Vec<u8>>;
-    /// Makes who waits in `receive`, or the next who does, come back at once.
+    /// Makes the thread that waits in `receive`, or the next one that does, return at once.
     fn wake(&self);
-    /// What became of frames so far.
+    /// Counters of frames.
     fn counts(&self) -> NetCounts;
 }
 

@@ -3,7 +3,7 @@
 //! ```text
 //!   connection: magic "TWNET1" · length u16 · secret     then frames: length u32 · bytes
 //! ```
-//! The secret keeps out who does not know it; it is not hidden from who reads the wire, unless connections have a [`Cover`], in which all of this goes.
+//! The secret keeps strangers out; it is visible on the wire, unless connections have a [`Cover`], in which all of this goes.
 
 use super::{
     CONNECTIONS_MAX, FRAME_BYTES_MAX, INBOX_FRAMES_MAX, Net, NetCounts, NetError, PEER_FRAMES_MAX, PEERS_MAX,
@@ -47,12 +47,12 @@ struct Waiting {
     frames: VecDeque<Vec<u8>>,
     bytes: usize,
     woken: bool,
-    /// Frames came of which its thread was not told.
+    /// Frames came for which its thread was not woken.
     is_quiet: bool,
 }
 
 impl Queue {
-    /// False where it is full. Who waits is told, now or by [`Queue::flush`].
+    /// False where it is full. The waiting thread is woken, now or by [`Queue::flush`].
     fn push(&self, frame: Vec<u8>, frames_max: usize, tells: bool) -> bool {
         let mut waiting = self.waiting.lock();
         if waiting.frames.len() >= frames_max || waiting.bytes >= QUEUED_BYTES_MAX {
@@ -94,21 +94,21 @@ impl Queue {
     }
 }
 
-/// What hides a connection from who reads the wire, and proves to both ends who the other is: TLS, say.
+/// Encrypts a connection, and authenticates both ends to each other: TLS, say.
 pub trait Cover: Send + Sync {
-    /// The end of who connected to `address`. Returns when the other end is known.
+    /// The connecting end, to `address`. Returns when the other end is authenticated.
     ///
     /// # Errors
-    /// It is not who it should be, or gone.
+    /// The other end is not authentic, or gone.
     fn connected<'s>(&self, wire: Wire<'s>, address: &str) -> io::Result<Box<dyn Write + 's>>;
-    /// The end of who was connected to; the other end is known when something can be read.
+    /// The accepting end; the other end is authenticated when something can be read.
     ///
     /// # Errors
     /// It cannot be made.
     fn accepted<'s>(&'s self, wire: Wire<'s>) -> io::Result<Box<dyn Read + 's>>;
 }
 
-/// What goes over a connection as it is.
+/// The raw bytes of a connection.
 #[derive(Clone, Copy)]
 pub struct Wire<'s>(&'s TcpStream);
 
